@@ -1,0 +1,42 @@
+"""Errors of the problem domains.
+
+DomainError
+├── UnknownDomainError        no domain of that name
+├── InstanceFormatError       a file does not follow its published format (file, line, reason)
+└── InvalidSolutionError      raised by writers when asked to write a broken solution
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class DomainError(Exception):
+    """Root of the errors raised by :mod:`dga2d.domains`."""
+
+
+class UnknownDomainError(DomainError, LookupError):
+    """No domain is registered under `name`."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(f"no domain is called {name!r}; known domains: {', '.join(known)}")
+
+
+class InstanceFormatError(DomainError, ValueError):
+    """An instance file breaks its published format.
+
+    `line` counts from 1; ``None`` where the fault belongs to the file as a whole.
+    """
+
+    def __init__(self, path: Path | str, line: int | None, reason: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.reason = reason
+        where = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{where}: {reason}")
+
+
+class InvalidSolutionError(DomainError, ValueError):
+    """A solution breaks its problem's constraints; the message names the first one."""

@@ -1,0 +1,105 @@
+"""Runs a concrete algorithm: loads implementations from text and walks a state through them.
+
+Used inside the evaluation child, by tests and by library authors; it trusts nobody's result, the caller
+verifies. The answer is the best complete state seen at the borders between positions (`docs/decisions.md`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dga2d.domains.budget import Budget
+from dga2d.domains.contract import Decoder, Implementation, State
+
+Run = Callable[[Mapping[str, Any], State, Decoder], State]
+
+
+@dataclass(frozen=True)
+class PositionTrace:
+    """What one position of a pipeline did to the solution."""
+
+    score_before: float | None
+    """Minimisation score on entry; ``None`` before the initialiser."""
+    score_after: float
+    elapsed_s: float
+    work: int
+    """Work units charged at this position."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Answer and trace of one run of an algorithm."""
+
+    state: State
+    score: float
+    """The child's own decoder value of `state`: a hint, never a result."""
+    trace: tuple[PositionTrace, ...]
+
+
+def load_implementation(implementation: Implementation, cache_dir: Path) -> Run:
+    """Import an implementation's text from ``cache_dir/<digest>/impl_<digest12>.py`` and return its ``run``.
+
+    The text is written there once, so that tracebacks show its lines and numba's on-disk cache finds the
+    compiled machine code again.
+    """
+    folder = cache_dir / implementation.digest
+    path = folder / f"impl_{implementation.digest[:12]}.py"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(implementation.source, encoding="utf-8")
+        partial.replace(path)
+    module = _import_file(path)
+    run: Run = module.run
+    return run
+
+
+def _import_file(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def execute(
+    runs: Sequence[Run],
+    environment: Mapping[str, Any],
+    decoder: Decoder,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> Execution:
+    """Run a pipeline of loaded implementations; `budget` must be made for ``len(runs)`` positions.
+
+    Every decode an operator asks for charges one work unit.
+    """
+    env_data = {**environment, "rng": rng, "budget": budget}
+
+    def charged(state: State) -> float:
+        budget.charge(1)
+        return decoder(state)
+
+    state, best, best_score = State(), State(), float("inf")
+    before: float | None = None
+    trace = []
+    for position, run in enumerate(runs):
+        if position:
+            budget.next_position()
+        start, work = time.perf_counter(), budget.work
+        state = run(env_data, state, charged)
+        score = float(decoder(state))
+        trace.append(PositionTrace(before, score, time.perf_counter() - start, budget.work - work))
+        before = score
+        if position == 0 or score < best_score:
+            best, best_score = state.copy(), score
+    return Execution(best, best_score, tuple(trace))

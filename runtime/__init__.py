@@ -1,0 +1,4 @@
+"""PLACEHOLDER"""
+
+if not __name__.startswith("dga2d."):
+    raise ImportError("import dga2d.runtime, not runtime")
