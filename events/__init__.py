@@ -1,4 +1,51 @@
-"""PLACEHOLDER"""
+"""The vocabulary of a run: immutable events, canonical bytes, hash chain, ownership.
+
+Public names are re-exported here; ``dga2d.events.payloads`` holds one model per event type.
+"""
+
+from dga2d.events.chain import GENESIS_HASH, link_hash, verify_link
+from dga2d.events.codec import canonical_bytes, decode_payload, encode_payload, upcast
+from dga2d.events.envelope import Draft, RecordedEvent
+from dga2d.events.errors import (
+    CanonicalEncodingError,
+    ChainError,
+    EventError,
+    OwnershipError,
+    PayloadError,
+    UnknownEventTypeError,
+)
+from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events.ownership import AGENT_NAMES, OWNERS, AgentName, check_owner
+from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.events, not events")
+
+__all__ = [
+    "AGENT_NAMES",
+    "GENESIS_HASH",
+    "OWNERS",
+    "PAYLOAD_TYPES",
+    "AgentName",
+    "BlobDigest",
+    "CanonicalEncodingError",
+    "ChainError",
+    "Draft",
+    "EventError",
+    "ImplementationId",
+    "InstanceKey",
+    "OperatorId",
+    "OwnershipError",
+    "Payload",
+    "PayloadError",
+    "RecordedEvent",
+    "RunId",
+    "UnknownEventTypeError",
+    "canonical_bytes",
+    "check_owner",
+    "decode_payload",
+    "encode_payload",
+    "link_hash",
+    "upcast",
+    "verify_link",
+]

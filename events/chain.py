@@ -1,0 +1,34 @@
+"""The hash chain that makes a log tamper-evident.
+
+``hash = SHA-256(prev_hash ‖ header bytes ‖ 0x0A ‖ payload bytes)``; the first event links to 32 zero bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from dga2d.events.envelope import RecordedEvent
+from dga2d.events.errors import ChainError
+
+GENESIS_HASH = bytes(32)
+
+
+def link_hash(prev_hash: bytes, header: bytes, payload: bytes) -> bytes:
+    """Hash of an event given the hash before it, 32 bytes."""
+    return hashlib.sha256(prev_hash + header + b"\n" + payload).digest()
+
+
+def verify_link(event: RecordedEvent, expected_seq: int, prev_hash: bytes) -> None:
+    """Check that `event` follows an event with `prev_hash` at number ``expected_seq − 1``.
+
+    Raises
+    ------
+    ChainError
+        The number has a gap, the link points elsewhere, or the content does not hash to `event.hash`.
+    """
+    if event.seq != expected_seq:
+        raise ChainError(event.run_id, expected_seq, f"is missing; the log goes on with event {event.seq}")
+    if event.prev_hash != prev_hash:
+        raise ChainError(event.run_id, event.seq, "does not link to the event before it")
+    if link_hash(prev_hash, event.header_bytes(), event.payload_bytes) != event.hash:
+        raise ChainError(event.run_id, event.seq, f"its content ({event.type}) does not match its hash")

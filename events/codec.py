@@ -1,0 +1,109 @@
+"""Canonical bytes of payloads: sorted keys, UTF-8, shortest round-trip floats (orjson).
+
+Values that JSON would change silently (NaN and infinities, integers over 64 bits, non-string keys, lone
+surrogates) are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from dga2d.events.errors import CanonicalEncodingError, PayloadError, UnknownEventTypeError
+from dga2d.events.payloads import PAYLOAD_TYPES, Payload
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+
+UPCASTERS: dict[tuple[str, int], Upcaster] = {}
+"""``(type, old version)`` → function that turns its payload into one of the next version."""
+
+
+def canonical_bytes(value: Any, path: str = "value") -> bytes:
+    """The one byte string that stands for `value`.
+
+    Raises
+    ------
+    CanonicalEncodingError
+        `value` holds something without a canonical form; `path` names the place.
+    """
+    _refuse_lossy(value, path)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, orjson.JSONEncodeError) as error:
+        raise CanonicalEncodingError(path, str(error)) from error
+
+
+def _refuse_lossy(value: Any, path: str) -> None:
+    kind = type(value)
+    if kind is float:
+        if not math.isfinite(value):
+            raise CanonicalEncodingError(path, f"{value} is not a finite number")
+    elif kind is int:
+        if not -(2**63) <= value < 2**63:
+            raise CanonicalEncodingError(path, f"{value} does not fit in 64 bits")
+    elif kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                raise CanonicalEncodingError(path, f"key {key!r} is not a string")
+            _refuse_lossy(item, f"{path}.{key}")
+    elif kind is list or kind is tuple:
+        for index, item in enumerate(value):
+            _refuse_lossy(item, f"{path}[{index}]")
+    elif value is not None and kind is not str and kind is not bool:
+        raise CanonicalEncodingError(path, f"a {kind.__name__} has no canonical form")
+
+
+def encode_payload(payload: Payload) -> bytes:
+    """Canonical bytes of a payload.
+
+    Raises
+    ------
+    CanonicalEncodingError
+        A free-form field holds a value without a canonical form.
+    """
+    return canonical_bytes(payload.model_dump(), "payload")
+
+
+def decode_payload(type_name: str, version: int, data: bytes) -> Payload:
+    """The typed payload stored as `data`.
+
+    Raises
+    ------
+    UnknownEventTypeError
+        The type is not in the registry, or the version is newer than this program.
+    PayloadError
+        The bytes are not JSON or do not fit the model.
+    """
+    model = PAYLOAD_TYPES.get(type_name)
+    if model is None or version > model.version:
+        raise UnknownEventTypeError(type_name, version)
+    try:
+        if version == model.version:
+            return model.model_validate_json(data)
+        return model.model_validate_json(canonical_bytes(upcast(type_name, version, orjson.loads(data))))
+    except (ValidationError, orjson.JSONDecodeError) as error:
+        raise PayloadError(type_name, str(error).replace("\n", "; ")) from error
+
+
+def upcast(
+    type_name: str,
+    version: int,
+    data: dict[str, Any],
+    upcasters: Mapping[tuple[str, int], Upcaster] = UPCASTERS,
+) -> dict[str, Any]:
+    """Carry an old payload to its type's current version, one version at a time.
+
+    Raises
+    ------
+    UnknownEventTypeError
+        A step is missing.
+    """
+    for step in range(version, PAYLOAD_TYPES[type_name].version):
+        if (type_name, step) not in upcasters:
+            raise UnknownEventTypeError(type_name, step)
+        data = upcasters[type_name, step](data)
+    return data

@@ -1,0 +1,583 @@
+"""One frozen model per event type. Meanings are those of the paper's Algorithms 1 and 2.
+
+Large things (prompts, answers, code, solutions) are blobs named by :data:`BlobDigest`. Candidates are
+counted ``j = 0 … N−1`` within generation ``t = 1, 2, …``; instances are named ``group/name``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+
+Edge = tuple[OperatorId, OperatorId]
+"""Directed edge; the sentinels are written ``START`` (O_in) and ``END`` (O_out)."""
+
+FailureKind = Literal[
+    "compile_error",
+    "runtime_error",
+    "infeasible",
+    "timeout",
+    "out_of_memory",
+    "forbidden",
+    "crashed",
+    "oversized_answer",
+]
+SplitName = Literal["train", "validation", "test"]
+CallPurpose = Literal["initialize", "implement", "connect"]
+
+
+class Model(BaseModel):
+    """Base of all recorded models: immutable, closed, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Payload(Model):
+    """Base of the payloads. `version` rises when a field changes; an upcaster then joins the codec."""
+
+    version: ClassVar[int] = 1
+
+    def operation(self) -> str | None:
+        """Name of the operation this event completes, unique within a run and enforced by the store;
+        ``None`` for events that may repeat."""
+        return None
+
+
+# ---------------------------------------------------------------- the run as a whole
+
+
+class InstanceEntry(Model):
+    """An instance of the manifest with the value its gap is measured against."""
+
+    key: InstanceKey
+    reference: float
+
+
+class SplitManifest(Model):
+    """Which instances are in which split, and the digest of that assignment."""
+
+    train: tuple[InstanceEntry, ...]
+    validation: tuple[InstanceEntry, ...]
+    test: tuple[InstanceEntry, ...]
+    digest: str
+
+
+class LibraryImplementation(Model):
+    """An implementation of the fixed operator library and its source text."""
+
+    id: ImplementationId
+    source: BlobDigest
+
+
+class LibraryOperator(Model):
+    """An operator of the fixed library with its interface tags."""
+
+    id: OperatorId
+    category: str
+    requires: Literal["none", "partial", "complete"]
+    provides: Literal["none", "partial", "complete"]
+    tier: Literal["basic", "advanced"]
+    implementations: tuple[LibraryImplementation, ...]
+
+
+class Step(Model):
+    """One position of a concrete algorithm."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+
+
+class RunStarted(Payload):
+    """A run begins; holds everything its decisions depend on."""
+
+    domain: str
+    sense: Literal["min", "max"]
+    seed: int
+    settings: dict[str, Any]
+    """The effective configuration (``dga2d.runtime.settings``)."""
+    code_version: str
+    """Package version and digest of the program's own sources."""
+    library: tuple[LibraryOperator, ...]
+    baseline: tuple[Step, ...]
+    splits: SplitManifest
+    batch: tuple[InstanceKey, ...]
+    """The k training instances shared by all generations, drawn once (Algorithm 1, line 4)."""
+    policy: str
+    """Name of the pipeline policy and digest of its initial parameters."""
+    llm: str
+    sandbox: dict[str, str]
+    """Layer → ``active`` or the reason why it is missing."""
+    lineage: RunId | None = None
+    """Run this one was forked from."""
+
+    def operation(self) -> str:
+        return "run-started"
+
+
+class RunPaused(Payload):
+    """The run stopped before its end and can be resumed."""
+
+    reason: str
+
+
+class RunResumed(Payload):
+    """A new process took the run over."""
+
+    code_version: str
+    epoch: int
+    """Fencing epoch of the lease under which this process writes."""
+    changed: dict[str, Any]
+    """Settings that differ from now on, by key."""
+
+
+class RunCompleted(Payload):
+    """The run reached its last generation or one of its limits."""
+
+    reason: str
+    state_digest: str
+
+
+class RunFailed(Payload):
+    """The run cannot go on; `detail` is one line."""
+
+    reason: str
+    detail: str
+
+
+# ---------------------------------------------------------------- graph and generations
+
+
+class GraphInitialized(Payload):
+    """H, the operator pool, D₁ and C⁽¹⁾ (Algorithm 1, line 1)."""
+
+    origin: Literal["proposed", "library"]
+    """``library`` when every proposal was rejected and the whole library was taken instead."""
+    operator_limit: int
+    """K after clamping."""
+    temperature: float
+    """τ after clamping."""
+    clamped: tuple[str, ...]
+    operators: tuple[OperatorId, ...]
+    edges: tuple[Edge, ...]
+    pools: dict[OperatorId, tuple[ImplementationId, ...]]
+    call: int | None
+
+    def operation(self) -> str:
+        return "graph-initialized"
+
+
+class GraphRejected(Payload):
+    """A proposed initial graph was not valid."""
+
+    call: int
+    attempt: int
+    reason: str
+
+
+class GenerationStarted(Payload):
+    """Generation t begins on the graph and pools named by their digests."""
+
+    generation: int
+    graph_digest: str
+    pools_digest: str
+
+    def operation(self) -> str:
+        return f"generation-started/{self.generation}"
+
+
+class PolicyStep(Model):
+    """One decision of the pipeline policy: the feasible set M_{t,j,i} and its probabilities."""
+
+    actions: tuple[OperatorId, ...]
+    probabilities: tuple[float, ...]
+    chosen: OperatorId
+
+
+class PipelineSampled(Payload):
+    """P_{t,j} with the implementation drawn at each position."""
+
+    generation: int
+    candidate: int
+    steps: tuple[Step, ...]
+    policy_steps: tuple[PolicyStep, ...]
+    """L+1 decisions; the last chooses ``END``."""
+    policy_updates: int
+    """Number of updates π_θ had seen."""
+
+    def operation(self) -> str:
+        return f"pipeline/{self.generation}/{self.candidate}"
+
+
+class GenerationCompleted(Payload):
+    """Everyone has spoken about generation t; digest of the whole state."""
+
+    generation: int
+    state_digest: str
+
+    def operation(self) -> str:
+        return f"generation-completed/{self.generation}"
+
+
+# ---------------------------------------------------------------- evaluation and credit
+
+
+class PositionTrace(Model):
+    """What one position of a pipeline did, as the evaluation child reported it."""
+
+    score_before: float | None
+    score_after: float
+    elapsed_s: float
+    work: int
+
+
+class EvaluationRecorded(Payload):
+    """One candidate on one instance. The objective was computed by the trusted parent."""
+
+    split: SplitName
+    generation: int
+    """Generation of the candidate; for tests the number of the test attempt."""
+    candidate: int
+    instance: InstanceKey
+    objective: float | None
+    """In the problem's own direction; ``None`` on failure."""
+    failure: FailureKind | None
+    diagnostic: str
+    elapsed_s: float
+    work: int
+    trace: tuple[PositionTrace, ...]
+    solution: BlobDigest | None
+
+    def operation(self) -> str:
+        return f"evaluation/{self.split}/{self.generation}/{self.candidate}/{self.instance}"
+
+
+class CandidateScored(Payload):
+    """S_{t,j} (Eq. 4), clamped below at R_fail; failures have exactly R_fail."""
+
+    generation: int
+    candidate: int
+    score: float
+    gaps: tuple[float | None, ...]
+    """Normalised gap per instance of the batch (Eq. 3), ``None`` where the evaluation failed."""
+
+    def operation(self) -> str:
+        return f"candidate-scored/{self.generation}/{self.candidate}"
+
+
+class GenerationScored(Payload):
+    """Mean, population standard deviation and standardised rewards R̃_{t,j} (Eq. 5)."""
+
+    generation: int
+    mean: float
+    deviation: float
+    rewards: tuple[float, ...]
+
+    def operation(self) -> str:
+        return f"generation-scored/{self.generation}"
+
+
+class TransitionCredit(Model):
+    """Q and n of one implementation transition after the update."""
+
+    source: ImplementationId
+    """``START`` for c_start."""
+    target: ImplementationId
+    credit: float
+    activations: int
+
+
+class CreditsUpdated(Payload):
+    """The transitions activated in generation t with their new credits (Eq. 8), sorted by key."""
+
+    generation: int
+    transitions: tuple[TransitionCredit, ...]
+
+    def operation(self) -> str:
+        return f"credits-updated/{self.generation}"
+
+
+class PolicyUpdated(Payload):
+    """One REINFORCE step (Eq. 7); all figures are observations of the network."""
+
+    generation: int
+    loss: float
+    gradient_norm: float
+    """Before clipping."""
+    entropy: float
+    """Mean entropy of the action distributions along the walks, in nats."""
+    parameters_digest: str
+
+    def operation(self) -> str:
+        return f"policy-updated/{self.generation}"
+
+
+# ---------------------------------------------------------------- evolution of implementations and edges
+
+
+class ImplementationEdit(Payload):
+    """Common to all verdicts on implementations: one per generation and slot."""
+
+    generation: int
+    slot: int
+    """0 for the lowest-credit operator, 1 for the next, … (``edits_per_generation``)."""
+
+
+class ImplementationAdded(ImplementationEdit):
+    """c⁺ joined the pool of O*."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+
+    def operation(self) -> str:
+        return f"implementation-verdict/{self.generation}/{self.slot}"
+
+
+class ImplementationReplaced(ImplementationEdit):
+    """c⁺ took the place of c⁻ in a full pool."""
+
+    operator: OperatorId
+    removed: ImplementationId
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+
+    def operation(self) -> str:
+        return f"implementation-verdict/{self.generation}/{self.slot}"
+
+
+class ImplementationDeleted(ImplementationEdit):
+    """c⁻ left the pool of O* (credit not negative, more than one implementation)."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+
+    def operation(self) -> str:
+        return f"implementation-verdict/{self.generation}/{self.slot}"
+
+
+class ImplementationRejected(ImplementationEdit):
+    """A proposal failed validation; `is_final` when no attempt is left and the pool stays as it is."""
+
+    operator: OperatorId
+    call: int
+    attempt: int
+    stage: str
+    diagnostic: str
+    is_final: bool
+
+    def operation(self) -> str | None:
+        return f"implementation-verdict/{self.generation}/{self.slot}" if self.is_final else None
+
+
+class ImplementationsKept(ImplementationEdit):
+    """Nothing to do for this slot."""
+
+    reason: str
+
+    def operation(self) -> str:
+        return f"implementation-verdict/{self.generation}/{self.slot}"
+
+
+class EdgeReplaced(Payload):
+    """Edges removed and added in one valid edit."""
+
+    generation: int
+    slot: int
+    removed: tuple[Edge, ...]
+    added: tuple[Edge, ...]
+    call: int
+
+    def operation(self) -> str:
+        return f"edge-verdict/{self.generation}/{self.slot}"
+
+
+class EdgeRejected(Payload):
+    """A proposed edge edit was not valid; `is_final` when no attempt is left."""
+
+    generation: int
+    slot: int
+    call: int
+    attempt: int
+    reason: str
+    is_final: bool
+
+    def operation(self) -> str | None:
+        return f"edge-verdict/{self.generation}/{self.slot}" if self.is_final else None
+
+
+class EdgesKept(Payload):
+    """No edge has negative credit, or none could be exchanged."""
+
+    generation: int
+    slot: int
+    reason: str
+
+    def operation(self) -> str:
+        return f"edge-verdict/{self.generation}/{self.slot}"
+
+
+# ---------------------------------------------------------------- language-model calls
+
+
+class LLMCallReserved(Payload):
+    """A call is charged before it is sent; the store refuses a number twice or over the limit."""
+
+    call: int
+    """1, 2, … up to the limit."""
+    purpose: CallPurpose
+    subject: str
+    """What the call is for, e.g. ``implement/3/0``."""
+    attempt: int
+    prompt: BlobDigest
+    template: str
+    model: str
+
+    def operation(self) -> str:
+        return f"llm-call/{self.call}"
+
+
+class LLMCallSettled(Payload):
+    """The provider answered."""
+
+    call: int
+    response: BlobDigest
+    prompt_tokens: int
+    completion_tokens: int
+    is_estimated: bool
+    """Token counts were not reported by the provider."""
+    cost_usd: float
+    elapsed_s: float
+
+    def operation(self) -> str:
+        return f"llm-call-end/{self.call}"
+
+
+class LLMCallAbandoned(Payload):
+    """No answer will come; the call stays spent."""
+
+    call: int
+    reason: str
+
+    def operation(self) -> str:
+        return f"llm-call-end/{self.call}"
+
+
+# ---------------------------------------------------------------- validation and test
+
+
+class ValidationStarted(Payload):
+    """The policy is to be validated after generation t on these instances."""
+
+    generation: int
+    instances: tuple[InstanceKey, ...]
+
+    def operation(self) -> str:
+        return f"validation-started/{self.generation}"
+
+
+class PipelinesDecoded(Payload):
+    """Beam search result: pipelines with the highest-credit implementations, best first."""
+
+    generation: int
+    pipelines: tuple[tuple[Step, ...], ...]
+    log_probabilities: tuple[float, ...]
+
+    def operation(self) -> str:
+        return f"pipelines-decoded/{self.generation}"
+
+
+class ValidationScored(Payload):
+    """Mean raw reward of each decoded pipeline on the validation instances."""
+
+    generation: int
+    scores: tuple[float, ...]
+
+    def operation(self) -> str:
+        return f"validation-scored/{self.generation}"
+
+
+class CheckpointSelected(Payload):
+    """The best validated algorithm so far."""
+
+    generation: int
+    score: float
+    pipeline: tuple[Step, ...]
+    policy_updates: int
+
+    def operation(self) -> str:
+        return f"checkpoint-selected/{self.generation}"
+
+
+class TestCandidate(Model):
+    """An algorithm that goes through the held-out test."""
+
+    label: Literal["evolved", "baseline"]
+    pipeline: tuple[Step, ...]
+
+
+class TestStarted(Payload):
+    """The held-out test begins. A second attempt is only written when it was forced."""
+
+    attempt: int
+    forced: bool
+    candidates: tuple[TestCandidate, ...]
+    instances: tuple[InstanceKey, ...]
+
+    def operation(self) -> str:
+        return f"test-started/{self.attempt}"
+
+
+class TestScored(Payload):
+    """Mean gap of each candidate (a fraction; ``None`` where an instance failed) on the test split."""
+
+    attempt: int
+    mean_gaps: tuple[float | None, ...]
+    failures: tuple[int, ...]
+
+    def operation(self) -> str:
+        return f"test-scored/{self.attempt}"
+
+
+PAYLOAD_TYPES: dict[str, type[Payload]] = {
+    model.__name__: model
+    for model in (
+        RunStarted,
+        RunPaused,
+        RunResumed,
+        RunCompleted,
+        RunFailed,
+        GraphInitialized,
+        GraphRejected,
+        GenerationStarted,
+        PipelineSampled,
+        GenerationCompleted,
+        EvaluationRecorded,
+        CandidateScored,
+        GenerationScored,
+        CreditsUpdated,
+        PolicyUpdated,
+        ImplementationAdded,
+        ImplementationReplaced,
+        ImplementationDeleted,
+        ImplementationRejected,
+        ImplementationsKept,
+        EdgeReplaced,
+        EdgeRejected,
+        EdgesKept,
+        LLMCallReserved,
+        LLMCallSettled,
+        LLMCallAbandoned,
+        ValidationStarted,
+        PipelinesDecoded,
+        ValidationScored,
+        CheckpointSelected,
+        TestStarted,
+        TestScored,
+    )
+}
+"""The closed registry: nothing outside it is ever decoded."""

@@ -1,0 +1,1 @@
+"""The state of a run: what the fold of its events means."""

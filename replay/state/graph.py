@@ -1,0 +1,115 @@
+"""The directed operator graph D_t = (O_t, E_t) between the sentinels O_in (``START``) and O_out (``END``).
+
+References
+----------
+DGA2D paper, Eqs. 1–2 (pipelines as bounded walks), Appendix D.1 (feasible action sets M_{t,j,i}) and
+Appendix D.3 (input–output-relevant graph, walk counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dga2d.events import OperatorId
+from dga2d.events.payloads import Edge
+
+START = OperatorId("START")
+END = OperatorId("END")
+
+
+@dataclass(frozen=True)
+class OperatorGraph:
+    """Operators and edges of one graph version.
+
+    `initialisers` are the entry operators: only ``START`` leads to them and no walk visits them again.
+    """
+
+    operators: tuple[OperatorId, ...]
+    """Functional operators, sorted; sentinels are implicit."""
+    initialisers: frozenset[OperatorId]
+    edges: frozenset[Edge]
+
+    @cached_property
+    def successors(self) -> Mapping[OperatorId, tuple[OperatorId, ...]]:
+        """Targets of the edges out of each node, sorted; nodes without edges map to ``()``."""
+        targets: dict[OperatorId, list[OperatorId]] = {START: [], **{o: [] for o in self.operators}}
+        for source, target in sorted(self.edges):
+            targets[source].append(target)
+        return {node: tuple(found) for node, found in targets.items()}
+
+    @cached_property
+    def steps_to_end(self) -> Mapping[OperatorId, int]:
+        """Fewest edges from a node to ``END``; nodes that cannot reach it are absent."""
+        distance = {END: 0}
+        frontier = [END]
+        predecessors: dict[OperatorId, list[OperatorId]] = {}
+        for source, target in self.edges:
+            predecessors.setdefault(target, []).append(source)
+        while frontier:
+            reached = []
+            for node in frontier:
+                for source in predecessors.get(node, ()):
+                    if source not in distance:
+                        distance[source] = distance[node] + 1
+                        reached.append(source)
+            frontier = reached
+        return distance
+
+    def feasible_actions(self, history: Sequence[OperatorId], max_length: int) -> tuple[OperatorId, ...]:
+        """M_{t,j,i}: sorted targets after `history` from which ``END`` can be reached in time.
+
+        `history` holds the operators chosen so far, without ``START``. A pipeline has at most
+        `max_length` operators, so a target that needs d edges to ``END`` is feasible when
+        ``len(history) + d ≤ max_length``; initialisers are never revisited. ``END`` itself is feasible
+        after at least one operator when the edge exists.
+        """
+        here = history[-1] if history else START
+        used = set(history) & self.initialisers
+        return tuple(
+            target
+            for target in self.successors[here]
+            if target not in used
+            and target in self.steps_to_end
+            and (target != END or history)
+            and len(history) + self.steps_to_end[target] <= max_length
+        )
+
+    def has_route(self, max_length: int | None = None) -> bool:
+        """Whether a walk of at least one operator leads from ``START`` to ``END`` (within `max_length`)."""
+        needed = self.steps_to_end.get(START)
+        return needed is not None and needed >= 2 and (max_length is None or needed - 1 <= max_length)
+
+    @cached_property
+    def relevant(self) -> frozenset[OperatorId]:
+        """V_io without the sentinels: operators on some route from ``START`` to ``END``."""
+        seen = {START}
+        frontier = [START]
+        while frontier:
+            frontier = [t for node in frontier for t in self.successors.get(node, ()) if t not in seen]
+            seen.update(frontier)
+        return frozenset(o for o in self.operators if o in seen and o in self.steps_to_end)
+
+    def count_pipelines(self, max_length: int) -> int:
+        """W_{≤L_max}: number of pipelines of 1 … `max_length` operators (Eq. D.3, exact integers).
+
+        No initialiser can be entered twice because only ``START`` leads to one.
+        """
+        walks = {START: 1}
+        total = 0
+        for length in range(max_length + 1):
+            following: dict[OperatorId, int] = {}
+            for node, count in walks.items():
+                for target in self.successors.get(node, ()):
+                    following[target] = following.get(target, 0) + count
+            total += following.pop(END, 0) if length else 0
+            following.pop(END, None)
+            walks = following
+        return total
+
+    def edited(self, removed: Iterable[Edge], added: Iterable[Edge]) -> OperatorGraph:
+        """The graph after an edge edit; validity is the caller's to check."""
+        return OperatorGraph(
+            self.operators, self.initialisers, (self.edges - frozenset(removed)) | frozenset(added)
+        )
