@@ -14,7 +14,7 @@ from dga2d.events.errors import (
     PayloadError,
     UnknownEventTypeError,
 )
-from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.ownership import AGENT_NAMES, OWNERS, AgentName, check_owner
 from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 
@@ -41,6 +41,7 @@ __all__ = [
     "RecordedEvent",
     "RunId",
     "UnknownEventTypeError",
+    "blob_digest",
     "canonical_bytes",
     "check_owner",
     "decode_payload",

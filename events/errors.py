@@ -63,4 +63,5 @@ class ChainError(EventError):
     def __init__(self, run_id: str, seq: int, reason: str) -> None:
         self.run_id = run_id
         self.seq = seq
+        self.reason = reason
         super().__init__(f"run {run_id}, event {seq}: {reason}")

@@ -308,6 +308,8 @@ class PolicyUpdated(Payload):
     """Before clipping."""
     entropy: float
     """Mean entropy of the action distributions along the walks, in nats."""
+    kl_to_initial: float | None
+    """Mean KL divergence to the initial policy along the walks, in nats; ``None`` when not tracked."""
     parameters_digest: str
 
     def operation(self) -> str:

@@ -1,0 +1,162 @@
+"""How an agent gets an answer from a language model: reserve, call, settle, judge; at most once each.
+
+A call is charged when its reservation is in the log, before anything is sent. A process that dies between
+reservation and answer leaves an open call; whoever resumes abandons it (it stays spent) and asks again as
+the next attempt.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.ports import EventAppender
+from dga2d.agents.proposing import CompletionRequest, LanguageModel, Prompt, Task
+from dga2d.events import Draft, blob_digest
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import (
+    CallPurpose,
+    LLMCallAbandoned,
+    LLMCallReserved,
+    LLMCallSettled,
+)
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import DuplicateOperationError
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """No further call may be made for the subject."""
+
+    reason: str
+    caused_by: int
+
+
+def next_call(
+    state: RunState, subject: str, caused_by: int, attempts: int, allowance: int
+) -> Duty | GiveUp | None:
+    """What is owed towards an answer for `subject`: a duty ``ask``, ``judge`` or ``abandon``, or giving up.
+
+    ``None`` while the present process waits for an answer, or when an answer was accepted. `caused_by` is
+    the event that asks for the edit; `allowance` counts the calls the agent may still make.
+    """
+    calls = state.ledger.calls_for(subject)
+    if not calls:
+        return _ask_or_give_up(subject, 0, caused_by, attempts, allowance)
+    last = calls[-1]
+    if last.status == "reserved":
+        if last.reserved_seq >= state.process_seq:
+            return None
+        return Duty(f"abandon/{last.number}", state.process_seq, ("abandon", last.number))
+    assert last.ended_seq is not None
+    if last.status == "settled" and last.verdict is None:
+        return Duty(f"judge/{last.number}", last.ended_seq, ("judge", last.number))
+    if last.verdict == "accepted":
+        return None
+    return _ask_or_give_up(subject, len(calls), last.ended_seq, attempts, allowance)
+
+
+def _ask_or_give_up(
+    subject: str, attempt: int, caused_by: int, attempts: int, allowance: int
+) -> Duty | GiveUp:
+    if attempt >= attempts:
+        return GiveUp(f"no valid answer in {attempts} attempts", caused_by)
+    if allowance <= 0:
+        return GiveUp("no model calls left", caused_by)
+    return Duty(f"ask/{subject}/{attempt}", caused_by, ("ask", attempt))
+
+
+class CallDesk:
+    """Books one agent's calls and makes them."""
+
+    def __init__(self, agent: AgentName, purpose: CallPurpose, log: EventAppender, model: LanguageModel):
+        self._agent: AgentName = agent
+        self._purpose: CallPurpose = purpose
+        self._log = log
+        self._model = model
+
+    async def ask(
+        self,
+        state: RunState,
+        subject: str,
+        attempt: int,
+        prompt: Prompt,
+        task: Task,
+        seed: tuple[int, ...],
+        caused_by: int,
+    ) -> None:
+        """Reserve, send, and settle; the answer is judged by a duty of its own.
+
+        Raises
+        ------
+        QuotaExceededError
+            The store holds that the limit is reached.
+        """
+        number = await self._reserve(state, subject, attempt, prompt, caused_by)
+        started = time.perf_counter()
+        completion = await self._model.complete(CompletionRequest(prompt, task, seed))
+        text = completion.text.encode()
+        settled = LLMCallSettled(
+            call=number,
+            response=blob_digest(text),
+            prompt_tokens=completion.prompt_tokens,
+            completion_tokens=completion.completion_tokens,
+            is_estimated=completion.is_estimated,
+            cost_usd=completion.cost_usd,
+            elapsed_s=time.perf_counter() - started,
+        )
+        await self._append(state, settled, caused_by, [text])
+
+    async def abandon(self, state: RunState, number: int, caused_by: int) -> None:
+        """Close a call whose process is gone."""
+        reason = "the process ended before an answer was recorded"
+        await self._append(state, LLMCallAbandoned(call=number, reason=reason), caused_by)
+
+    async def _reserve(
+        self, state: RunState, subject: str, attempt: int, prompt: Prompt, caused_by: int
+    ) -> int:
+        text = prompt.text.encode()
+        number = state.ledger.used + 1
+        while True:
+            reserved = LLMCallReserved(
+                call=number,
+                purpose=self._purpose,
+                subject=subject,
+                attempt=attempt,
+                prompt=blob_digest(text),
+                template=prompt.template,
+                model=self._model.name,
+            )
+            try:
+                await self._append(state, reserved, caused_by, [text])
+            except DuplicateOperationError:  # the other evolver took this number
+                number += 1
+            else:
+                return number
+
+    async def _append(
+        self,
+        state: RunState,
+        payload: LLMCallReserved | LLMCallSettled | LLMCallAbandoned,
+        caused_by: int,
+        blobs: Sequence[bytes] = (),
+    ) -> None:
+        number = None if state.generation is None else state.generation.number
+        await self._log.append([Draft(self._agent, payload, number, caused_by)], blobs)
+
+
+def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:
+    """Calls an evolver may make in a generation that began its edits with `calls_left`.
+
+    Both get what they can need (edits × attempts) while there is enough; of a scarce rest the edge evolver
+    gets half, rounded down. A fixed rule, so that the two never race for the last call.
+    """
+    edge = min(calls_left // 2, edits * attempts)
+    return edge if is_edge else calls_left - edge
+
+
+def calls_made(state: RunState, agent: AgentName, generation: int) -> int:
+    """Calls an agent has been charged in a generation."""
+    return sum(call.agent == agent and call.generation == generation for call in state.ledger.calls.values())

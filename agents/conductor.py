@@ -1,0 +1,116 @@
+"""Conductor: opens and closes generations and ends the run. Its decisions are pure like all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.ports import EventAppender
+from dga2d.events import Draft, InstanceKey
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import (
+    GenerationCompleted,
+    GenerationStarted,
+    Payload,
+    RunCompleted,
+    ValidationStarted,
+)
+from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
+from dga2d.replay.state.run_state import GenerationState, RunState
+
+
+class Conductor:
+    """Owns the beginning and end of generations, validations and the run."""
+
+    name: AgentName = "conductor"
+
+    def __init__(self, log: EventAppender) -> None:
+        self._log = log
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        step = next_step(state)
+        return () if step is None else (step[0],)
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        step = next_step(state)
+        assert step is not None
+        number = None if state.generation is None else state.generation.number
+        await self._log.append([Draft("conductor", step[1], number, duty.caused_by)])
+
+
+def next_step(state: RunState) -> tuple[Duty, Payload] | None:
+    """What the conductor owes now, ``None`` while others have to speak first."""
+    if state.status != "running" or state.graph is None:
+        return None
+    generation = state.generation
+    if generation is None:
+        return _between_generations(state)
+    closed = _closing_event(state, generation)
+    if closed is None:
+        return None
+    number = generation.number
+    if validation_is_due(state, number):
+        if generation.validation is None:
+            started = ValidationStarted(generation=number, instances=validation_instances(state))
+            return Duty(f"validate/{number}", closed), started
+        if generation.validation.scores is None:
+            return None
+        closed = max(closed, generation.validation.outcomes_seq)
+    completed = GenerationCompleted(generation=number, state_digest=state_digest(state))
+    return Duty(f"complete/{number}", closed), completed
+
+
+def _between_generations(state: RunState) -> tuple[Duty, Payload]:
+    assert state.graph is not None
+    cause = max(state.graph_seq if not state.completed else state.completed_seq, state.process_seq)
+    reason = end_reason(state)
+    if reason is not None:
+        return Duty("end", cause), RunCompleted(reason=reason, state_digest=state_digest(state))
+    started = GenerationStarted(
+        generation=state.completed + 1,
+        graph_digest=graph_digest(state.graph),
+        pools_digest=pools_digest(state.pools),
+    )
+    return Duty(f"start/{state.completed + 1}", cause), started
+
+
+def end_reason(state: RunState) -> str | None:
+    """Why the run ends between two generations, ``None`` if it goes on."""
+    if state.completed >= state.settings.generations:
+        return f"all {state.settings.generations} generations done"
+    if state.settings.evolution and state.completed and state.ledger.left <= 0:
+        return f"all {state.ledger.limit} model calls spent"
+    return None
+
+
+def _closing_event(state: RunState, generation: GenerationState) -> int | None:
+    """The event with which everyone has spoken about the generation; ``None`` before."""
+    if generation.basis is None or not generation.policy_updated_seq:
+        return None
+    if state.settings.evolution:
+        slots = state.settings.edits_per_generation
+        if len(generation.implementation_verdicts) < slots or len(generation.edge_verdicts) < slots:
+            return None
+    return max(generation.basis.seq, generation.policy_updated_seq, generation.verdict_seq)
+
+
+def validation_is_due(state: RunState, number: int) -> bool:
+    """Every I_val generations and after the last one, if there is a validation split."""
+    settings = state.settings
+    if not state.header.splits.validation:
+        return False
+    is_last = number == settings.generations or (settings.evolution and state.ledger.left <= 0)
+    return is_last or (settings.validation_interval > 0 and number % settings.validation_interval == 0)
+
+
+def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
+    """Instances a validation uses: the split, or its evenly spaced subset of the settled size."""
+    keys = [entry.key for entry in state.header.splits.validation]
+    return spread(keys, state.settings.validation_instances)
+
+
+def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:
+    """`size` keys evenly spaced over the sorted list, all of them for ``None``."""
+    if size is None or size >= len(keys):
+        return tuple(keys)
+    return tuple(keys[(2 * i + 1) * len(keys) // (2 * size)] for i in range(size))

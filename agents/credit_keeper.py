@@ -1,0 +1,73 @@
+"""CreditKeeper: when all evaluations of a generation are in, scores it and updates the credits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.ports import EventAppender
+from dga2d.agents.scoring import score_candidate, standardise, update_credits
+from dga2d.events import Draft
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
+from dga2d.replay.state.run_state import GenerationState, RunState
+
+
+class CreditKeeper:
+    """Owns S, R̃, Q and n (Algorithm 1, lines 18–40)."""
+
+    name: AgentName = "credit_keeper"
+
+    def __init__(self, log: EventAppender) -> None:
+        self._log = log
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        generation = state.generation
+        if state.status != "running" or generation is None or generation.scoring is not None:
+            return ()
+        needed = state.settings.pipelines * len(state.header.batch)
+        if len(generation.outcomes) < needed:
+            return ()
+        return (Duty(f"score/{generation.number}", generation.outcomes_seq),)
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        assert state.generation is not None
+        await self._log.append(score_generation(state, state.generation, duty.caused_by))
+
+
+def score_generation(state: RunState, generation: GenerationState, caused_by: int) -> list[Draft]:
+    """The decision: candidate scores, rewards and credits of a fully evaluated generation."""
+    settings, header = state.settings, state.header
+    references = [state.reference(key) for key in header.batch]
+    scored = [
+        score_candidate(
+            [generation.outcomes[j, key] for key in header.batch],
+            references,
+            header.sense,
+            settings.failure_reward,
+        )
+        for j in range(settings.pipelines)
+    ]
+    standard = standardise([s.score for s in scored], settings.epsilon)
+    walks = [
+        [step.implementation for step in generation.pipelines[j].steps] for j in range(settings.pipelines)
+    ]
+    changed = update_credits(state.credits, walks, standard.rewards, settings.credit_rate)
+    number = generation.number
+    payloads = [
+        *(
+            CandidateScored(generation=number, candidate=j, score=s.score, gaps=s.gaps)
+            for j, s in enumerate(scored)
+        ),
+        GenerationScored(
+            generation=number, mean=standard.mean, deviation=standard.deviation, rewards=standard.rewards
+        ),
+        CreditsUpdated(
+            generation=number,
+            transitions=tuple(
+                TransitionCredit(source=t.source, target=t.target, credit=r.credit, activations=r.activations)
+                for t, r in changed
+            ),
+        ),
+    ]
+    return [Draft("credit_keeper", payload, number, caused_by) for payload in payloads]

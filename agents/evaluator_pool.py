@@ -1,0 +1,134 @@
+"""EvaluatorPool: one result per candidate and instance, for training, validation and test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dga2d.agents.agent import Duty, test_is_open
+from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, EventSource, InstanceSource
+from dga2d.domains.contract import Implementation, OperatorId
+from dga2d.events import Draft, ImplementationId, InstanceKey, blob_digest
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.streams import spawn_key
+
+_STREAMS: dict[SplitName, str] = {"train": "evaluation", "validation": "validation", "test": "test"}
+
+
+class SourceReader:
+    """Implementations by id: text from the log's blobs, kept in memory."""
+
+    def __init__(self, source: EventSource) -> None:
+        self._source = source
+        self._known: dict[ImplementationId, Implementation] = {}
+
+    async def implementation(self, state: RunState, step: Step) -> Implementation:
+        """The implementation of a step, whichever pool it is or was in."""
+        if step.implementation not in self._known:
+            text = (await self._source.get_blob(state.sources[step.implementation])).decode()
+            self._known[step.implementation] = Implementation(
+                OperatorId(step.operator), text, origin=f"log:{step.implementation}"
+            )
+        return self._known[step.implementation]
+
+
+class EvaluatorPoolAgent:
+    """Owns evaluation results (Algorithm 1, line 17)."""
+
+    name: AgentName = "evaluator_pool"
+
+    def __init__(
+        self, log: EventAppender, source: EventSource, evaluator: Evaluator, instances: InstanceSource
+    ) -> None:
+        self._log = log
+        self._sources = SourceReader(source)
+        self._evaluator = evaluator
+        self._instances = instances
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        if test_is_open(state):
+            return _test_duties(state)
+        generation = state.generation
+        if state.status != "running" or generation is None:
+            return ()
+        owed = [
+            _duty("train", generation.number, j, key, pipeline.seq)
+            for j, pipeline in sorted(generation.pipelines.items())
+            for key in state.header.batch
+            if (j, key) not in generation.outcomes
+        ]
+        validation = generation.validation
+        if validation is not None and validation.pipelines is not None:
+            owed += [
+                _duty("validation", generation.number, j, key, validation.decoded_seq)
+                for j in range(len(validation.pipelines))
+                for key in validation.instances
+                if (j, key) not in validation.outcomes
+            ]
+        return owed
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        split, number, candidate, key = duty.subject
+        assert split in ("train", "validation", "test")
+        steps = candidate_steps(state, split, int(candidate))
+        implementations = [await self._sources.implementation(state, step) for step in steps]
+        index = self._instances.index(str(key))
+        request = EvaluationRequest(
+            key=duty.key,
+            instance=self._instances.instance(str(key)),
+            steps=tuple(implementations),
+            seed=(state.header.seed, *spawn_key(_STREAMS[split], int(number), int(candidate), index)),
+        )
+        reply = await self._evaluator.evaluate(request)
+        payload = EvaluationRecorded(
+            split=split,
+            generation=int(number),
+            candidate=int(candidate),
+            instance=InstanceKey(str(key)),
+            objective=reply.objective,
+            failure=reply.failure,
+            diagnostic=reply.diagnostic,
+            elapsed_s=reply.elapsed_s,
+            work=reply.work,
+            trace=reply.trace,
+            solution=None,
+        )
+        await self._record(payload, reply.solution, duty.caused_by)
+
+    async def _record(self, payload: EvaluationRecorded, solution: bytes | None, caused_by: int) -> None:
+        blobs: Sequence[bytes] = ()
+        if solution is not None:
+            payload = payload.model_copy(update={"solution": blob_digest(solution)})
+            blobs = (solution,)
+        generation = None if payload.split == "test" else payload.generation
+        await self._log.append([Draft(self.name, payload, generation, caused_by)], blobs)
+
+
+def candidate_steps(state: RunState, split: SplitName, candidate: int) -> tuple[Step, ...]:
+    """The algorithm evaluated under a candidate number of a split."""
+    if split == "test":
+        assert state.test is not None
+        return state.test.candidates[candidate].pipeline
+    assert state.generation is not None
+    if split == "train":
+        return state.generation.pipelines[candidate].steps
+    validation = state.generation.validation
+    assert validation is not None
+    assert validation.pipelines is not None
+    return validation.pipelines[candidate]
+
+
+def _test_duties(state: RunState) -> list[Duty]:
+    test = state.test
+    assert test is not None
+    return [
+        _duty("test", test.attempt, j, key, test.seq)
+        for j in range(len(test.candidates))
+        for key in test.instances
+        if (j, key) not in test.outcomes
+    ]
+
+
+def _duty(split: SplitName, number: int, candidate: int, key: InstanceKey, caused_by: int) -> Duty:
+    return Duty(f"evaluation/{split}/{number}/{candidate}/{key}", caused_by, (split, number, candidate, key))

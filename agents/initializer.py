@@ -1,0 +1,139 @@
+"""Initializer: asks for H, the operator pool and the first graph (Algorithm 1, line 1; Template I)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.briefing import DomainBriefing
+from dga2d.agents.calls import CallDesk, GiveUp, next_call
+from dga2d.agents.ports import EventAppender, EventSource
+from dga2d.agents.proposing import (
+    GraphProposal,
+    HBounds,
+    InitializeTask,
+    LanguageModel,
+    ProposalError,
+    clamp,
+    default_graph,
+    parse_graph,
+    render,
+)
+from dga2d.events import Draft, ImplementationId, OperatorId
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import Edge, GraphInitialized, GraphRejected, Payload
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.streams import spawn_key
+
+SUBJECT = "initialize"
+
+
+class Initializer:
+    """Owns H, the operator pool, D₁ and C⁽¹⁾."""
+
+    name: AgentName = "initializer"
+
+    def __init__(
+        self, log: EventAppender, source: EventSource, model: LanguageModel, briefing: DomainBriefing
+    ) -> None:
+        self._log = log
+        self._source = source
+        self._desk = CallDesk(self.name, "initialize", log, model)
+        self._briefing = briefing
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        if state.status != "running" or state.graph is not None:
+            return ()
+        step = next_call(state, SUBJECT, 1, state.settings.attempts_per_edit, state.ledger.left)
+        if isinstance(step, GiveUp):
+            return (Duty("whole-library", step.caused_by, ("library",)),)
+        return () if step is None else (step,)
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        kind = duty.subject[0]
+        if kind == "library":
+            await self._append(library_graph(state, self._task(state, 0)), duty.caused_by)
+        elif kind == "abandon":
+            await self._desk.abandon(state, int(duty.subject[1]), duty.caused_by)
+        elif kind == "ask":
+            attempt = int(duty.subject[1])
+            task = self._task(state, attempt)
+            seed = (state.header.seed, *spawn_key("proposal", 0, 0, 0, attempt))
+            await self._desk.ask(state, SUBJECT, attempt, render(task), task, seed, duty.caused_by)
+        else:
+            await self._judge(state, int(duty.subject[1]), duty.caused_by)
+
+    def _task(self, state: RunState, attempt: int) -> InitializeTask:
+        calls = state.ledger.calls_for(SUBJECT)
+        return InitializeTask(
+            card=self._briefing.card,
+            operators=tuple(self._briefing.contracts[o.id] for o in state.header.library),
+            bounds=HBounds(operator_limit_max=state.settings.operator_limit),
+            baseline=tuple(step.operator for step in state.header.baseline),
+            max_length=state.settings.max_length,
+            diagnostic=calls[-1].diagnostic if calls else None,
+            attempt=attempt,
+        )
+
+    async def _judge(self, state: RunState, number: int, caused_by: int) -> None:
+        call = state.ledger.calls[number]
+        assert call.response is not None
+        answer = (await self._source.get_blob(call.response)).decode()
+        task = self._task(state, call.attempt)
+        await self._append(graph_verdict(state, task, number, answer), caused_by)
+
+    async def _append(self, payload: Payload, caused_by: int) -> None:
+        await self._log.append([Draft(self.name, payload, None, caused_by)])
+
+
+def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: str) -> Payload:
+    """The decision about a proposed initial graph."""
+    try:
+        proposal, clamped = clamp(parse_graph(answer, task), task.bounds)
+    except ProposalError as error:
+        attempt = state.ledger.calls[number].attempt
+        return GraphRejected(call=number, attempt=attempt, reason=f"{error.stage}: {error.diagnostic}")
+    return _initialized(state, proposal, clamped, number)
+
+
+def library_graph(state: RunState, task: InitializeTask) -> Payload:
+    """D₁ over the library itself, when no proposal was valid; the log says so."""
+    graph = default_graph(task.operators, task.bounds.operator_limit_max, task.baseline)
+    pools = _pools(state, graph.operators)
+    return GraphInitialized(
+        origin="library",
+        operator_limit=task.bounds.operator_limit_max,
+        temperature=state.settings.temperature,
+        clamped=(),
+        operators=graph.operators,
+        edges=tuple(sorted(graph.edges)),
+        pools=pools,
+        call=None,
+    )
+
+
+def _initialized(
+    state: RunState, proposal: GraphProposal, clamped: tuple[str, ...], number: int
+) -> GraphInitialized:
+    edges: tuple[Edge, ...] = tuple(sorted(proposal.edges))
+    return GraphInitialized(
+        origin="proposed",
+        operator_limit=proposal.operator_limit,
+        temperature=proposal.temperature,
+        clamped=clamped,
+        operators=tuple(sorted(proposal.operators)),
+        edges=edges,
+        pools=_pools(state, proposal.operators),
+        call=number,
+    )
+
+
+def _pools(
+    state: RunState, operators: Sequence[OperatorId]
+) -> dict[OperatorId, tuple[ImplementationId, ...]]:
+    """The library's implementations of the chosen operators, at most M each."""
+    library = {operator.id: operator for operator in state.header.library}
+    return {
+        operator: tuple(sorted(i.id for i in library[operator].implementations[: state.settings.pool_limit]))
+        for operator in sorted(operators)
+    }

@@ -1,0 +1,161 @@
+"""PipelineSampler: owns the policy π_θ; samples pipelines, updates the policy, decodes for validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.instantiation import best_implementations, sample_implementations
+from dga2d.agents.policy import DecodedWalk, PipelinePolicy, PolicyContext, SampledWalk
+from dga2d.agents.ports import EventAppender
+from dga2d.events import Draft, OperatorId
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyStep, PolicyUpdated, Step
+from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.streams import stream
+
+
+@dataclass(frozen=True)
+class PolicyBriefing:
+    """What the policy is told about the problem; part of its prompt."""
+
+    domain_summary: str
+    instance_summary: str
+    titles: Mapping[OperatorId, str]
+
+
+class PipelineSampler:
+    """Owns P_{t,j} and θ (Algorithm 1, lines 6–15 and 30)."""
+
+    name: AgentName = "pipeline_sampler"
+
+    def __init__(self, log: EventAppender, policy: PipelinePolicy, briefing: PolicyBriefing) -> None:
+        self._log = log
+        self._policy = policy
+        self._briefing = briefing
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        generation = state.generation
+        if state.status != "running" or generation is None:
+            return ()
+        number, owed = generation.number, []
+        if len(generation.pipelines) < state.settings.pipelines:
+            owed.append(Duty(f"sample/{number}", generation.seq, ("sample",)))
+        if generation.scoring is not None and not generation.policy_updated_seq:
+            owed.append(Duty(f"update/{number}", generation.scoring.seq, ("update",)))
+        validation = generation.validation
+        if validation is not None and validation.pipelines is None:
+            owed.append(Duty(f"decode/{number}", validation.seq, ("decode",)))
+        return owed
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        assert state.generation is not None
+        action = {"sample": self._sample, "update": self._update, "decode": self._decode}
+        await action[str(duty.subject[0])](state, state.generation, duty.caused_by)
+
+    async def _sample(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+        missing = [j for j in range(state.settings.pipelines) if j not in generation.pipelines]
+        seed = state.header.seed
+        draws = [stream(seed, "pipeline", generation.number, j) for j in missing]
+        context = policy_context(state, self._briefing)
+        walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
+        await self._log.append(
+            [
+                Draft(self.name, sampled(state, j, walk), generation.number, caused_by)
+                for j, walk in zip(missing, walks, strict=True)
+            ]
+        )
+
+    async def _update(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+        context = policy_context(state, self._briefing)
+        walks, rewards = training_batch(state, generation)
+        report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
+        updated = PolicyUpdated(
+            generation=generation.number,
+            loss=report.loss,
+            gradient_norm=report.gradient_norm,
+            entropy=report.entropy,
+            kl_to_initial=report.kl_to_initial,
+            parameters_digest=report.parameters_digest,
+        )
+        await self._log.append([Draft(self.name, updated, generation.number, caused_by)])
+
+    async def _decode(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+        context = policy_context(state, self._briefing)
+        walks = await anyio.to_thread.run_sync(self._policy.decode, context, state.settings.beam_width)
+        decoded = validated_pipelines(state, walks)
+        await self._log.append([Draft(self.name, decoded, generation.number, caused_by)])
+
+    def rebuild(self, before: RunState) -> str:
+        """Apply again the update that the log records after state `before`; returns the new digest."""
+        assert before.generation is not None
+        walks, rewards = training_batch(before, before.generation)
+        return self._policy.update(policy_context(before, self._briefing), walks, rewards).parameters_digest
+
+
+def policy_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
+    """What the policy sees at this state."""
+    assert state.graph is not None
+    return PolicyContext(
+        graph=state.graph,
+        max_length=state.settings.max_length,
+        temperature=state.temperature,
+        domain_summary=briefing.domain_summary,
+        instance_summary=briefing.instance_summary,
+        titles=briefing.titles,
+    )
+
+
+def training_batch(
+    state: RunState, generation: GenerationState
+) -> tuple[list[tuple[OperatorId, ...]], tuple[float, ...]]:
+    """Walks and rewards of a scored generation, in candidate order."""
+    assert generation.scoring is not None
+    walks = [
+        tuple(step.operator for step in generation.pipelines[j].steps)
+        for j in range(state.settings.pipelines)
+    ]
+    return walks, generation.scoring.rewards
+
+
+def sampled(state: RunState, candidate: int, walk: SampledWalk) -> PipelineSampled:
+    """The decision about one candidate: its walk with implementations drawn from their own stream."""
+    assert state.generation is not None
+    number = state.generation.number
+    draws = stream(state.header.seed, "implementation", number, candidate)
+    steps = sample_implementations(walk.operators, state.pools, state.credits, state.temperature, draws)
+    return PipelineSampled(
+        generation=number,
+        candidate=candidate,
+        steps=steps,
+        policy_steps=tuple(
+            PolicyStep(actions=s.actions, probabilities=s.probabilities, chosen=s.chosen) for s in walk.steps
+        ),
+        policy_updates=state.policy_updates,
+    )
+
+
+def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
+    """The beam's pipelines with their best implementations, then A*, then (the first time) the safe
+    baseline, each once: what the checkpoint is chosen from (`docs/decisions.md`).
+    """
+    assert state.generation is not None
+    pipelines: list[tuple[Step, ...]] = []
+    scores: list[float] = []
+    for walk in walks:
+        pipelines.append(best_implementations(walk.operators, state.pools, state.credits))
+        scores.append(walk.log_probability)
+    extra = [] if state.best is None else [state.best.steps]
+    if state.checkpoint is None:
+        extra.append(state.header.baseline)
+    for steps in extra:
+        if steps not in pipelines:
+            pipelines.append(steps)
+    return PipelinesDecoded(
+        generation=state.generation.number,
+        pipelines=tuple(pipelines),
+        log_probabilities=tuple(scores),
+    )

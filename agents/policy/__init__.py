@@ -1,0 +1,52 @@
+"""The pipeline policy π_θ: a causal language model that walks the operator graph, and its controls.
+
+Importing this package does not import torch; a model is loaded when :func:`make_policy` builds one.
+"""
+
+from dga2d.agents.policy.contract import (
+    DecodedWalk,
+    PipelinePolicy,
+    PolicyContext,
+    PolicySettings,
+    PolicyStep,
+    SampledWalk,
+    UpdateReport,
+)
+from dga2d.agents.policy.errors import (
+    AliasError,
+    InfeasibleWalkError,
+    NotCausalModelError,
+    PolicyCheckpointError,
+    PolicyContextError,
+    PolicyDivergedError,
+    PolicyError,
+    PolicyLoadError,
+    PolicyMemoryError,
+    PolicyNotFoundError,
+    TokenizerMissingError,
+)
+from dga2d.agents.policy.factory import make_policy
+from dga2d.agents.policy.uniform import UniformPolicy
+
+__all__ = [
+    "AliasError",
+    "DecodedWalk",
+    "InfeasibleWalkError",
+    "NotCausalModelError",
+    "PipelinePolicy",
+    "PolicyCheckpointError",
+    "PolicyContext",
+    "PolicyContextError",
+    "PolicyDivergedError",
+    "PolicyError",
+    "PolicyLoadError",
+    "PolicyMemoryError",
+    "PolicyNotFoundError",
+    "PolicySettings",
+    "PolicyStep",
+    "SampledWalk",
+    "TokenizerMissingError",
+    "UniformPolicy",
+    "UpdateReport",
+    "make_policy",
+]

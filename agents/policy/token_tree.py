@@ -1,0 +1,108 @@
+"""The tokens of many walks as one tree below a shared prompt.
+
+A prompt and its tree are fed to the model as one sequence: every node sees the prompt, its own ancestors
+and itself, and stands at the position it would have in its own walk. Walks with a common beginning share
+its nodes. The same tree serves sampling and beam search (grown step by step, with a key/value cache) and
+the update (all at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.agents.policy.aliases import Tokens
+from dga2d.events import OperatorId
+
+ROOT = -1
+"""The last token of the prompt, as a node."""
+
+
+class TokenTree:
+    """Nodes 0, 1, …, parents before children; node r is row ``prompt_length + r`` of the sequence."""
+
+    def __init__(self, prompt_length: int) -> None:
+        self.prompt_length = prompt_length
+        self.tokens: list[int] = []
+        self._paths: list[tuple[int, ...]] = []
+        self._children: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def add(self, parent: int, token: int) -> int:
+        """Node of `token` after `parent`, made if it is not there."""
+        node = self._children.get((parent, token))
+        if node is None:
+            node = len(self.tokens)
+            self._children[parent, token] = node
+            self.tokens.append(token)
+            above = self._paths[parent] if parent != ROOT else ()
+            self._paths.append((*above, node))
+        return node
+
+    def positions(self, start: int) -> NDArray[np.int64]:
+        """Positions of the nodes from `start` on: prompt length + depth − 1."""
+        return np.array([self.prompt_length + len(p) - 1 for p in self._paths[start:]], np.int64)
+
+    def visible(self, start: int) -> NDArray[np.bool_]:
+        """Bool `(len − start, prompt_length + len)`: which rows the nodes from `start` on attend to."""
+        mask = np.zeros((len(self) - start, self.prompt_length + len(self)), np.bool_)
+        mask[:, : self.prompt_length] = True
+        for row, path in enumerate(self._paths[start:]):
+            mask[row, self.prompt_length + np.array(path)] = True
+        return mask
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A node of an alias trie with more than one continuation: a token-level decision."""
+
+    node: int
+    tokens: Tokens
+    """Sorted token ids of the continuations."""
+
+
+@dataclass(frozen=True)
+class ActionTrie:
+    """The trie of the feasible aliases after one history.
+
+    ``log π(O | h) = Σ log p(token | branch)`` over `choices` of O; nodes with a single continuation are
+    certain and do not appear.
+    """
+
+    actions: tuple[OperatorId, ...]
+    branches: tuple[Branch, ...]
+    choices: tuple[tuple[tuple[int, int], ...], ...]
+    """Per action: (index into `branches`, token) along its alias."""
+
+
+def grow_trie(
+    tree: TokenTree, node: int, actions: Sequence[OperatorId], aliases: Mapping[OperatorId, Tokens]
+) -> ActionTrie:
+    """Build the trie of `actions` after `node`; inner trie nodes join the tree, leaves do not."""
+    continuations: dict[int, set[int]] = {}
+    steps: list[list[tuple[int, int]]] = []
+    for action in actions:
+        at = node
+        path = []
+        for depth, token in enumerate(aliases[action]):
+            continuations.setdefault(at, set()).add(token)
+            path.append((at, token))
+            if depth + 1 < len(aliases[action]):
+                at = tree.add(at, token)
+        steps.append(path)
+    branches = tuple(Branch(n, tuple(sorted(ts))) for n, ts in continuations.items() if len(ts) > 1)
+    index = {branch.node: i for i, branch in enumerate(branches)}
+    choices = tuple(tuple((index[n], t) for n, t in path if n in index) for path in steps)
+    return ActionTrie(tuple(actions), branches, choices)
+
+
+def append_action(tree: TokenTree, node: int, alias: Tokens) -> int:
+    """Last node of `alias` written after `node`."""
+    for token in alias:
+        node = tree.add(node, token)
+    return node

@@ -1,0 +1,66 @@
+"""The control without learning: every feasible action is equally likely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, SampledWalk, UpdateReport
+from dga2d.agents.policy.walks import (
+    ActionDistribution,
+    History,
+    beam_search,
+    require_feasible,
+    require_route,
+    sample_walks,
+)
+from dga2d.events import OperatorId
+
+
+class _UniformReader:
+    def __init__(self, context: PolicyContext) -> None:
+        require_route(context)
+        self._context = context
+
+    def distributions(self, histories: Sequence[History]) -> list[ActionDistribution]:
+        found = []
+        for history in histories:
+            actions = self._context.graph.feasible_actions(history, self._context.max_length)
+            n = len(actions)
+            found.append(ActionDistribution(actions, (1.0 / n,) * n, (-math.log(n),) * n))
+        return found
+
+
+class UniformPolicy:
+    """π(O | h, D_t) = 1 / |M_{t,j,i}|; updates change nothing and there is nothing to save."""
+
+    @property
+    def name(self) -> str:
+        return "uniform"
+
+    def sample(
+        self, context: PolicyContext, draws: Sequence[np.random.Generator]
+    ) -> tuple[SampledWalk, ...]:
+        return sample_walks(_UniformReader(context), draws)
+
+    def decode(self, context: PolicyContext, width: int) -> tuple[DecodedWalk, ...]:
+        return beam_search(_UniformReader(context), width)
+
+    def update(
+        self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]], rewards: Sequence[float]
+    ) -> UpdateReport:
+        for walk in walks:
+            require_feasible(context, walk)
+        return UpdateReport(0.0, 0.0, 0.0, self.digest(), 0.0)
+
+    def digest(self) -> str:
+        return "uniform"
+
+    def save(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def load_state(self, directory: Path) -> None:
+        """Nothing to restore."""

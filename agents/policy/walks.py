@@ -1,0 +1,130 @@
+"""Sampling and beam search over bounded walks, for any source of action distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, PolicyStep, SampledWalk
+from dga2d.agents.policy.errors import InfeasibleWalkError, PolicyContextError
+from dga2d.events import OperatorId
+from dga2d.replay.state.graph import END
+from dga2d.replay.streams import choose
+
+History = tuple[OperatorId, ...]
+
+
+@dataclass(frozen=True)
+class ActionDistribution:
+    """π_θ(· | h, D_t) on the feasible set."""
+
+    actions: tuple[OperatorId, ...]
+    probabilities: tuple[float, ...]
+    log_probabilities: tuple[float, ...]
+
+
+class ActionReader(Protocol):
+    """Source of action distributions for one context.
+
+    Histories are asked for in order of length, each after the one it extends by one operator.
+    """
+
+    def distributions(self, histories: Sequence[History]) -> list[ActionDistribution]:
+        """One distribution per history, in order; every feasible set has at least one action."""
+        ...
+
+
+def require_route(context: PolicyContext) -> None:
+    """Check that the context admits a pipeline.
+
+    Raises
+    ------
+    PolicyContextError
+        No walk of at most ``max_length`` operators leads from ``START`` to ``END``.
+    """
+    if not context.graph.feasible_actions((), context.max_length):
+        raise PolicyContextError(
+            f"the graph has no pipeline of at most {context.max_length} operators from START to END"
+        )
+
+
+def require_feasible(context: PolicyContext, walk: History) -> tuple[tuple[OperatorId, ...], ...]:
+    """The L+1 feasible sets along `walk`.
+
+    Raises
+    ------
+    InfeasibleWalkError
+        The walk, closed by ``END``, leaves one of them.
+    """
+    actions = (*walk, END)
+    sets = []
+    for position, action in enumerate(actions):
+        feasible = context.graph.feasible_actions(actions[:position], context.max_length)
+        if action not in feasible:
+            raise InfeasibleWalkError(walk, position)
+        sets.append(feasible)
+    return tuple(sets)
+
+
+@dataclass
+class _Drawing:
+    """A walk while it is being drawn."""
+
+    draw: np.random.Generator
+    operators: History = ()
+    steps: list[PolicyStep] = field(default_factory=list)
+    log_probability: float = 0.0
+    is_closed: bool = False
+
+    def take(self, distribution: ActionDistribution) -> None:
+        probabilities = distribution.probabilities
+        index = choose(probabilities, float(self.draw.random()))
+        chosen = distribution.actions[index]
+        self.steps.append(PolicyStep(distribution.actions, probabilities, chosen))
+        self.log_probability += math.log(probabilities[index])
+        if chosen == END:
+            self.is_closed = True
+        else:
+            self.operators = (*self.operators, chosen)
+
+
+def sample_walks(reader: ActionReader, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
+    """Draw one walk per stream; walks advance together so that the reader can batch them."""
+    drawings = [_Drawing(draw) for draw in draws]
+    while open_walks := [d for d in drawings if not d.is_closed]:
+        found = reader.distributions([d.operators for d in open_walks])
+        for drawing, distribution in zip(open_walks, found, strict=True):
+            drawing.take(distribution)
+    return tuple(SampledWalk(d.operators, tuple(d.steps), d.log_probability) for d in drawings)
+
+
+def beam_search(reader: ActionReader, width: int) -> tuple[DecodedWalk, ...]:
+    """Best closed walks found with `width` open ones kept per length; see ``PipelinePolicy.decode``.
+
+    Log-probabilities only fall along a walk, so the search ends when no open walk can still enter the
+    best `width` closed ones.
+
+    Raises
+    ------
+    ValueError
+        `width` is not positive.
+    """
+    if width < 1:
+        raise ValueError(f"expected width >= 1, got {width}")
+    beams: list[tuple[float, History]] = [(0.0, ())]
+    closed: list[tuple[float, History]] = []
+    while beams:
+        extended = []
+        for (cost, history), found in zip(beams, reader.distributions([h for _, h in beams]), strict=True):
+            for action, log_probability in zip(found.actions, found.log_probabilities, strict=True):
+                entry = (cost - log_probability, history if action == END else (*history, action))
+                (closed if action == END else extended).append(entry)
+        closed = sorted(closed)[:width]
+        beams = sorted(extended)[:width]
+        if len(closed) == width:
+            beams = [beam for beam in beams if beam <= closed[-1]]
+    return tuple(DecodedWalk(history, -cost) for cost, history in closed)

@@ -1,0 +1,166 @@
+"""Reads and checks a proposed initial graph (paper, Template I)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dga2d.agents.proposing.errors import ProposalError, shown
+from dga2d.agents.proposing.extraction import json_object
+from dga2d.agents.proposing.interfaces import Contracts, contracts_by_id, incompatibility
+from dga2d.agents.proposing.tasks import HBounds, InitializeTask
+from dga2d.events import OperatorId
+from dga2d.events.payloads import Edge
+from dga2d.replay.state.graph import END, START, OperatorGraph
+
+_KEYS = ("H", "operators", "entry_nodes", "exit_nodes", "edges")
+_H_KEYS = ("operator_limit", "temperature")
+
+
+@dataclass(frozen=True)
+class GraphProposal:
+    """A checked proposal; K and τ are as proposed, see `clamp`."""
+
+    operator_limit: int
+    temperature: float
+    operators: tuple[OperatorId, ...]
+    """Sorted."""
+    entries: tuple[OperatorId, ...]
+    exits: tuple[OperatorId, ...]
+    edges: tuple[Edge, ...]
+    """Edges between operators, sorted; the sentinels' edges follow from `entries` and `exits`."""
+
+    @property
+    def all_edges(self) -> tuple[Edge, ...]:
+        """Edges with those of ``START`` and ``END``, sorted."""
+        ends = [*((START, entry) for entry in self.entries), *((leaf, END) for leaf in self.exits)]
+        return tuple(sorted({*self.edges, *ends}))
+
+    def graph(self, initialisers: Iterable[OperatorId]) -> OperatorGraph:
+        """The graph D₁; `initialisers` may name operators that were not chosen."""
+        chosen = frozenset(self.operators)
+        return OperatorGraph(self.operators, chosen & frozenset(initialisers), frozenset(self.all_edges))
+
+
+def clamp(proposal: GraphProposal, bounds: HBounds) -> tuple[GraphProposal, tuple[str, ...]]:
+    """The proposal with K and τ moved into the bounds, and one line for each value that was moved."""
+    limit = min(max(proposal.operator_limit, bounds.operator_limit_min), bounds.operator_limit_max)
+    temperature = min(max(proposal.temperature, bounds.temperature_min), bounds.temperature_max)
+    moved = []
+    if limit != proposal.operator_limit:
+        moved.append(f"operator_limit {proposal.operator_limit} -> {limit}")
+    if temperature != proposal.temperature:
+        moved.append(f"temperature {proposal.temperature!r} -> {temperature!r}")
+    return replace(proposal, operator_limit=limit, temperature=temperature), tuple(moved)
+
+
+def parse_graph(text: str, task: InitializeTask) -> GraphProposal:
+    """The graph an answer proposes.
+
+    Raises
+    ------
+    ProposalError
+        ``size``, ``json``, ``no_variation``: see `json_object`; ``keys``, ``H``, ``operators``,
+        ``entry_nodes``, ``exit_nodes``, ``edges``: that part is malformed; ``edge_interface``: an edge
+        cannot carry a solution; ``route``: no pipeline of at most ``max_length`` operators exists.
+    """
+    answer = json_object(text)
+    _require_keys(answer, _KEYS, "keys")
+    limit, temperature = _search_settings(answer["H"])
+    contracts = contracts_by_id(task.operators)
+    operators = _ids(answer["operators"], "operators", contracts)
+    if len(operators) > task.bounds.operator_limit_max:
+        raise ProposalError(
+            "operators", f"{len(operators)} operators chosen, at most {task.bounds.operator_limit_max} allowed"
+        )
+    chosen = {o: contracts[o] for o in operators}
+    entries = _ids(answer["entry_nodes"], "entry_nodes", chosen)
+    exits = _ids(answer["exit_nodes"], "exit_nodes", chosen)
+    ends: list[tuple[str, Edge]] = [("entry_nodes", (START, entry)) for entry in entries]
+    ends += [("exit_nodes", (leaf, END)) for leaf in exits]
+    for stage, edge in ends:
+        if reason := incompatibility(edge, chosen):
+            raise ProposalError(stage, reason)
+    edges = _edges(answer["edges"], chosen)
+    proposal = GraphProposal(limit, temperature, operators, entries, exits, edges)
+    if not proposal.graph(o for o, c in chosen.items() if c.is_initialiser).has_route(task.max_length):
+        raise ProposalError(
+            "route", f"no pipeline of at most {task.max_length} operators leads from START to END"
+        )
+    return proposal
+
+
+def _require_keys(value: object, keys: tuple[str, ...], stage: str) -> None:
+    if not isinstance(value, dict):
+        raise ProposalError(stage, f"expected an object with the keys {', '.join(keys)}")
+    missing = [key for key in keys if key not in value]
+    extra = sorted(shown(key) for key in value if key not in keys)
+    if missing or extra:
+        raise ProposalError(
+            stage,
+            f"expected exactly the keys {', '.join(keys)}; missing: {', '.join(missing) or 'none'}, "
+            f"not allowed: {', '.join(extra) or 'none'}",
+        )
+
+
+def _search_settings(value: Any) -> tuple[int, float]:
+    """K and τ; a number outside the bounds is well-formed here (see `clamp`)."""
+    _require_keys(value, _H_KEYS, "H")
+    limit, temperature = value["operator_limit"], value["temperature"]
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10**6:
+        raise ProposalError("H", f"operator_limit must be a whole number from 1, got {shown(limit)}")
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+        raise ProposalError("H", f"temperature must be a number, got {shown(temperature)}")
+    if not 0 < temperature <= 10**6 or not math.isfinite(temperature):
+        raise ProposalError("H", f"temperature must be above 0 and finite, got {shown(temperature)}")
+    return limit, float(temperature)
+
+
+def _ids(value: Any, stage: str, allowed: Contracts) -> tuple[OperatorId, ...]:
+    """A non-empty list of different allowed ids, sorted."""
+    if not isinstance(value, list) or not value:
+        raise ProposalError(stage, f"{stage} must be a non-empty list of operator ids")
+    for item in value:
+        if not isinstance(item, str) or item not in allowed:
+            source = "the listed operators" if stage == "operators" else "the chosen operators"
+            raise ProposalError(stage, f"{shown(item)} is not one of {source}")
+    if len(set(value)) != len(value):
+        raise ProposalError(stage, f"{stage} names an operator twice")
+    return tuple(sorted(OperatorId(item) for item in value))
+
+
+def edge_list(value: Any, stage: str) -> tuple[Edge, ...]:
+    """A list of ``[source, target]`` pairs of text, each once, in the order given.
+
+    Raises
+    ------
+    ProposalError
+        With the given `stage`: another shape, or an edge named twice.
+    """
+    if not isinstance(value, list):
+        raise ProposalError(stage, f"expected a list of [source, target] pairs, got {shown(value)}")
+    edges: list[Edge] = []
+    for item in value:
+        if not isinstance(item, list) or len(item) != 2 or not all(isinstance(end, str) for end in item):
+            raise ProposalError(stage, f"expected a [source, target] pair, got {shown(item)}")
+        edges.append((OperatorId(item[0]), OperatorId(item[1])))
+    if len(set(edges)) != len(edges):
+        raise ProposalError(stage, "an edge is named twice")
+    return tuple(edges)
+
+
+def _edges(value: Any, chosen: Contracts) -> tuple[Edge, ...]:
+    edges = edge_list(value, "edges")
+    for edge in edges:
+        for end in edge:
+            if end in (START, END):
+                raise ProposalError("edges", "START and END are implicit: use entry_nodes and exit_nodes")
+            if end not in chosen:
+                raise ProposalError("edges", f"{shown(end)} is not one of the chosen operators")
+        if edge[0] == edge[1]:
+            raise ProposalError("edges", f"{edge[0]} may not lead to itself")
+        if reason := incompatibility(edge, chosen):
+            raise ProposalError("edge_interface", f"[{edge[0]}, {edge[1]}]: {reason}")
+    return tuple(sorted(edges))

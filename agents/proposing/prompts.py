@@ -1,0 +1,112 @@
+"""Renders tasks as prompts from the versioned templates in ``agents/prompts``.
+
+The same task gives the same text, byte for byte. Values are inserted, never interpreted: source code and
+diagnostics stand in fences longer than any fence they hold themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, Task
+
+TEMPLATES: dict[type[Task], str] = {
+    InitializeTask: "initialize@1",
+    ImplementTask: "implement@1",
+    ConnectTask: "connect@1",
+}
+"""Task → template that renders it now. Older versions stay in the folder: logs name them."""
+
+ALLOWED_IMPORTS = (
+    "math",
+    "random",
+    "heapq",
+    "itertools",
+    "collections",
+    "functools",
+    "bisect",
+    "dataclasses",
+    "typing",
+    "numpy",
+    "numba",
+)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A rendered prompt."""
+
+    text: str
+    template: str
+    """``<name>@<version>``."""
+
+
+def render(task: Task) -> Prompt:
+    """The prompt of a task."""
+    name = TEMPLATES[type(task)]
+    template = _environment().get_template(f"{name}.md")
+    text = template.render({**_shared(task), **_special(task)})
+    return Prompt(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", name)
+
+
+def _shared(task: Task) -> dict[str, Any]:
+    return {field.name: getattr(task, field.name) for field in fields(task)}
+
+
+def _special(task: Task) -> dict[str, Any]:
+    """Values a template needs besides the task's own fields."""
+    if isinstance(task, InitializeTask):
+        return {"example": _example_graph(task)}
+    if isinstance(task, ImplementTask):
+        return {
+            "environment": sorted(task.card.environment.items()),
+            "allowed_imports": ALLOWED_IMPORTS,
+            "example": _text("example@1.txt"),
+        }
+    return {}
+
+
+def _example_graph(task: InitializeTask) -> str:
+    """An answer of the right shape: the baseline's own chain."""
+    chain = list(task.baseline)
+    lines = {
+        "H": {"operator_limit": task.bounds.operator_limit_max, "temperature": task.bounds.temperature_max},
+        "operators": sorted(set(chain)),
+        "entry_nodes": chain[:1],
+        "exit_nodes": chain[-1:],
+        "edges": [list(pair) for pair in zip(chain, chain[1:], strict=False)],
+    }
+    body = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in lines.items())
+    return f"{{\n{body}\n}}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_text),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["fenced"] = fenced
+    return environment
+
+
+def _text(name: str) -> str:
+    return (files("dga2d.agents.prompts") / name).read_text(encoding="utf-8")
+
+
+def fenced(text: str, language: str) -> str:
+    """`text` as a fenced block whose fence is longer than every run of backticks inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    marks = "`" * max(3, longest + 1)
+    return f"{marks}{language}\n{text.rstrip()}\n{marks}"

@@ -1,0 +1,149 @@
+"""What a proposer is asked to do: everything a prompt needs and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from dga2d.domains.contract import Card, Implementation, Operator, SolutionKind
+from dga2d.events import ImplementationId, OperatorId
+from dga2d.events.payloads import Edge
+from dga2d.replay.state.graph import OperatorGraph
+
+
+@dataclass(frozen=True)
+class OperatorContract:
+    """An operator as a proposer sees it: what it is for, what it accepts and leaves behind."""
+
+    id: OperatorId
+    title: str
+    summary: str
+    category: str
+    requires: SolutionKind
+    provides: SolutionKind
+
+    @property
+    def is_initialiser(self) -> bool:
+        """Whether only ``START`` may lead here."""
+        return self.requires == "none"
+
+    @classmethod
+    def of(cls, operator: Operator) -> OperatorContract:
+        """The contract of a library operator."""
+        return cls(
+            OperatorId(operator.id),
+            operator.title,
+            operator.summary,
+            operator.category,
+            operator.requires,
+            operator.provides,
+        )
+
+
+@dataclass(frozen=True)
+class HBounds:
+    """Configured bounds of the search settings H = {K, τ} (paper, Section 3.1); both ends are allowed."""
+
+    operator_limit_max: int
+    """Largest K."""
+    operator_limit_min: int = 1
+    temperature_min: float = 0.1
+    temperature_max: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.operator_limit_min <= self.operator_limit_max:
+            raise ValueError(
+                f"expected 1 <= K min <= K max, got {self.operator_limit_min} and {self.operator_limit_max}"
+            )
+        if not 0 < self.temperature_min <= self.temperature_max <= 1:
+            raise ValueError(
+                f"expected 0 < tau min <= tau max <= 1, got {self.temperature_min} and {self.temperature_max}"
+            )
+
+
+@dataclass(frozen=True)
+class PoolEntry:
+    """An implementation of the operator's current pool."""
+
+    id: ImplementationId
+    source: str
+    credit: float
+    """Q̄(c) of Section 3.5; 0 when it was never activated."""
+
+
+@dataclass(frozen=True)
+class EdgeCredit:
+    """An edge of the current graph and its aggregated credit Q̄(O_i, O_j); 0 when never activated."""
+
+    edge: Edge
+    credit: float
+
+
+@dataclass(frozen=True)
+class InitializeTask:
+    """Choose operators, edges and H for the first graph (Algorithm 1, line 1; Template I)."""
+
+    card: Card
+    operators: tuple[OperatorContract, ...]
+    bounds: HBounds
+    baseline: tuple[OperatorId, ...]
+    """Operators of the safe baseline pipeline, in order."""
+    max_length: int
+    """Most operators of a pipeline."""
+    diagnostic: str | None = None
+    """Why the previous answer was refused; ``None`` at the first attempt."""
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class ImplementTask:
+    """Write one implementation of an operator (Algorithm 2, LLMGenerateImplementation; Template IV)."""
+
+    card: Card
+    operator: OperatorContract
+    mode: Literal["add", "replace"]
+    pool: tuple[PoolEntry, ...]
+    parent: PoolEntry
+    """The implementation to improve on: the pool's highest credit."""
+    removed: ImplementationId | None = None
+    """The implementation that leaves the pool in ``replace`` mode."""
+    others: tuple[Implementation, ...] = ()
+    """Implementations of other operators: donors of exchangeable blocks."""
+    summary: str = ""
+    """Where time and improvement went in the last generation."""
+    diagnostic: str | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class ConnectTask:
+    """Propose edges (Algorithm 2, LLMGenerateCompatibleEdge; Template III in ``delta`` mode)."""
+
+    card: Card
+    operators: tuple[OperatorContract, ...]
+    edges: tuple[EdgeCredit, ...]
+    """All edges of the current graph, sentinels included."""
+    remove: Edge | None
+    """The lowest-credit edge, to be exchanged in ``replace`` mode."""
+    mode: Literal["replace", "delta"]
+    max_length: int
+    summary: str = ""
+    diagnostic: str | None = None
+    attempt: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mode == "replace" and self.remove is None:
+            raise ValueError("expected the edge to be replaced in replace mode, got none")
+
+    @cached_property
+    def graph(self) -> OperatorGraph:
+        """The current graph."""
+        return OperatorGraph(
+            tuple(sorted(op.id for op in self.operators)),
+            frozenset(op.id for op in self.operators if op.is_initialiser),
+            frozenset(entry.edge for entry in self.edges),
+        )
+
+
+Task = InitializeTask | ImplementTask | ConnectTask

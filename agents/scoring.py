@@ -1,0 +1,83 @@
+"""Scores, standardised rewards and credit updates (DGA2D paper, Eqs. 3–5 and 8). Pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from dga2d.domains.gap import normalised_gap
+from dga2d.events import ImplementationId
+from dga2d.replay.state.credit import START_IMPLEMENTATION, CreditTable, Transition, TransitionRecord
+from dga2d.replay.state.run_state import Outcome
+
+
+class CandidateScore(NamedTuple):
+    """S_{t,j} and the gaps it averages."""
+
+    score: float
+    gaps: tuple[float | None, ...]
+
+
+class Standardised(NamedTuple):
+    """μ_t, σ_t (population) and R̃_{t,j}."""
+
+    mean: float
+    deviation: float
+    rewards: tuple[float, ...]
+
+
+def score_candidate(
+    outcomes: Sequence[Outcome],
+    references: Sequence[float],
+    sense: Literal["min", "max"],
+    failure_reward: float,
+) -> CandidateScore:
+    """S = −mean gap (Eq. 4), clamped below at R_fail; a failure on any instance gives exactly R_fail."""
+    gaps = tuple(
+        None if outcome.objective is None else normalised_gap(outcome.objective, reference, sense)
+        for outcome, reference in zip(outcomes, references, strict=True)
+    )
+    known = [gap for gap in gaps if gap is not None]
+    if len(known) < len(gaps) or not known:
+        return CandidateScore(failure_reward, gaps)
+    return CandidateScore(max(-math.fsum(known) / len(known), failure_reward), gaps)
+
+
+def standardise(scores: Sequence[float], epsilon: float) -> Standardised:
+    """R̃ = (S − μ)/(σ + ε) with the population deviation (Eq. 5); equal scores give zeros."""
+    mean = math.fsum(scores) / len(scores)
+    if min(scores) == max(scores):
+        return Standardised(scores[0], 0.0, (0.0,) * len(scores))
+    deviation = math.sqrt(math.fsum((s - mean) ** 2 for s in scores) / len(scores))
+    return Standardised(mean, deviation, tuple((s - mean) / (deviation + epsilon) for s in scores))
+
+
+def update_credits(
+    table: CreditTable,
+    candidates: Sequence[Sequence[ImplementationId]],
+    rewards: Sequence[float],
+    rate: float,
+) -> tuple[tuple[Transition, TransitionRecord], ...]:
+    """Transitions changed by one generation with their new Q and n, sorted (Eq. 8, Algorithm 1).
+
+    Updates run over candidates, then positions; a transition activated several times in a candidate is
+    updated once each time.
+    """
+    changed: dict[Transition, TransitionRecord] = {}
+    for implementations, reward in zip(candidates, rewards, strict=True):
+        previous = START_IMPLEMENTATION
+        for implementation in implementations:
+            transition = Transition(previous, implementation)
+            record = changed.get(transition) or table.records.get(transition) or TransitionRecord(0.0, 0)
+            changed[transition] = TransitionRecord(
+                (1.0 - rate) * record.credit + rate * reward, record.activations + 1
+            )
+            previous = implementation
+    return tuple(sorted(changed.items()))
+
+
+def mean_gap(gaps: Mapping[str, float | None]) -> float | None:
+    """Mean over instances; ``None`` as soon as one failed or there is none."""
+    known = [gap for gap in gaps.values() if gap is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(gaps) else None

@@ -1,0 +1,67 @@
+"""Compiled semi-active decoder of operation-based sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dga2d.domains.contract import Decoder, State
+from dga2d.domains.jsp.card import INVALID_SCORE
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def makespan(sequence, machines, times, next_op, job_free, machine_free):  # type: ignore[no-untyped-def]
+    """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
+
+    `next_op`, `job_free` (length n) and `machine_free` (length m) are int64 work arrays.
+    """
+    n_jobs, n_machines = machines.shape
+    next_op[:] = 0
+    job_free[:] = 0
+    machine_free[:] = 0
+    latest = 0
+    for i in range(sequence.size):
+        job = sequence[i]
+        if job < 0 or job >= n_jobs:
+            return INVALID_SCORE
+        k = next_op[job]
+        if k == n_machines:
+            return INVALID_SCORE
+        machine = machines[job, k]
+        end = max(job_free[job], machine_free[machine]) + times[job, k]
+        job_free[job] = end
+        machine_free[machine] = end
+        next_op[job] = k + 1
+        latest = max(latest, end)
+    return latest
+
+
+def make_decoder(environment: Mapping[str, Any]) -> Decoder:
+    """The decoder of one environment.
+
+    It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
+    with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is
+    not a one-dimensional integer array of length ``total_ops`` scores INVALID_SCORE.
+    """
+    machines = np.array(environment["machines_matrix"], dtype=np.int32, order="C")
+    times = np.array(environment["times_matrix"], dtype=np.int32, order="C")
+    n_jobs, n_machines = machines.shape
+    shape = (n_jobs * n_machines,)
+    next_op, job_free = np.empty(n_jobs, np.int64), np.empty(n_jobs, np.int64)
+    machine_free = np.empty(n_machines, np.int64)
+    int32 = np.dtype(np.int32)
+
+    def decode(state: State) -> float:
+        sequence = state.sequence
+        if type(sequence) is not np.ndarray or sequence.shape != shape:
+            return float(INVALID_SCORE)
+        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
+            if sequence.dtype.kind not in "iu" or sequence.min() < 0 or sequence.max() >= n_jobs:
+                return float(INVALID_SCORE)
+            sequence = np.array(sequence, dtype=np.int32)  # one compiled signature serves all
+        return float(makespan(sequence, machines, times, next_op, job_free, machine_free))
+
+    return decode

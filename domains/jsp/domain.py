@@ -1,0 +1,114 @@
+"""Job shop scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dga2d.domains.contract import (
+    Card,
+    Decoder,
+    Instance,
+    InstanceRef,
+    Operator,
+    PipelineStep,
+    Reference,
+    State,
+    Verdict,
+)
+from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.jsp import reader, smoke, taillard
+from dga2d.domains.jsp.card import CARD, INVALID_SCORE
+from dga2d.domains.jsp.solution import schedule_text
+from dga2d.domains.jsp.verifier import schedule, verify_sequence
+from dga2d.domains.library import load_library, pipeline
+
+SAFE_PIPELINE = ("giffler_thompson", "path_relinking_tabu")
+BASIC_PIPELINE = ("giffler_thompson", "critical_block_annealing")
+
+
+@cache
+def _library() -> tuple[Operator, ...]:
+    return load_library(files("dga2d.domains.jsp"))
+
+
+class JobShop:
+    """The job shop scheduling problem, makespan objective."""
+
+    name = "jsp"
+    card: Card = CARD
+    sense: Literal["min", "max"] = "min"
+    invalid_score = float(INVALID_SCORE)
+
+    def operators(self) -> tuple[Operator, ...]:
+        return _library()
+
+    def safe_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *SAFE_PIPELINE)
+
+    def basic_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *BASIC_PIPELINE)
+
+    def generated(self) -> tuple[InstanceRef, ...]:
+        """Taillard's 80 instances; their published files hold the same numbers."""
+        return tuple(
+            InstanceRef(self.name, "ta", name, None, reader.reference_of("taillard.json", name, entry))
+            for name, entry in sorted(taillard.table().items())
+        )
+
+    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
+        return reader.list_instances(self.name, data_dir / self.name)
+
+    def load(self, ref: InstanceRef) -> Instance:
+        if ref.path is not None:
+            data = reader.read_instance(ref.path)
+        elif (seeds := taillard.table().get(ref.name)) is not None:
+            data = taillard.generate(
+                seeds["jobs"], seeds["machines"], seeds["time_seed"], seeds["machine_seed"]
+            )
+        else:
+            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
+        return self._instance(ref.group, ref.name, data, ref.reference)
+
+    def smoke_instance(self) -> Instance:
+        reference = Reference(float(smoke.OPTIMUM), "optimal", "Carlier and Pinson 1989")
+        return self._instance("ft", "ft06", smoke.ft06(), reference)
+
+    def _instance(
+        self, group: str, name: str, data: reader.JobShopData, reference: Reference | None
+    ) -> Instance:
+        arrays = {"machines": data.machines, "times": data.times}
+        return Instance(self.name, group, name, arrays, reference)
+
+    def environment(self, instance: Instance) -> dict[str, Any]:
+        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        n_jobs, n_machines = instance.data["machines"].shape
+        return {
+            "num_jobs": int(n_jobs),
+            "num_machines": int(n_machines),
+            "machines_matrix": np.array(instance.data["machines"], dtype=np.int32),
+            "times_matrix": np.array(instance.data["times"], dtype=np.int32),
+            "total_ops": int(n_jobs * n_machines),
+        }
+
+    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
+        # numba takes a third of a second to import; only callers that decode pay for it
+        from dga2d.domains.jsp.decoder import make_decoder
+
+        return make_decoder(environment)
+
+    def verify(self, instance: Instance, state: State) -> Verdict:
+        return verify_sequence(instance.data["machines"], instance.data["times"], state)
+
+    def write_solution(self, instance: Instance, state: State) -> str:
+        """Start times per job; the format is described in :mod:`dga2d.domains.jsp.solution`."""
+        verdict = self.verify(instance, state)
+        if verdict.objective is None:
+            raise InvalidSolutionError(verdict.violation)
+        starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
+        return schedule_text(instance.key, starts, int(verdict.objective))

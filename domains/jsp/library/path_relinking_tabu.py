@@ -1,0 +1,596 @@
+"""A pool of tabu-search optima, recombined by path relinking between machine orders (TS/PR).
+
+Method: every member of the pool is a local optimum of a tabu search over the critical-block insertions of
+the N7 neighbourhood. Two members are joined by a path that changes, step by step, the operation pairs they
+order differently; points in its middle are tried with a short tabu search, the best of them gets a long one
+and competes for a place in the pool. Moves are rated by heads and tails; a move is tabu when it would bring
+back an order of two operations that was reversed recently.
+
+Source: B. Peng, Z. Lü, T. C. E. Cheng, A tabu search/path relinking algorithm to solve the job shop
+scheduling problem, 2015. Neighbourhood: C. Zhang, P. Li, Z. Guan, Y. Rao, A tabu search algorithm with a new
+neighborhood structure for the job shop scheduling problem, 2007. Move rating: E. Balas, A. Vazacopoulos,
+Guided local search with shifting bottleneck for job shop scheduling, 1998.
+
+Complexity: O(N) per tabu iteration for N operations (heads and tails behind the move), O(N) per path point.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+POOL_SIZE = 12  # tunable: int 4..40
+PATIENCE = 12000  # tunable: int 1000..30000
+TRIAL_PATIENCE = 500  # tunable: int 50..4000
+TRIALS = 5  # tunable: int 1..20
+FILL_SHARE = 0.4  # tunable: float 0.1..0.9
+DISPATCH_NOISE = 0.5  # tunable: float 0.0..2.0
+CHUNK_OPERATIONS = 400_000  # iterations of one kernel call times operations of the instance
+
+
+# exchangeable: tabu-tenure
+@njit(cache=True)
+def tabu_tenure(n_jobs, n_machines, draw):
+    """Iterations for which a placement stays forbidden; `draw` is uniform on [0, 1)."""
+    base = 10 + n_jobs // n_machines
+    spread = 1.4 if n_jobs <= 2 * n_machines else 1.5
+    return int(base + draw * base * (spread - 1.0)) + 1
+
+
+# exchangeable: neighbourhood
+@njit(cache=True)
+def block_moves(first, last, length, moves, count):
+    """Append the N7 moves of the critical block at places first..last of a path; returns the new count.
+
+    A row (i, j, 1) puts the operation at path place i right behind the one at j, a row (i, j, 0) the one at
+    j right before the one at i; always i < j. Rows that do not fit into `moves` are left out.
+    """
+    for i in range(first, last):
+        if count + 4 > moves.shape[0]:
+            break
+        moves[count, 0], moves[count, 1], moves[count, 2] = i, last, 1
+        count += 1
+        if i + 1 < last:
+            moves[count, 0], moves[count, 1], moves[count, 2] = first, last + first - i, 0
+            moves[count + 1, 0], moves[count + 1, 1], moves[count + 1, 2] = first, i + 1, 1
+            count += 2
+            if i > first:
+                moves[count, 0], moves[count, 1], moves[count, 2] = i, last, 0
+                count += 1
+    return count
+
+
+@njit(cache=True)
+def update_heads(order, start, p, jp, mp, c):
+    """Completion times c of the operations at topological places `start` and later."""
+    for i in range(start, order.size):
+        x = order[i]
+        c[x] = max(c[jp[x]], c[mp[x]]) + p[x]
+
+
+@njit(cache=True)
+def update_tails(order, end, p, js, ms, t):
+    """Tails t (own time included) of the operations at topological places `end` and earlier."""
+    for i in range(end, -1, -1):
+        x = order[i]
+        t[x] = max(t[js[x]], t[ms[x]]) + p[x]
+
+
+@njit(cache=True)
+def longest_path(n_jobs, n_machines, t):
+    """Makespan: the longest tail of a job's first operation."""
+    makespan = 0
+    for first in range(0, n_jobs * n_machines, n_machines):
+        makespan = max(makespan, t[first])
+    return makespan
+
+
+@njit(cache=True)
+def lay_out(sequence, problem, links):
+    """Set up order, machine predecessors and successors, heads and tails of a sequence; its makespan."""
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place, mp, ms, c, t, path, moved, head, mark = links
+    n_ops = n_jobs * n_machines
+    done = np.zeros(n_jobs, np.int32)
+    last = np.full(n_machines, n_ops, np.int32)
+    for i in range(n_ops):
+        x = sequence[i] * n_machines + done[sequence[i]]
+        done[sequence[i]] += 1
+        order[i] = x
+        place[x] = i
+        k = machine[x]
+        mp[x] = last[k]
+        ms[x] = n_ops
+        ms[last[k]] = x
+        last[k] = x
+    mp[n_ops] = ms[n_ops] = n_ops
+    update_heads(order, 0, p, jp, mp, c)
+    update_tails(order, n_ops - 1, p, js, ms, t)
+    return longest_path(n_jobs, n_machines, t)
+
+
+@njit(cache=True)
+def critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng):
+    """One critical path, drawn at random where it forks; returns its length."""
+    n_ops = n_jobs * n_machines
+    x = n_ops
+    ties = 0
+    for first in range(0, n_ops, n_machines):
+        if t[first] == makespan:
+            ties += 1
+            if rng.random() * ties < 1.0:
+                x = first
+    length = 0
+    while x != n_ops:
+        path[length] = x
+        length += 1
+        rest = t[x] - p[x]
+        a, b = js[x], ms[x]
+        if rest == 0:
+            x = n_ops
+        elif t[a] != rest:
+            x = b
+        elif t[b] != rest or rng.random() < 0.5:
+            x = a
+        else:
+            x = b
+    return length
+
+
+@njit(cache=True)
+def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
+    """Estimated longest path through the operations concerned after moving u right behind v on its machine."""
+    done = c[mp[u]]
+    x = u
+    i = 0
+    while x != v:
+        x = ms[x]
+        head[i] = max(c[jp[x]], done)
+        done = head[i] + p[x]
+        i += 1
+    tail = max(t[js[u]], t[ms[v]]) + p[u]
+    value = max(c[jp[u]], done) + tail
+    x = v
+    while x != u:
+        i -= 1
+        tail = max(t[js[x]], tail) + p[x]
+        value = max(value, head[i] + tail)
+        x = mp[x]
+    return value
+
+
+@njit(cache=True)
+def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
+    """Estimated longest path through the operations concerned after moving v right before u on its machine."""
+    rest = t[ms[v]]
+    x = v
+    i = 0
+    while x != u:
+        x = mp[x]
+        head[i] = max(t[js[x]], rest)
+        rest = head[i] + p[x]
+        i += 1
+    done = max(c[jp[v]], c[mp[u]]) + p[v]
+    value = done + max(t[js[v]], rest)
+    x = u
+    while x != v:
+        i -= 1
+        done = max(c[jp[x]], done) + p[x]
+        value = max(value, done + head[i])
+        x = ms[x]
+    return value
+
+
+@njit(cache=True)
+def rate(u, v, is_forward, problem, links):
+    """Estimated makespan after a move: a lower bound, exact where the longest path meets the moved block."""
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place, mp, ms, c, t, path, moved, head, mark = links
+    if is_forward:
+        return rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
+    return rate_backward(u, v, p, jp, js, mp, ms, c, t, head)
+
+
+@njit(cache=True)
+def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
+    """Move u right behind v; operations that must follow u are shifted behind v in the topological order."""
+    lo, hi = place[u], place[v]
+    before, first, after = mp[u], ms[u], ms[v]
+    ms[before], mp[first] = first, before
+    ms[v], mp[u] = u, v
+    ms[u], mp[after] = after, u
+    ms[order.size] = mp[order.size] = order.size
+    mark[u] = True
+    write, count = lo, 0
+    for i in range(lo, hi + 1):
+        x = order[i]
+        if mark[x] or mark[jp[x]] or mark[mp[x]]:
+            mark[x] = True
+            moved[count] = x
+            count += 1
+        else:
+            order[write] = x
+            place[x] = write
+            write += 1
+    for i in range(count):
+        x = moved[i]
+        mark[x] = False
+        order[write + i] = x
+        place[x] = write + i
+    return lo, hi
+
+
+@njit(cache=True)
+def move_backward(u, v, js, mp, ms, order, place, mark, moved):
+    """Move v right before u; operations that must precede v are shifted before u in the topological order."""
+    lo, hi = place[u], place[v]
+    before, last, after = mp[u], mp[v], ms[v]
+    ms[last], mp[after] = after, last
+    ms[before], mp[v] = v, before
+    ms[v], mp[u] = u, v
+    ms[order.size] = mp[order.size] = order.size
+    mark[v] = True
+    write, count = hi, 0
+    for i in range(hi, lo - 1, -1):
+        x = order[i]
+        if mark[x] or mark[js[x]] or mark[ms[x]]:
+            mark[x] = True
+            moved[count] = x
+            count += 1
+        else:
+            order[write] = x
+            place[x] = write
+            write -= 1
+    for i in range(count):
+        x = moved[i]
+        mark[x] = False
+        order[write - i] = x
+        place[x] = write - i
+    return lo, hi
+
+
+@njit(cache=True)
+def make_move(u, v, is_forward, problem, links):
+    """Carry out a feasible move; returns the new makespan."""
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place, mp, ms, c, t, path, moved, head, mark = links
+    if is_forward:
+        lo, hi = move_forward(u, v, jp, mp, ms, order, place, mark, moved)
+    else:
+        lo, hi = move_backward(u, v, js, mp, ms, order, place, mark, moved)
+    update_heads(order, lo, p, jp, mp, c)
+    update_tails(order, hi, p, js, ms, t)
+    return longest_path(n_jobs, n_machines, t)
+
+
+@njit(cache=True)
+def is_feasible(u, v, is_forward, n_ops, p, jp, js, c, t):
+    """Whether moving u right behind v (or v right before u) surely closes no cycle: a path from the job
+    successor of u to v (from u to the job predecessor of v) would be longer than heads and tails allow.
+    """
+    if is_forward:
+        return js[u] == n_ops or t[v] > t[js[u]] - p[js[u]]
+    return jp[v] == n_ops or c[u] > c[jp[v]] - p[jp[v]]
+
+
+@njit(cache=True)
+def list_moves(makespan, problem, links, moves, rng):
+    """Write the moves of all blocks of a random critical path into `moves`; returns their number.
+
+    A row (u, v, 1) moves operation u right behind v, a row (u, v, 0) moves v right before u.
+    """
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place, mp, ms, c, t, path, moved, head, mark = links
+    length = critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng)
+    count = start = kept = 0
+    while start < length:
+        end = start
+        while end + 1 < length and machine[path[end + 1]] == machine[path[start]]:
+            end += 1
+        if end > start:
+            count = block_moves(start, end, length, moves, count)
+        start = end + 1
+    for row in range(count):
+        u, v = path[moves[row, 0]], path[moves[row, 1]]
+        if is_feasible(u, v, moves[row, 2] == 1, n_jobs * n_machines, p, jp, js, c, t):
+            moves[kept, 0], moves[kept, 1], moves[kept, 2] = u, v, moves[row, 2]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def is_forbidden(u, v, is_forward, now, ms, job, until):
+    """Whether moving u right behind v (or v right before u) restores an order that is still banned."""
+    x = u
+    while x != v:
+        if is_forward:
+            x = ms[x]
+            if until[x, job[u]] >= now:
+                return True
+        else:
+            if until[v, job[x]] >= now:
+                return True
+            x = ms[x]
+    return False
+
+
+@njit(cache=True)
+def forbid_return(u, v, is_forward, ms, job, until, expiry):
+    """Ban, up to iteration `expiry`, the orders that moving u behind v (or v before u) is about to undo."""
+    x = u
+    while x != v:
+        if is_forward:
+            x = ms[x]
+            until[u, job[x]] = expiry
+        else:
+            until[x, job[v]] = expiry
+            x = ms[x]
+
+
+@njit(cache=True)
+def choose_move(makespan, problem, links, memory, status, rng):
+    """Row of the move list to make: the best rated one that is not tabu, else a random one; -1 for none."""
+    ms = links[3]
+    job, until, moves = memory
+    count = list_moves(makespan, problem, links, moves, rng)
+    chosen, value, ties = -1, 2**40, 0
+    for row in range(count):
+        u, v, is_forward = moves[row, 0], moves[row, 1], moves[row, 2] == 1
+        rated = rate(u, v, is_forward, problem, links)
+        if rated > value:
+            continue
+        if rated >= status[1] and is_forbidden(u, v, is_forward, status[0], ms, job, until):
+            continue
+        ties = ties + 1 if rated == value else 1
+        value = rated
+        if ties == 1 or rng.random() * ties < 1.0:
+            chosen = row
+    if chosen < 0 and count > 0:
+        chosen = int(rng.random() * count)
+    return chosen
+
+
+@njit(cache=True)
+def tabu_search(iterations, patience, target, problem, links, memory, status, best, rng):
+    """At most `iterations` of tabu search from the schedule in `links`; whether the search is over.
+
+    It is over when `patience` iterations brought no improvement, the makespan met `target`, or no move is
+    left. `status` holds the iteration, the best makespan, the iteration of the last improvement and the
+    present makespan; `best` receives the topological order of the best schedule.
+    """
+    job, until, moves = memory
+    for _ in range(iterations):
+        if status[3] < status[1]:
+            status[1], status[2] = status[3], status[0]
+            best[:] = links[0]
+        if status[1] <= target or status[0] - status[2] >= patience:
+            return True
+        status[0] += 1
+        row = choose_move(status[3], problem, links, memory, status, rng)
+        if row < 0:
+            return True
+        u, v, is_forward = moves[row, 0], moves[row, 1], moves[row, 2] == 1
+        expiry = status[0] + tabu_tenure(problem[0], problem[1], rng.random())
+        forbid_return(u, v, is_forward, links[3], job, until, expiry)
+        status[3] = make_move(u, v, is_forward, problem, links)
+    return False
+
+
+def prepare(env_data):
+    """Arrays of an instance and of one schedule; operation k of job j has number j * machines + k.
+
+    problem: numbers of jobs and machines; machine, time, job predecessor and job successor of an operation.
+    links: topological order and places in it, machine predecessors and successors, completion times, tails
+    (own time included), and work arrays. The number of operations stands for "none".
+    """
+    n, m = env_data["num_jobs"], env_data["num_machines"]
+    size = n * m
+    machine, p = np.full(size + 1, -1, np.int32), np.zeros(size + 1, np.int32)
+    machine[:size] = np.asarray(env_data["machines_matrix"]).ravel()
+    p[:size] = np.asarray(env_data["times_matrix"]).ravel()
+    jp, js = np.arange(-1, size, dtype=np.int32), np.arange(1, size + 2, dtype=np.int32)
+    jp[: size + 1 : m] = js[m - 1 :: m] = jp[size] = js[size] = size
+    links = (np.zeros(size, np.int32), *(np.zeros(size + 1, np.int32) for _ in range(8)))
+    return (n, m, machine, p, jp, js), (*links, np.zeros(size + 1, np.bool_))
+
+
+def lower_bound(env_data):
+    """Longest job and, per machine, smallest head + load + smallest tail: a makespan no schedule beats."""
+    times = np.asarray(env_data["times_matrix"], dtype=np.int64)
+    machines = np.asarray(env_data["machines_matrix"])
+    heads = np.cumsum(times, axis=1) - times
+    tails = times.sum(axis=1, keepdims=True) - heads - times
+    bound = times.sum(axis=1).max()
+    for k in range(times.shape[1]):
+        on_k = machines == k
+        bound = max(bound, heads[on_k].min() + times[on_k].sum() + tails[on_k].min())
+    return int(bound)
+
+
+@dataclass
+class Search:
+    """What the calls on one instance share."""
+
+    problem: tuple
+    links: tuple
+    memory: tuple
+    target: int
+    chunk: int
+    rng: np.random.Generator
+    budget: object
+
+
+def open_search(env_data):
+    """A :class:`Search` for an instance; a kernel call makes `chunk` iterations, some milliseconds."""
+    problem, links = prepare(env_data)
+    n, m = problem[:2]
+    job = (np.arange(n * m + 1) // m).astype(np.int32)
+    memory = (job, np.zeros((n * m, n), np.int32), np.zeros((4 * n * m, 3), np.int32))
+    chunk = max(50, CHUNK_OPERATIONS // (n * m))
+    return Search(problem, links, memory, lower_bound(env_data), chunk, env_data["rng"], env_data["budget"])
+
+
+def improve(search, sequence, patience):
+    """Tabu search from `sequence` until `patience` iterations bring nothing; (makespan, sequence)."""
+    makespan = lay_out(sequence, search.problem, search.links)
+    status = np.array([0, makespan + 1, 0, makespan], np.int64)
+    best = np.empty(sequence.size, np.int32)
+    search.memory[1][:] = 0
+    over = False
+    while not over:
+        before = status[0]
+        over = tabu_search(
+            search.chunk, patience, search.target, search.problem, search.links, search.memory, status, best,
+            search.rng,
+        )  # fmt: skip
+        search.budget.charge(int(status[0] - before))
+        over = over or search.budget.exhausted()
+    return int(status[1]), best // np.int32(search.problem[1])
+
+
+@njit(cache=True)
+def dispatch(n_jobs, n_machines, machine, p, noise, sequence, rng):
+    """Active schedule by Giffler and Thompson with noisy most-work-remaining priorities, into `sequence`."""
+    n_ops = n_jobs * n_machines
+    nxt = np.zeros(n_jobs, np.int32)
+    job_free, work = np.zeros(n_jobs, np.int64), np.zeros(n_jobs, np.int64)
+    machine_free = np.zeros(n_machines, np.int64)
+    for x in range(n_ops):
+        work[x // n_machines] += p[x]
+    for i in range(n_ops):
+        end, k = 2**40, -1
+        for j in range(n_jobs):
+            if nxt[j] < n_machines:
+                x = j * n_machines + nxt[j]
+                done = max(job_free[j], machine_free[machine[x]]) + p[x]
+                if done < end or (done == end and k < 0):
+                    end, k = done, machine[x]
+        chosen, value = -1, -1.0
+        for j in range(n_jobs):
+            if nxt[j] < n_machines:
+                x = j * n_machines + nxt[j]
+                start = max(job_free[j], machine_free[k])
+                if machine[x] == k and (start < end or start + p[x] == end):
+                    rated = work[j] * (1.0 + noise * rng.random()) + 1e-9
+                    if rated > value:
+                        chosen, value = j, rated
+        x = chosen * n_machines + nxt[chosen]
+        job_free[chosen] = machine_free[k] = max(job_free[chosen], machine_free[k]) + p[x]
+        work[chosen] -= p[x]
+        nxt[chosen] += 1
+        sequence[i] = chosen
+
+
+@njit(cache=True)
+def machine_distance(first, second, n_jobs, n_machines, machine):
+    """Number of operation pairs that two sequences serve in different orders on their machine."""
+    n_ops = n_jobs * n_machines
+    place = np.empty(n_ops, np.int32)
+    done = np.zeros(n_jobs, np.int32)
+    for i in range(n_ops):
+        place[second[i] * n_machines + done[second[i]]] = i
+        done[second[i]] += 1
+    served = np.zeros(n_machines, np.int32)
+    seen = np.empty((n_machines, n_jobs), np.int32)
+    done[:] = 0
+    distance = 0
+    for i in range(n_ops):
+        x = first[i] * n_machines + done[first[i]]
+        done[first[i]] += 1
+        k = machine[x]
+        for q in range(served[k]):
+            if seen[k, q] > place[x]:
+                distance += 1
+        seen[k, served[k]] = place[x]
+        served[k] += 1
+    return distance
+
+
+# exchangeable: path-point
+@njit(cache=True)
+def path_point(origin, guide, share, n_jobs, n_machines, child, rng):
+    """A sequence between two: repeatedly the first operation missing from `origin` or, with probability
+    `share`, from `guide`. A pair both serve in the same order keeps that order, so the result is feasible.
+    """
+    n_ops = n_jobs * n_machines
+    taken = np.zeros(n_ops, np.bool_)
+    a, b = np.empty(n_ops, np.int32), np.empty(n_ops, np.int32)
+    done = np.zeros(n_jobs, np.int32)
+    for i in range(n_ops):
+        a[i] = origin[i] * n_machines + done[origin[i]]
+        done[origin[i]] += 1
+    done[:] = 0
+    for i in range(n_ops):
+        b[i] = guide[i] * n_machines + done[guide[i]]
+        done[guide[i]] += 1
+    i = j = 0
+    for k in range(n_ops):
+        while i < n_ops and taken[a[i]]:
+            i += 1
+        while taken[b[j]]:
+            j += 1
+        x = b[j] if rng.random() < share else a[i]
+        taken[x] = True
+        child[k] = x // n_machines
+
+
+def fresh(search, patience):
+    """A new member of the pool: a noisy dispatch, then tabu search."""
+    sequence = np.empty(search.links[0].size, np.int32)
+    dispatch(*search.problem[:4], DISPATCH_NOISE, sequence, search.rng)
+    return improve(search, sequence, patience)
+
+
+def relink(search, origin, guide):
+    """The best of TRIALS schedules on the path after short searches, then searched at length."""
+    child = np.empty(origin.size, np.int32)
+    best = None
+    for trial in range(TRIALS):
+        share = 0.3 + 0.4 * (trial + 0.5) / TRIALS
+        path_point(origin, guide, share, *search.problem[:2], child, search.rng)
+        found = improve(search, child, TRIAL_PATIENCE)
+        best = found if best is None or found[0] < best[0] else best
+        if search.budget.exhausted():
+            return best
+    found = improve(search, best[1], PATIENCE)
+    return found if found[0] < best[0] else best
+
+
+def insert(search, pool, entry):
+    """Put `entry` into the pool in place of its worst member, unless it is worse or already there."""
+    makespan, sequence = entry
+    for value, member in pool:
+        if value == makespan and machine_distance(sequence, member, *search.problem[:3]) == 0:
+            return
+    worst = max(range(len(pool)), key=lambda i: pool[i][0])
+    if makespan <= pool[worst][0]:
+        pool[worst] = entry
+
+
+def fill(search, start):
+    """The first pool: the given schedule and fresh ones, as many as FILL_SHARE of the budget allows."""
+    pool = [improve(search, start, PATIENCE)]
+    while len(pool) < POOL_SIZE and not search.budget.exhausted() and pool[0][0] > search.target:
+        if len(pool) >= 3 and search.budget.remaining() < 1.0 - FILL_SHARE:
+            break
+        pool.append(fresh(search, PATIENCE))
+        pool.sort(key=lambda entry: entry[0])
+    return pool
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Improve `state` by TS/PR until the share of the budget is spent or a lower bound is met."""
+    search = open_search(env_data)
+    before = calc_makespan_fn(state)
+    pool = fill(search, np.array(state.sequence, dtype=np.int32))
+    best = min(pool, key=lambda entry: entry[0])
+    while len(pool) > 1 and best[0] > search.target and not search.budget.exhausted():
+        i, j = search.rng.choice(len(pool), 2, replace=False)
+        first, second = pool[i][1], pool[j][1]
+        for origin, guide in ((first, second), (second, first)):
+            if not search.budget.exhausted():
+                insert(search, pool, relink(search, origin, guide))
+        best = min(best, *pool, key=lambda entry: entry[0])
+    if best[0] <= before:
+        state.sequence = best[1]
+    return state

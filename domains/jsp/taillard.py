@@ -1,0 +1,61 @@
+"""Taillard's 80 job-shop instances, made from their seeds.
+
+References
+----------
+E. Taillard, Benchmarks for basic scheduling problems, European Journal of Operational Research 64(2),
+1993: the generator of Section 2 and the instances of Section 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from dga2d.domains.jsp.reader import JobShopData
+
+MODULUS = 2**31 - 1
+MULTIPLIER = 16_807
+
+
+class LehmerGenerator:
+    """The multiplicative congruential generator x ← 16807·x mod (2³¹ − 1)."""
+
+    def __init__(self, seed: int) -> None:
+        if not 0 < seed < MODULUS:
+            raise ValueError(f"expected a seed in 1..{MODULUS - 1}, got {seed}")
+        self._state = seed
+
+    def uniform(self, low: int, high: int) -> int:
+        """Next integer of U[low, high], both ends included."""
+        self._state = MULTIPLIER * self._state % MODULUS
+        return low + self._state * (high - low + 1) // MODULUS
+
+
+def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> JobShopData:
+    """An instance of Taillard's type: times U[1, 99] job by job, then a machine permutation per job."""
+    clock = LehmerGenerator(time_seed)
+    times = [[clock.uniform(1, 99) for _ in range(n_machines)] for _ in range(n_jobs)]
+    shuffler = LehmerGenerator(machine_seed)
+    machines = [_permutation(shuffler, n_machines) for _ in range(n_jobs)]
+    return JobShopData(np.array(machines, dtype=np.int32), np.array(times, dtype=np.int32))
+
+
+def _permutation(generator: LehmerGenerator, size: int) -> list[int]:
+    order = list(range(size))
+    for position in range(size):
+        other = generator.uniform(position + 1, size) - 1
+        order[position], order[other] = order[other], order[position]
+    return order
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """Seeds, sizes and best-known values by name (``ta01`` … ``ta80``), from ``taillard.json``."""
+    text = (files("dga2d.domains.jsp") / "taillard.json").read_text(encoding="utf-8")
+    instances: Mapping[str, Mapping[str, Any]] = json.loads(text)["instances"]
+    return instances

@@ -1,0 +1,119 @@
+"""Independent verifier: rebuilds the schedule from a sequence and checks every constraint on the times.
+
+It shares no code with the compiled decoder: start times come from the order in which each machine and each
+job serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import State, Verdict
+
+Operation = tuple[int, int]
+"""Job and index in the job's technological order, both from 0."""
+
+
+def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state: State) -> Verdict:
+    """Check `state` against an instance; never raises on a broken one."""
+    sequence = getattr(state, "sequence", None)
+    violation = _encoding_violation(sequence, *machines.shape)
+    if violation is not None:
+        return Verdict(None, violation)
+    starts = schedule(machines, times, sequence)
+    violation = schedule_violation(machines, times, starts)
+    if violation is not None:
+        return Verdict(None, violation)
+    return Verdict(float(max(int(starts[j, -1]) + int(times[j, -1]) for j in range(len(starts)))), None)
+
+
+def _encoding_violation(sequence: Any, n_jobs: int, n_machines: int) -> str | None:
+    if type(sequence) is not np.ndarray:
+        return f"sequence is a {type(sequence).__name__}, not an array"
+    if not np.issubdtype(sequence.dtype, np.integer):
+        return f"sequence has dtype {sequence.dtype}, not an integer one"
+    if sequence.shape != (n_jobs * n_machines,):
+        return f"sequence has shape {sequence.shape}, expected ({n_jobs * n_machines},)"
+    counts = [0] * n_jobs
+    for job in sequence.tolist():
+        if not 0 <= job < n_jobs:
+            return f"job {job} is not in 0..{n_jobs - 1}"
+        counts[job] += 1
+    for job, count in enumerate(counts):
+        if count != n_machines:
+            return f"job {job} occurs {count} times, expected {n_machines}"
+    return None
+
+
+def schedule(
+    machines: NDArray[np.int32], times: NDArray[np.int32], sequence: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Earliest start times, int64 `(jobs, machines)` in technological order, of a well-formed sequence.
+
+    Every machine serves operations in the order of the sequence; an operation starts when its predecessors
+    in the job and on the machine have ended (longest paths, by repeatedly settling operations whose
+    predecessors are settled).
+    """
+    n_jobs, n_machines = machines.shape
+    queues = _machine_queues(machines, sequence)
+    starts = np.zeros((n_jobs, n_machines), np.int64)
+    done, served = [0] * n_jobs, [0] * n_machines
+    ready = list(range(n_machines))
+    while ready:
+        machine = ready.pop()
+        queue = queues[machine]
+        while served[machine] < len(queue):
+            job, k = queue[served[machine]]
+            if done[job] != k:
+                break
+            starts[job, k] = _earliest(times, starts, queue, served[machine])
+            served[machine] += 1
+            done[job] += 1
+            if k + 1 < n_machines:
+                ready.append(int(machines[job, k + 1]))
+    return starts
+
+
+def _machine_queues(machines: NDArray[np.int32], sequence: NDArray[Any]) -> list[list[Operation]]:
+    queues: list[list[Operation]] = [[] for _ in range(machines.shape[1])]
+    seen = [0] * machines.shape[0]
+    for job in sequence.tolist():
+        queues[int(machines[job, seen[job]])].append((job, seen[job]))
+        seen[job] += 1
+    return queues
+
+
+def _earliest(
+    times: NDArray[np.int32], starts: NDArray[np.int64], queue: list[Operation], place: int
+) -> int:
+    job, k = queue[place]
+    job_free = int(starts[job, k - 1]) + int(times[job, k - 1]) if k else 0
+    if place == 0:
+        return job_free
+    before = queue[place - 1]
+    return max(job_free, int(starts[before]) + int(times[before]))
+
+
+def schedule_violation(
+    machines: NDArray[np.int32], times: NDArray[np.int32], starts: NDArray[np.int64]
+) -> str | None:
+    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    n_jobs, n_machines = machines.shape
+    if starts.min() < 0:
+        return "an operation starts before time 0"
+    by_machine: list[list[tuple[int, int, int]]] = [[] for _ in range(n_machines)]
+    for job in range(n_jobs):
+        for k in range(n_machines):
+            start, end = int(starts[job, k]), int(starts[job, k]) + int(times[job, k])
+            if k and start < int(starts[job, k - 1]) + int(times[job, k - 1]):
+                return f"operation {k} of job {job} starts before operation {k - 1} ends"
+            by_machine[int(machines[job, k])].append((start, end, job))
+    for machine, intervals in enumerate(by_machine):
+        intervals.sort()
+        for (_, end, first), (start, _, second) in zip(intervals, intervals[1:], strict=False):
+            if start < end:
+                return f"jobs {first} and {second} overlap on machine {machine}"
+    return None

@@ -1,0 +1,76 @@
+"""The generated instances: which sizes and seeds, and the tours LKH found for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.tsp.generator import clustered_cities, uniform_cities
+
+INSTANCES_PER_SIZE: Final[Mapping[int, int]] = {100: 6, 200: 6, 316: 5, 500: 4, 1000: 4}
+"""Number of cities → number of instances in each group."""
+_LETTERS: Final = {"clustered": "C", "uniform": "E"}
+
+
+class GeneratedInstance(NamedTuple):
+    """What the program needs to make an instance again."""
+
+    group: str
+    name: str
+    """Class letter, size and number as in the DIMACS challenge: ``E1000.0``."""
+    size: int
+    seed: int
+
+    def cities(self) -> NDArray[np.float64]:
+        """Coordinates, float64 `(size, 2)`."""
+        make = uniform_cities if self.group == "uniform" else clustered_cities
+        return make(self.size, self.seed)
+
+
+def generated_instances() -> tuple[GeneratedInstance, ...]:
+    """All generated instances, sorted by group and name.
+
+    The seeds follow the challenge: instance 0 of size n has seed n, instance k > 0 has seed 10 n + k.
+    """
+    instances = (
+        GeneratedInstance(group, f"{letter}{size}.{k}", size, 10 * size + k if k else size)
+        for group, letter in _LETTERS.items()
+        for size, count in INSTANCES_PER_SIZE.items()
+        for k in range(count)
+    )
+    return tuple(sorted(instances))
+
+
+@cache
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """The generated instances with their computed references, sorted by key."""
+    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    made_by = table["provenance"]
+    source = f"{made_by['tool']} {made_by['version']}, best of {made_by['runs']} runs, {made_by['effort']}"
+    refs = []
+    for instance in generated_instances():
+        key = f"{instance.group}/{instance.name}"
+        reference = Reference(float(table["references"][key]["value"]), "computed", source)
+        refs.append(InstanceRef("tsp", instance.group, instance.name, None, reference))
+    return tuple(refs)
+
+
+def find_generated(group: str, name: str) -> GeneratedInstance:
+    """The generated instance called `name` in `group`.
+
+    Raises
+    ------
+    LookupError
+        No generated instance has that name.
+    """
+    for instance in generated_instances():
+        if (instance.group, instance.name) == (group, name):
+            return instance
+    raise LookupError(f"no generated TSP instance is called {group}/{name}")

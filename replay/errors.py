@@ -1,0 +1,36 @@
+"""Errors of replay.
+
+Dga2dError
+└── ReplayError
+    ├── InvariantError        an event contradicts the state before it
+    └── DigestMismatchError   a recorded state digest differs from the folded one
+"""
+
+from __future__ import annotations
+
+from dga2d.events.errors import Dga2dError
+
+
+class ReplayError(Dga2dError):
+    """Root of the errors found while folding a log."""
+
+
+class InvariantError(ReplayError):
+    """An event that cannot follow the state it was appended to."""
+
+    def __init__(self, seq: int, event_type: str, reason: str) -> None:
+        self.seq = seq
+        self.event_type = event_type
+        super().__init__(f"event {seq} ({event_type}): {reason}")
+
+
+class DigestMismatchError(ReplayError):
+    """The state folded from the log is not the state the run recorded."""
+
+    def __init__(self, seq: int, generation: int, recorded: str, folded: str) -> None:
+        self.seq = seq
+        self.generation = generation
+        super().__init__(
+            f"event {seq} (GenerationCompleted): generation {generation} recorded state digest "
+            f"{recorded[:16]}…, the log folds to {folded[:16]}…"
+        )

@@ -1,0 +1,78 @@
+"""The settings of a run, with the paper's hyperparameters (Appendix E.1) as defaults.
+
+They are recorded in ``RunStarted``; every decision reads them from there.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RunSettings(BaseModel):
+    """Everything a user can set for a run; keys of the TOML file and names of the flags."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    library: Literal["full", "basic"] = "full"
+    """Start from the whole operator library or from its basic tier alone."""
+    generations: int = Field(50, ge=1)
+    """Number of generations t_max."""
+    pipelines: int = Field(4, ge=1)
+    """Pipelines sampled per generation, N."""
+    batch_size: int = Field(3, ge=1)
+    """Training instances shared by all generations, k."""
+    max_length: int = Field(10, ge=1)
+    """Most operators in a pipeline, L_max."""
+    operator_limit: int = Field(15, ge=1)
+    """Most operators in the graph, K."""
+    pool_limit: int = Field(10, ge=1)
+    """Most implementations per operator, M."""
+    temperature: float = Field(0.7, gt=0.0, le=1.0)
+    """Sampling temperature τ of implementations and policy."""
+    credit_rate: float = Field(0.1, gt=0.0, lt=1.0)
+    """Learning rate α of transition credits."""
+    epsilon: float = Field(1e-8, gt=0.0)
+    """ε of reward standardisation and credit aggregation."""
+    failure_reward: float = Field(-5.0, lt=0.0)
+    """R_fail, the score of a candidate that fails on any instance."""
+    evolution: bool = True
+    """Whether implementations and edges evolve; off leaves policy and credit learning alone."""
+    edits_per_generation: int = Field(1, ge=1)
+    """Lowest-credit operators and edges treated in one generation."""
+    attempts_per_edit: int = Field(3, ge=1)
+    """Proposals per edit, the repairs after a rejection included."""
+    edge_edit: Literal["replace", "delta"] = "replace"
+    """Algorithm 2's single replacement, or Template III's delta of at most 2 + 2 edges."""
+    policy: str = "embedded"
+    """``embedded``, ``uniform``, a directory or a Hugging Face id of a causal language model."""
+    learning_rate: float = Field(1e-4, gt=0.0)
+    """AdamW learning rate of the policy."""
+    max_gradient_norm: float = Field(1.0, gt=0.0)
+    """Gradient clipping norm of the policy."""
+    validation_interval: int = Field(5, ge=0)
+    """Generations between validations; 0 validates after the last generation only."""
+    beam_width: int = Field(4, ge=1)
+    """Width of the constrained beam search at validation."""
+    validation_instances: int | None = Field(None, ge=1)
+    """Validation instances used, the first of a fixed order; ``None`` for the whole split."""
+    test_instances: int | None = Field(None, ge=1)
+    """Held-out instances used by the test; ``None`` for the whole split."""
+    time_limit: float = Field(90.0, gt=0.0)
+    """Wall-clock seconds per instance."""
+    work: int | None = Field(None, ge=1)
+    """Work units per instance instead of seconds; makes the run reproducible bit for bit."""
+    llm: str = "offline"
+    """Who writes new code and edges."""
+    llm_calls: int = Field(500, ge=0)
+    """Most calls of the external language model."""
+    evaluators: int | None = Field(None, ge=1)
+    """Evaluation processes; ``None`` for one per core."""
+    sandbox: Literal["strict", "best-effort", "off"] = "best-effort"
+    """What to do when a layer of the sandbox is missing."""
+
+    @property
+    def budget(self) -> tuple[float, Literal["s", "work"]]:
+        """Budget per instance and its unit."""
+        return (float(self.work), "work") if self.work is not None else (self.time_limit, "s")

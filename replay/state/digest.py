@@ -1,0 +1,95 @@
+"""Digests of state: SHA-256 over canonical bytes, independent of event numbers, clocks and run ids.
+
+Two runs that decided the same have the same digests, however their tasks were interleaved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from dga2d.events import ImplementationId, OperatorId, canonical_bytes
+from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.run_state import GenerationState, RunState, ScoredProgram
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(canonical_bytes(value)).hexdigest()
+
+
+def graph_digest(graph: OperatorGraph) -> str:
+    """Digest of operators and edges."""
+    return _sha256(_graph(graph))
+
+
+def pools_digest(pools: Mapping[OperatorId, tuple[ImplementationId, ...]]) -> str:
+    """Digest of the implementation pools."""
+    return _sha256({operator: list(pool) for operator, pool in pools.items()})
+
+
+def state_digest(state: RunState) -> str:
+    """Digest of everything later decisions depend on: graph, pools, Q and n, ledger, policy, progress,
+    best program and checkpoint.
+    """
+    generation = state.generation
+    return _sha256(
+        {
+            "graph": None if state.graph is None else _graph(state.graph),
+            "pools": {operator: list(pool) for operator, pool in state.pools.items()},
+            "credits": [[t.source, t.target, r.credit, r.activations] for t, r in state.credits.ordered],
+            "ledger": _ledger(state.ledger),
+            "policy": [state.policy_updates, state.policy_digest],
+            "temperature": state.temperature,
+            "completed": state.completed,
+            "generation": None if generation is None else _generation(generation),
+            "best": _program(state.best),
+            "checkpoint": _program(state.checkpoint),
+        }
+    )
+
+
+def _graph(graph: OperatorGraph) -> dict[str, Any]:
+    return {
+        "operators": list(graph.operators),
+        "initialisers": sorted(graph.initialisers),
+        "edges": sorted([source, target] for source, target in graph.edges),
+    }
+
+
+def _ledger(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "limit": ledger.limit,
+        "used": ledger.used,
+        "calls": sorted(
+            [c.subject, c.attempt, c.purpose, c.status, c.verdict, c.prompt, c.response]
+            for c in ledger.calls.values()
+        ),
+        "tokens": [ledger.prompt_tokens, ledger.completion_tokens],
+    }
+
+
+def _generation(generation: GenerationState) -> dict[str, Any]:
+    return {
+        "number": generation.number,
+        "pipelines": [
+            [j, [[s.operator, s.implementation] for s in pipeline.steps]]
+            for j, pipeline in sorted(generation.pipelines.items())
+        ],
+        "outcomes": [
+            [j, instance, outcome.objective, outcome.failure]
+            for (j, instance), outcome in sorted(generation.outcomes.items())
+        ],
+        "rewards": None if generation.scoring is None else list(generation.scoring.rewards),
+        "validation": None
+        if generation.validation is None or generation.validation.scores is None
+        else list(generation.validation.scores),
+    }
+
+
+def _program(program: ScoredProgram | None) -> Any:
+    if program is None:
+        return None
+    steps = [[s.operator, s.implementation] for s in program.steps]
+    return [program.generation, program.candidate, program.score, steps]

@@ -1,0 +1,42 @@
+"""The one fold: (state, event) → state. Live agents and every offline command use this and no other.
+
+Every handler checks what must hold before the event and raises :class:`InvariantError` where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from dga2d.events import RecordedEvent
+from dga2d.replay.state.fold_edits import EDIT_HANDLERS
+from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
+from dga2d.replay.state.fold_run import RUN_HANDLERS
+from dga2d.replay.state.run_state import RunState
+
+Handler = Callable[[RunState, RecordedEvent, Any], RunState]
+
+HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
+
+
+def fold(state: RunState, event: RecordedEvent) -> RunState:
+    """State after `event`, which must be number ``state.seq + 1``.
+
+    Raises
+    ------
+    InvariantError
+        The event cannot follow this state.
+    PayloadError, UnknownEventTypeError
+        The event cannot be decoded.
+    """
+    handler = HANDLERS[event.type]
+    return replace(handler(state, event, event.payload), seq=event.seq)
+
+
+def fold_all(events: Iterable[RecordedEvent], state: RunState | None = None) -> RunState:
+    """State after all `events`."""
+    state = RunState() if state is None else state
+    for event in events:
+        state = fold(state, event)
+    return state

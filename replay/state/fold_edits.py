@@ -1,0 +1,183 @@
+"""Fold handlers for edits of implementations and edges, and for the calls that paid for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.invariants import open_generation, require
+from dga2d.replay.state.ledger import Call
+from dga2d.replay.state.run_state import RunState
+
+
+def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.basis is not None, event, "the credits have not been updated")
+    require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
+    return replace(
+        state,
+        generation=replace(
+            generation,
+            implementation_verdicts=generation.implementation_verdicts | {payload.slot},
+            verdict_seq=event.seq,
+        ),
+    )
+
+
+def _set_pool(
+    state: RunState,
+    event: RecordedEvent,
+    operator: OperatorId,
+    added: tuple[ImplementationId, p.BlobDigest] | None,
+    removed: ImplementationId | None,
+) -> RunState:
+    require(operator in state.pools, event, f"{operator} is not in the graph")
+    pool = state.pools[operator]
+    credits: CreditTable = state.credits
+    sources, operator_of = state.sources, state.operator_of
+    if removed is not None:
+        require(removed in pool, event, f"{removed} is not in the pool of {operator}")
+        pool = tuple(c for c in pool if c != removed)
+        credits = credits.without(removed)
+    if added is not None:
+        implementation, source = added
+        require(implementation not in pool, event, f"{implementation} is in the pool already")
+        require(implementation.startswith(f"{operator}."), event, f"{implementation} belongs elsewhere")
+        pool = tuple(sorted((*pool, implementation)))
+        sources = sources.set(implementation, source)
+        operator_of = operator_of.set(implementation, operator)
+    require(0 < len(pool) <= state.settings.pool_limit, event, f"the pool would have {len(pool)} members")
+    return replace(
+        state,
+        pools=state.pools.set(operator, pool),
+        credits=credits,
+        sources=sources,
+        operator_of=operator_of,
+    )
+
+
+def _accepted(state: RunState, event: RecordedEvent, call: int) -> RunState:
+    require(call in state.ledger.calls, event, f"call {call} was never reserved")
+    require(state.ledger.calls[call].status == "settled", event, f"call {call} was not answered")
+    return replace(state, ledger=state.ledger.judged(call, "accepted"))
+
+
+def _rejected(state: RunState, event: RecordedEvent, call: int, diagnostic: str) -> RunState:
+    require(call in state.ledger.calls, event, f"call {call} was never reserved")
+    return replace(state, ledger=state.ledger.judged(call, "rejected", diagnostic))
+
+
+def _implementation_added(state: RunState, event: RecordedEvent, payload: p.ImplementationAdded) -> RunState:
+    state = _implementation_verdict(_accepted(state, event, payload.call), event, payload)
+    return _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
+
+
+def _implementation_replaced(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationReplaced
+) -> RunState:
+    state = _implementation_verdict(_accepted(state, event, payload.call), event, payload)
+    added = (payload.implementation, payload.source)
+    return _set_pool(state, event, payload.operator, added, payload.removed)
+
+
+def _implementation_deleted(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationDeleted
+) -> RunState:
+    state = _implementation_verdict(state, event, payload)
+    return _set_pool(state, event, payload.operator, None, payload.implementation)
+
+
+def _implementation_rejected(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationRejected
+) -> RunState:
+    state = _rejected(state, event, payload.call, f"{payload.stage}: {payload.diagnostic}")
+    return _implementation_verdict(state, event, payload) if payload.is_final else state
+
+
+def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:
+    generation = open_generation(state, event, number)
+    require(generation.basis is not None, event, "the credits have not been updated")
+    require(slot not in generation.edge_verdicts, event, "the slot has its verdict")
+    verdicts = generation.edge_verdicts | {slot}
+    return replace(state, generation=replace(generation, edge_verdicts=verdicts, verdict_seq=event.seq))
+
+
+def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplaced) -> RunState:
+    state = _edge_verdict(_accepted(state, event, payload.call), event, payload.generation, payload.slot)
+    assert state.graph is not None
+    require(set(payload.removed) <= state.graph.edges, event, "a removed edge is not in the graph")
+    require(not set(payload.added) & state.graph.edges, event, "an added edge is in the graph already")
+    graph = state.graph.edited(payload.removed, payload.added)
+    require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
+    return replace(state, graph=graph, graph_seq=event.seq)
+
+
+def _edge_rejected(state: RunState, event: RecordedEvent, payload: p.EdgeRejected) -> RunState:
+    state = _rejected(state, event, payload.call, payload.reason)
+    return _edge_verdict(state, event, payload.generation, payload.slot) if payload.is_final else state
+
+
+def _edges_kept(state: RunState, event: RecordedEvent, payload: p.EdgesKept) -> RunState:
+    return _edge_verdict(state, event, payload.generation, payload.slot)
+
+
+def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallReserved) -> RunState:
+    ledger = state.ledger
+    require(payload.call == ledger.used + 1, event, f"call {ledger.used + 1} is next, not {payload.call}")
+    require(payload.call <= ledger.limit, event, f"the limit is {ledger.limit} calls")
+    call = Call(
+        number=payload.call,
+        purpose=payload.purpose,
+        agent=event.agent,
+        generation=event.generation,
+        subject=payload.subject,
+        attempt=payload.attempt,
+        model=payload.model,
+        reserved_seq=event.seq,
+        prompt=payload.prompt,
+    )
+    return replace(state, ledger=ledger.reserved(call))
+
+
+def _open_call(state: RunState, event: RecordedEvent, number: int) -> Call:
+    call = state.ledger.calls.get(number)
+    require(call is not None, event, f"call {number} was never reserved")
+    assert call is not None
+    require(call.status == "reserved", event, f"call {number} is {call.status} already")
+    require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
+    return call
+
+
+def _call_settled(state: RunState, event: RecordedEvent, payload: p.LLMCallSettled) -> RunState:
+    call = replace(
+        _open_call(state, event, payload.call),
+        status="settled",
+        ended_seq=event.seq,
+        response=payload.response,
+        prompt_tokens=payload.prompt_tokens,
+        completion_tokens=payload.completion_tokens,
+        cost_usd=payload.cost_usd,
+    )
+    return replace(state, ledger=state.ledger.ended(call))
+
+
+def _call_abandoned(state: RunState, event: RecordedEvent, payload: p.LLMCallAbandoned) -> RunState:
+    call = replace(_open_call(state, event, payload.call), status="abandoned", ended_seq=event.seq)
+    return replace(state, ledger=state.ledger.ended(call))
+
+
+EDIT_HANDLERS = {
+    "ImplementationAdded": _implementation_added,
+    "ImplementationReplaced": _implementation_replaced,
+    "ImplementationDeleted": _implementation_deleted,
+    "ImplementationRejected": _implementation_rejected,
+    "ImplementationsKept": _implementation_verdict,
+    "EdgeReplaced": _edge_replaced,
+    "EdgeRejected": _edge_rejected,
+    "EdgesKept": _edges_kept,
+    "LLMCallReserved": _call_reserved,
+    "LLMCallSettled": _call_settled,
+    "LLMCallAbandoned": _call_abandoned,
+}

@@ -1,0 +1,245 @@
+"""Fold handlers for sampling, evaluation, credit, policy and validation within a generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dga2d.events import RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.errors import DigestMismatchError
+from dga2d.replay.state.credit import Transition, TransitionRecord
+from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
+from dga2d.replay.state.fold_run import record_test_outcome
+from dga2d.replay.state.graph import END
+from dga2d.replay.state.invariants import open_generation, require
+from dga2d.replay.state.run_state import (
+    EvolutionBasis,
+    GenerationState,
+    GenerationSummary,
+    Outcome,
+    RunState,
+    SampledPipeline,
+    ScoredProgram,
+    Scoring,
+    ValidationState,
+)
+
+
+def _generation_started(state: RunState, event: RecordedEvent, payload: p.GenerationStarted) -> RunState:
+    require(state.graph is not None, event, "there is no graph yet")
+    require(state.generation is None, event, "another generation is open")
+    require(
+        payload.generation == state.completed + 1,
+        event,
+        f"generation {state.completed + 1} is next, not {payload.generation}",
+    )
+    assert state.graph is not None
+    require(payload.graph_digest == graph_digest(state.graph), event, "the graph is another one")
+    require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
+    return replace(state, generation=GenerationState(payload.generation, event.seq))
+
+
+def _pipeline_sampled(state: RunState, event: RecordedEvent, payload: p.PipelineSampled) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(payload.candidate not in generation.pipelines, event, "the candidate was sampled before")
+    require(0 <= payload.candidate < state.settings.pipelines, event, "candidate number out of range")
+    _check_walk(state, event, payload)
+    pipelines = generation.pipelines.set(payload.candidate, SampledPipeline(event.seq, payload.steps))
+    return replace(state, generation=replace(generation, pipelines=pipelines))
+
+
+def _check_walk(state: RunState, event: RecordedEvent, payload: p.PipelineSampled) -> None:
+    assert state.graph is not None
+    operators = tuple(step.operator for step in payload.steps)
+    require(len(payload.policy_steps) == len(operators) + 1, event, "one decision per operator and END")
+    for index, decision in enumerate(payload.policy_steps):
+        feasible = state.graph.feasible_actions(operators[:index], state.settings.max_length)
+        chosen = operators[index] if index < len(operators) else END
+        require(decision.chosen == chosen and chosen in feasible, event, f"step {index} leaves the graph")
+        require(decision.actions == feasible, event, f"step {index} had another feasible set")
+        require(len(decision.probabilities) == len(feasible), event, f"step {index} lacks probabilities")
+        require(abs(sum(decision.probabilities) - 1.0) < 1e-6, event, f"step {index} is no distribution")
+    for step in payload.steps:
+        require(
+            step.implementation in state.pools[step.operator],
+            event,
+            f"{step.implementation} is not in the pool of {step.operator}",
+        )
+
+
+def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
+    require((payload.objective is None) == (payload.failure is not None), event, "objective xor failure")
+    if payload.split == "test":
+        return record_test_outcome(state, event, payload)
+    generation = open_generation(state, event, payload.generation)
+    key = (payload.candidate, payload.instance)
+    outcome = Outcome(payload.objective, payload.failure, payload.trace)
+    if payload.split == "validation":
+        return _validation_outcome(state, event, generation, payload, outcome)
+    require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
+    require(payload.instance in state.header.batch, event, f"{payload.instance} is not in the shared batch")
+    require(key not in generation.outcomes, event, "the evaluation was recorded before")
+    outcomes = generation.outcomes.set(key, outcome)
+    return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=event.seq))
+
+
+def _validation_outcome(
+    state: RunState,
+    event: RecordedEvent,
+    generation: GenerationState,
+    payload: p.EvaluationRecorded,
+    outcome: Outcome,
+) -> RunState:
+    validation = generation.validation
+    require(validation is not None and validation.pipelines is not None, event, "no validation is open")
+    assert validation is not None
+    assert validation.pipelines is not None
+    key = (payload.candidate, payload.instance)
+    require(0 <= payload.candidate < len(validation.pipelines), event, "no such validated pipeline")
+    require(payload.instance in validation.instances, event, f"{payload.instance} is not validated on")
+    require(key not in validation.outcomes, event, "the evaluation was recorded before")
+    validation = replace(validation, outcomes=validation.outcomes.set(key, outcome), outcomes_seq=event.seq)
+    return replace(state, generation=replace(generation, validation=validation))
+
+
+def _candidate_scored(state: RunState, event: RecordedEvent, payload: p.CandidateScored) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
+    require(payload.candidate not in generation.scores, event, "the candidate was scored before")
+    missing = [b for b in state.header.batch if (payload.candidate, b) not in generation.outcomes]
+    require(not missing, event, f"the candidate was not evaluated on {', '.join(missing)}")
+    require(payload.score >= state.settings.failure_reward, event, "the score is below R_fail")
+    best = state.best
+    if best is None or payload.score > best.score:
+        best = ScoredProgram(
+            payload.generation,
+            payload.candidate,
+            payload.score,
+            generation.pipelines[payload.candidate].steps,
+        )
+    scores = generation.scores.set(payload.candidate, payload.score)
+    return replace(state, best=best, generation=replace(generation, scores=scores))
+
+
+def _generation_scored(state: RunState, event: RecordedEvent, payload: p.GenerationScored) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(len(generation.scores) == state.settings.pipelines, event, "not all candidates are scored")
+    require(len(payload.rewards) == state.settings.pipelines, event, "one reward per candidate")
+    scoring = Scoring(event.seq, payload.mean, payload.deviation, payload.rewards)
+    return replace(state, generation=replace(generation, scoring=scoring))
+
+
+def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUpdated) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.scoring is not None, event, "the generation is not scored")
+    require(generation.basis is None, event, "the credits were updated before")
+    credits = state.credits.updated(
+        (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
+        for t in payload.transitions
+    )
+    assert state.graph is not None
+    basis = EvolutionBasis(event.seq, state.graph, state.pools, credits, state.ledger.left)
+    return replace(state, credits=credits, generation=replace(generation, basis=basis))
+
+
+def _policy_updated(state: RunState, event: RecordedEvent, payload: p.PolicyUpdated) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.scoring is not None, event, "the generation is not scored")
+    require(not generation.policy_updated_seq, event, "the policy was updated before")
+    return replace(
+        state,
+        policy_updates=state.policy_updates + 1,
+        policy_digest=payload.parameters_digest,
+        generation=replace(generation, policy_updated_seq=event.seq),
+    )
+
+
+def _validation_started(state: RunState, event: RecordedEvent, payload: p.ValidationStarted) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.validation is None, event, "the generation was validated before")
+    return replace(
+        state,
+        generation=replace(generation, validation=ValidationState(event.seq, payload.instances)),
+    )
+
+
+def _pipelines_decoded(state: RunState, event: RecordedEvent, payload: p.PipelinesDecoded) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    validation = generation.validation
+    require(
+        validation is not None and validation.pipelines is None, event, "no validation waits for pipelines"
+    )
+    assert validation is not None
+    known = all(step.implementation in state.sources for steps in payload.pipelines for step in steps)
+    require(payload.pipelines and known, event, "a decoded pipeline uses an unknown implementation")
+    validation = replace(validation, pipelines=payload.pipelines, decoded_seq=event.seq)
+    return replace(state, generation=replace(generation, validation=validation))
+
+
+def _validation_scored(state: RunState, event: RecordedEvent, payload: p.ValidationScored) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    validation = generation.validation
+    require(
+        validation is not None
+        and validation.pipelines is not None
+        and len(validation.outcomes) == len(validation.pipelines) * len(validation.instances),
+        event,
+        "evaluations of the validation are missing",
+    )
+    assert validation is not None
+    validation = replace(validation, scores=payload.scores)
+    return replace(state, generation=replace(generation, validation=validation))
+
+
+def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.CheckpointSelected) -> RunState:
+    require(
+        state.checkpoint is None or payload.score > state.checkpoint.score,
+        event,
+        "the checkpoint is no better than the one before",
+    )
+    checkpoint = ScoredProgram(payload.generation, -1, payload.score, payload.pipeline)
+    return replace(state, checkpoint=checkpoint)
+
+
+def _generation_completed(state: RunState, event: RecordedEvent, payload: p.GenerationCompleted) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.policy_updated_seq, event, "the policy has not been updated")
+    require(generation.basis is not None, event, "the credits have not been updated")
+    digest = state_digest(state)
+    if digest != payload.state_digest:
+        raise DigestMismatchError(event.seq, payload.generation, payload.state_digest, digest)
+    assert generation.scoring is not None
+    assert state.best is not None
+    validation = generation.validation
+    summary = GenerationSummary(
+        number=generation.number,
+        mean=generation.scoring.mean,
+        best=max(generation.scores.values()),
+        best_so_far=state.best.score,
+        validation=max(validation.scores) if validation and validation.scores else None,
+        calls=state.ledger.used,
+        state_digest=digest,
+    )
+    return replace(
+        state,
+        generation=None,
+        completed=generation.number,
+        completed_seq=event.seq,
+        history=state.history.set(generation.number, summary),
+    )
+
+
+GENERATION_HANDLERS = {
+    "GenerationStarted": _generation_started,
+    "PipelineSampled": _pipeline_sampled,
+    "EvaluationRecorded": _evaluation_recorded,
+    "CandidateScored": _candidate_scored,
+    "GenerationScored": _generation_scored,
+    "CreditsUpdated": _credits_updated,
+    "PolicyUpdated": _policy_updated,
+    "ValidationStarted": _validation_started,
+    "PipelinesDecoded": _pipelines_decoded,
+    "ValidationScored": _validation_scored,
+    "CheckpointSelected": _checkpoint_selected,
+    "GenerationCompleted": _generation_completed,
+}

@@ -1,0 +1,198 @@
+"""The immutable state of a run, everything any agent or command may know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from immutables import Map
+
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
+from dga2d.events.payloads import (
+    FailureKind,
+    InstanceEntry,
+    PositionTrace,
+    RunStarted,
+    Step,
+    TestCandidate,
+)
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.credit import CreditTable, Pools
+from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.ledger import Ledger
+
+RunStatus = Literal["new", "running", "paused", "completed", "failed"]
+EvaluationKey = tuple[int, InstanceKey]
+"""Candidate j and instance."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation gave: an objective or the kind of failure."""
+
+    objective: float | None
+    failure: FailureKind | None
+    trace: tuple[PositionTrace, ...] = ()
+
+
+@dataclass(frozen=True)
+class SampledPipeline:
+    """P_{t,j} with its implementations."""
+
+    seq: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class EvolutionBasis:
+    """What both evolvers decide on: graph and pools of generation t with Q_{t+1}, n_{t+1}."""
+
+    seq: int
+    graph: OperatorGraph
+    pools: Pools
+    credits: CreditTable
+    calls_left: int
+    """Calls not yet charged; shared out between the two evolvers."""
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Scores and standardised rewards of a generation, by candidate."""
+
+    seq: int
+    mean: float
+    deviation: float
+    rewards: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ValidationState:
+    """Progress of one validation."""
+
+    seq: int
+    instances: tuple[InstanceKey, ...]
+    pipelines: tuple[tuple[Step, ...], ...] | None = None
+    decoded_seq: int = 0
+    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes_seq: int = 0
+    scores: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class GenerationState:
+    """Progress of generation t."""
+
+    number: int
+    seq: int
+    pipelines: Map[int, SampledPipeline] = Map()
+    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes_seq: int = 0
+    """Event that brought the last outcome."""
+    scores: Map[int, float] = Map()
+    scoring: Scoring | None = None
+    basis: EvolutionBasis | None = None
+    policy_updated_seq: int = 0
+    implementation_verdicts: frozenset[int] = frozenset()
+    edge_verdicts: frozenset[int] = frozenset()
+    verdict_seq: int = 0
+    """Event that brought the last verdict of an evolver."""
+    validation: ValidationState | None = None
+
+
+@dataclass(frozen=True)
+class ScoredProgram:
+    """A complete algorithm with the score that made it the best."""
+
+    generation: int
+    candidate: int
+    score: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class TestState:
+    """Progress of one held-out test."""
+
+    seq: int
+    attempt: int
+    forced: bool
+    candidates: tuple[TestCandidate, ...]
+    instances: tuple[InstanceKey, ...]
+    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes_seq: int = 0
+    mean_gaps: tuple[float | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class GenerationSummary:
+    """What remains of a closed generation."""
+
+    number: int
+    mean: float
+    best: float
+    best_so_far: float
+    validation: float | None
+    calls: int
+    state_digest: str
+
+
+@dataclass(frozen=True)
+class RunState:
+    """State after folding the events 1 … `seq`."""
+
+    seq: int = 0
+    status: RunStatus = "new"
+    reason: str = ""
+    """Why the run is paused, completed or failed."""
+    started: RunStarted | None = None
+    settings: RunSettings = field(default_factory=RunSettings)
+    process_seq: int = 0
+    """``RunStarted`` or ``RunResumed`` of the process that writes now."""
+    sources: Map[ImplementationId, BlobDigest] = Map()
+    """Source of every implementation that ever was in a pool or the library."""
+    operator_of: Map[ImplementationId, OperatorId] = Map()
+    graph: OperatorGraph | None = None
+    graph_seq: int = 0
+    """Event that brought the present graph."""
+    pools: Map[OperatorId, tuple[ImplementationId, ...]] = Map()
+    temperature: float = 0.7
+    credits: CreditTable = field(default_factory=CreditTable)
+    ledger: Ledger = field(default_factory=Ledger)
+    generation: GenerationState | None = None
+    """The open generation, ``None`` between generations."""
+    completed: int = 0
+    """Closed generations."""
+    completed_seq: int = 0
+    history: Map[int, GenerationSummary] = Map()
+    policy_updates: int = 0
+    policy_digest: str = ""
+    best: ScoredProgram | None = None
+    """A*, the best program on the shared training batch."""
+    checkpoint: ScoredProgram | None = None
+    """The best program on the validation split."""
+    test: TestState | None = None
+
+    @property
+    def header(self) -> RunStarted:
+        """``RunStarted`` of a run that has begun."""
+        assert self.started is not None
+        return self.started
+
+    def reference(self, key: InstanceKey) -> float:
+        """y_ref of an instance of the manifest.
+
+        Raises
+        ------
+        KeyError
+            The instance is in no split.
+        """
+        return self.entry(key).reference
+
+    def entry(self, key: InstanceKey) -> InstanceEntry:
+        """Manifest entry of an instance."""
+        splits = self.header.splits
+        for part in (splits.train, splits.validation, splits.test):
+            for entry in part:
+                if entry.key == key:
+                    return entry
+        raise KeyError(key)

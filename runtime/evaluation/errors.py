@@ -1,0 +1,40 @@
+"""Errors of the evaluator pool itself. What a *candidate* does wrong is a result, never an exception.
+
+EvaluationError
+├── SandboxUnavailableError   ``strict`` was asked for and a layer is missing
+├── WorkerStartError          a worker did not come up
+└── WireError                 bytes that are no valid message (a hostile answer, a dead worker)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class EvaluationError(Exception):
+    """Root of the errors raised by :mod:`dga2d.runtime.evaluation`."""
+
+
+class SandboxUnavailableError(EvaluationError):
+    """Layers of the strict sandbox are missing; `missing` maps each to the reason."""
+
+    def __init__(self, missing: Mapping[str, str]) -> None:
+        self.missing = dict(missing)
+        listed = "; ".join(f"{layer}: {reason}" for layer, reason in self.missing.items())
+        super().__init__(f"the strict sandbox is not available here ({listed})")
+
+
+class WorkerStartError(EvaluationError):
+    """An evaluation worker ended, or stayed silent, before it was ready."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"an evaluation worker did not start: {reason}")
+
+
+class WireError(EvaluationError, ValueError):
+    """A message between parent, zygote and child is malformed."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)

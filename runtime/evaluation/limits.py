@@ -1,0 +1,49 @@
+"""Limits of one evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+SandboxMode = Literal["strict", "best-effort", "off"]
+"""``strict`` refuses to start when a layer is missing, ``best-effort`` uses what there is, ``off`` keeps only
+the resource limits and the deadline."""
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class EvaluationLimits:
+    """Limits of one evaluation; a breach ends it with a failure kind of its own.
+
+    All values are positive, except `processes` (≥ 0).
+    """
+
+    wall_grace_s: float = 1.0
+    """Seconds past a wall-clock budget before the child is killed."""
+    work_wall_s: float = 300.0
+    """Seconds an evaluation under a work budget may take."""
+    load_s: float = 20.0
+    """Seconds for importing the implementations, before the budget starts."""
+    prepare_s: float = 120.0
+    """Seconds for the first compilation of an implementation."""
+    prepare_run_s: float = 20.0
+    """Seconds of that which may be spent outside the compiler: the trial run on the smoke instance."""
+    prepare_work: int = 20_000
+    """Work units of the trial run."""
+    memory_bytes: int = 2048 * MIB
+    """Address space a candidate may add to that of its zygote."""
+    open_files: int = 32
+    file_bytes: int = 64 * MIB
+    """Largest file, which only the compiler's cache may need."""
+    answer_bytes: int = 8 * MIB
+    """Largest answer."""
+    processes: int = 0
+    """Processes and threads a candidate may start."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            lowest_ok = value >= 0 if field.name == "processes" else value > 0
+            if not lowest_ok:
+                raise ValueError(f"expected {field.name} > 0, got {value}")

@@ -1,0 +1,49 @@
+"""Resource limits of a child (setrlimit(2)); works on every Unix, to differing depth."""
+
+from __future__ import annotations
+
+import math
+import resource
+import sys
+from pathlib import Path
+
+from dga2d.runtime.evaluation.limits import MIB, EvaluationLimits
+
+_STACK_BYTES = 64 * MIB
+
+
+def baseline_bytes() -> int:
+    """Address space this process already uses; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
+
+
+def apply(limits: EvaluationLimits, baseline: int, cpu_s: float) -> None:
+    """Bind the calling process. `baseline` is what it had before the candidate came; `cpu_s` its seconds of
+    processor time."""
+    seconds = math.ceil(cpu_s) + 1
+    _limit("RLIMIT_CPU", seconds)
+    _limit("RLIMIT_CORE", 0)
+    _limit("RLIMIT_FSIZE", limits.file_bytes)
+    _limit("RLIMIT_NOFILE", limits.open_files)
+    _limit("RLIMIT_NPROC", limits.processes)
+    _limit("RLIMIT_MEMLOCK", 0)
+    _limit("RLIMIT_MSGQUEUE", 0)
+    _limit("RLIMIT_SIGPENDING", 16)
+    if sys.platform == "linux":  # elsewhere the baseline is unknown, and macOS ignores these two
+        _limit("RLIMIT_AS", baseline + limits.memory_bytes)
+        _limit("RLIMIT_DATA", baseline + limits.memory_bytes)
+    _limit("RLIMIT_STACK", _STACK_BYTES)
+
+
+def _limit(name: str, value: int) -> None:
+    kind = getattr(resource, name, None)
+    if kind is None:
+        return
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))

@@ -1,0 +1,78 @@
+"""Opens a store; SQLAlchemy is loaded here, at the first use, and not with the package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from dga2d.store.contract import DEFAULT_URL, EventStore
+from dga2d.store.errors import ForeignDatabaseError
+
+
+def system_clock() -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+@asynccontextmanager
+async def open_store(
+    url: str = DEFAULT_URL,
+    *,
+    create: bool = True,
+    read_only: bool = False,
+    clock: Callable[[], int] = system_clock,
+) -> AsyncIterator[EventStore]:
+    """Open the database at `url` for the length of the block, and migrate its schema if it is older.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy's form, ``sqlite+aiosqlite:///relative/path.db`` (four slashes: absolute path).
+    create
+        Make the file if it is missing.
+    read_only
+        Change nothing, not even the schema; leaves no files behind. Implies that nothing is created.
+    clock
+        Microseconds since 1970-01-01 UTC, for the events' times and the leases' ends.
+
+    Raises
+    ------
+    ForeignDatabaseError
+        The file is missing and may not be created, is not a database, belongs to another program, or has a
+        newer schema than this program knows (or an older one, with `read_only`).
+    """
+    from dga2d.store._sqlite import create_engine
+    from dga2d.store._store import SqlEventStore
+
+    path = _path_of(url)
+    if not path.exists() and (read_only or not create):
+        raise ForeignDatabaseError(url, f"there is no file {path}")
+    if not path.parent.is_dir():
+        raise ForeignDatabaseError(url, f"there is no folder {path.parent}")
+    if path.is_dir():
+        raise ForeignDatabaseError(url, f"{path} is a folder")
+    engine = create_engine(path, read_only=read_only)
+    store = SqlEventStore(engine, url, clock, is_read_only=read_only)
+    try:
+        await store.prepare()
+        yield store
+    finally:
+        await store.close()
+
+
+def _path_of(url: str) -> Path:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ForeignDatabaseError(url, "is not a database URL such as " + DEFAULT_URL) from error
+    shown = parsed.render_as_string(hide_password=True)
+    if parsed.drivername != "sqlite+aiosqlite":
+        raise ForeignDatabaseError(shown, "only sqlite+aiosqlite databases are supported")
+    if not parsed.database or parsed.database == ":memory:":
+        raise ForeignDatabaseError(shown, "a log needs a file")
+    return Path(parsed.database)

@@ -1,0 +1,144 @@
+"""What only SQLite understands: opening files, pragmas, triggers, transactions, error codes."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+import aiosqlite
+from sqlalchemy import insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+from sqlalchemy.sql import Insert
+
+from dga2d.store._tables import blobs, events, quotas
+from dga2d.store.errors import ForeignDatabaseError, StoreError, StoreFullError, StoreLockedError
+
+APPLICATION_ID = 0x44474132
+"""``PRAGMA application_id`` of our files, "DGA2"."""
+
+BUSY_TIMEOUT_S = 30.0
+
+TRIGGERS = (
+    *(
+        f"CREATE TRIGGER {table}_refuse_{verb.lower()} BEFORE {verb} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+        for table, verbs in {
+            "events": ("UPDATE", "DELETE"),
+            "reservations": ("UPDATE", "DELETE"),
+            "quotas": ("UPDATE", "DELETE"),
+            "blobs": ("UPDATE",),
+        }.items()
+        for verb in verbs
+    ),
+    # REPLACE deletes without firing delete triggers on connections that did not set recursive_triggers.
+    "CREATE TRIGGER events_only_at_the_end BEFORE INSERT ON events "
+    "WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run_id = NEW.run_id) "
+    "OR EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id) "
+    "OR EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND operation = NEW.operation) "
+    "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+    "CREATE TRIGGER reservations_only_once BEFORE INSERT ON reservations "
+    "WHEN EXISTS (SELECT 1 FROM reservations "
+    "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
+    "BEGIN SELECT RAISE(ABORT, 'reservations are append-only'); END",
+)
+
+insert_blobs: Insert = sqlite_insert(blobs).on_conflict_do_nothing()
+insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
+insert_events: Insert = insert(events)
+
+
+def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
+    """Engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
+
+    async def connect() -> aiosqlite.Connection:
+        connection = await aiosqlite.connect(
+            _uri(path, read_only), uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None
+        )
+        try:
+            await connection.execute("PRAGMA foreign_keys = ON")
+            await connection.execute("PRAGMA recursive_triggers = ON")
+            await connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
+            await connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    return create_async_engine(
+        "sqlite+aiosqlite://",
+        async_creator=connect,
+        isolation_level="AUTOCOMMIT",
+        poolclass=NullPool if read_only else AsyncAdaptedQueuePool,
+    )
+
+
+def _uri(path: Path, read_only: bool) -> str:
+    """SQLite URI of a file. Without a write-ahead log nobody is writing, and only an immutable open leaves
+    no side files behind; `create_engine` asks anew for every connection."""
+    uri = f"file:{quote(str(path.absolute()))}"
+    if not read_only:
+        return f"{uri}?mode=rwc"
+    has_log = path.with_name(path.name + "-wal").exists()
+    return f"{uri}?mode=ro" if has_log else f"{uri}?mode=ro&immutable=1"
+
+
+async def begin(connection: AsyncConnection) -> None:
+    """Start a transaction that holds the write lock from its first moment."""
+    await connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+async def commit(connection: AsyncConnection) -> None:
+    """Make the transaction durable."""
+    await connection.exec_driver_sql("COMMIT")
+
+
+async def rollback(connection: AsyncConnection) -> None:
+    """End the transaction, also where SQLite ended it already by itself."""
+    raw = await connection.get_raw_connection()
+    driver = raw.driver_connection
+    assert isinstance(driver, aiosqlite.Connection)
+    await driver.rollback()
+
+
+async def enter_wal(connection: AsyncConnection) -> None:
+    """Switch the file to write-ahead logging (kept in the file)."""
+    mode = (await connection.exec_driver_sql("PRAGMA journal_mode = WAL")).scalar_one()
+    if mode != "wal":
+        raise StoreError(f"SQLite cannot use a write-ahead log here (it chose {mode!r})")
+
+
+async def application_id(connection: AsyncConnection) -> int:
+    """Which program claims the file; 0 for nobody."""
+    return int((await connection.exec_driver_sql("PRAGMA application_id")).scalar_one())
+
+
+async def claim(connection: AsyncConnection) -> None:
+    """Mark the file as ours."""
+    await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def translated(error: DBAPIError, url: str) -> StoreError:
+    """Our error for a driver error."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    text = str(error.orig)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return StoreFullError(f"{url}: {text}; nothing acknowledged is lost, free some space and resume")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreLockedError(
+            f"{url}: another process kept the database locked for over {BUSY_TIMEOUT_S:g} s; "
+            "end it (backup tool? other run?) and try again"
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN):
+        return ForeignDatabaseError(url, text)
+    if code == sqlite3.SQLITE_READONLY:
+        return StoreError(f"{url}: {text}; it was opened read-only or the file may not be written")
+    return StoreError(f"{url}: {text}")
+
+
+def is_refusal(error: DBAPIError) -> bool:
+    """A constraint or trigger refused the row; the database itself is well."""
+    return isinstance(error, IntegrityError)

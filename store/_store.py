@@ -1,0 +1,230 @@
+"""The event store on an SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio import CancelScope, get_cancelled_exc_class, move_on_after
+from sqlalchemy import func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from dga2d.events import BlobDigest, RecordedEvent, RunId
+from dga2d.store import _migrations, _read, _sqlite
+from dga2d.store._draft import blob_rows
+from dga2d.store._lease import take_lease
+from dga2d.store._process import this_process
+from dga2d.store._tables import quotas as quota_table
+from dga2d.store._tables import runs
+from dga2d.store._tail import LiveTail
+from dga2d.store._transaction import transaction, translated_errors
+from dga2d.store._writer import SqlEventWriter
+from dga2d.store.contract import EventWriter, Head, RunSummary
+from dga2d.store.errors import (
+    CorruptEventError,
+    ForeignDatabaseError,
+    RunExistsError,
+    StoreClosedError,
+    UnknownRunError,
+)
+from dga2d.store.verification import verified
+
+POLL_S = 0.2
+"""How often a subscriber asks the database for the events of another process."""
+
+
+class SqlEventStore:
+    """``EventStore`` on SQLAlchemy's asynchronous Core; made by ``open_store``."""
+
+    def __init__(
+        self, engine: AsyncEngine, url: str, clock: Callable[[], int], *, is_read_only: bool
+    ) -> None:
+        self._engine = engine
+        self._url = url
+        self._clock = clock
+        self._is_read_only = is_read_only
+        self._is_closed = False
+        self._write_lock = anyio.Lock()
+        self._tails: dict[RunId, LiveTail] = {}
+
+    async def prepare(self) -> None:
+        """Create or migrate the schema. Raises ForeignDatabaseError."""
+        async with self._connect() as connection:
+            if not self._is_read_only:
+                await _migrations.migrate(connection, self._url)
+            elif await _migrations.current_version(connection, self._url) < len(_migrations.MIGRATIONS):
+                raise ForeignDatabaseError(
+                    self._url, "has no schema of this version yet; open it for writing"
+                )
+
+    async def close(self) -> None:
+        """End the subscriptions and let the connections go."""
+        self._is_closed = True
+        for tail in self._tails.values():
+            tail.leave()
+        with CancelScope(shield=True):
+            await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncIterator[AsyncConnection]:
+        if self._is_closed:
+            raise StoreClosedError(f"{self._url} has been closed")
+        with translated_errors(self._url):
+            async with self._engine.connect() as connection:
+                yield connection
+
+    # ------------------------------------------------------------ reading
+
+    async def runs(self) -> list[RunSummary]:
+        with CancelScope(shield=True):
+            async with self._connect() as connection:
+                return await _read.run_summaries(connection, self._clock())
+
+    async def head(self, run_id: RunId) -> Head:
+        with CancelScope(shield=True):
+            async with self._connect() as connection:
+                return await _read.head(connection, run_id)
+
+    async def _page(self, run_id: RunId, after: int, until: int | None) -> list[RecordedEvent]:
+        with CancelScope(shield=True):
+            async with self._connect() as connection:
+                return await _read.page(connection, run_id, after, until)
+
+    async def read(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[RecordedEvent]:
+        await self.head(run_id)
+        while page := await self._page(run_id, after, until):
+            for event in page:
+                yield event
+            after = page[-1].seq
+
+    async def verify(self, run_id: RunId) -> Head:
+        head = await self.head(run_id)
+        seq, last = 0, None
+        async for event in verified(self.read(run_id, until=head.seq)):
+            seq, last = event.seq, event.hash
+        if last is None:
+            return head
+        if seq != head.seq:
+            raise CorruptEventError(run_id, seq + 1, f"is missing; the log goes on to event {head.seq}")
+        return Head(seq, last)
+
+    async def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
+        await self.head(run_id)
+        tail = self._tails.setdefault(run_id, LiveTail())
+        while not self._is_closed:
+            bell = tail.bell
+            events = tail.after(after)
+            if events is None:
+                events = await self._page(run_id, after, None)
+            for event in events:
+                if event.seq != after + 1:
+                    raise CorruptEventError(run_id, after + 1, f"is missing; event {event.seq} follows")
+                after = event.seq
+                yield event
+            if not events:
+                with move_on_after(POLL_S):
+                    await bell.wait()
+
+    # ------------------------------------------------------------ blobs
+
+    async def put_blob(self, data: bytes) -> BlobDigest:
+        return (await self.put_blobs([data]))[0]
+
+    async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
+        rows = blob_rows(many)
+        if rows:
+            with CancelScope(shield=True):
+                async with (
+                    self._connect() as connection,
+                    self._write_lock,
+                    transaction(connection, self._url),
+                ):
+                    await connection.execute(_sqlite.insert_blobs, rows)
+        return [row["digest"] for row in rows]
+
+    async def get_blob(self, digest: BlobDigest) -> bytes:
+        with CancelScope(shield=True):
+            async with self._connect() as connection:
+                return await _read.blob(connection, digest)
+
+    # ------------------------------------------------------------ writing
+
+    @asynccontextmanager
+    async def write(
+        self,
+        run_id: RunId,
+        *,
+        holder: str = "",
+        create: bool = False,
+        quotas: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[EventWriter]:
+        async with self._connect() as connection:
+            with CancelScope(shield=True):
+                writer = await self._start_writer(connection, run_id, holder, create, quotas or {})
+            body_error: BaseException | None = None
+            async with anyio.create_task_group() as tasks, anyio.create_task_group() as renewal:
+                tasks.start_soon(writer.serve)
+                renewal.start_soon(writer.keep_lease)
+                try:
+                    yield writer
+                except get_cancelled_exc_class():
+                    raise
+                except BaseException as error:  # raised below: a task group would wrap it in a group
+                    body_error = error
+                finally:
+                    renewal.cancel_scope.cancel()
+                    writer.close()
+            with CancelScope(shield=True):
+                self._tails[run_id].leave()
+                await writer.release()
+            if body_error is not None:
+                raise body_error
+
+    async def _start_writer(
+        self,
+        connection: AsyncConnection,
+        run_id: RunId,
+        holder: str,
+        create: bool,
+        quotas: Mapping[str, int],
+    ) -> SqlEventWriter:
+        now = self._clock()
+        async with self._write_lock, transaction(connection, self._url):
+            is_there = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).first()
+            if create and is_there:
+                raise RunExistsError(run_id)
+            if not create and not is_there:
+                raise UnknownRunError(run_id)
+            if create:
+                await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
+            epoch = await take_lease(connection, run_id, holder, this_process(), now)
+            granted = await _grant(connection, run_id, quotas)
+            head = await _read.head(connection, run_id)
+        tail = self._tails.setdefault(run_id, LiveTail())
+        tail.follow(head.seq)
+        return SqlEventWriter(
+            run_id,
+            epoch,
+            head,
+            granted,
+            connection=connection,
+            write_lock=self._write_lock,
+            tail=tail,
+            clock=self._clock,
+            url=self._url,
+        )
+
+
+async def _grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
+    """Write down new amounts; returns the amount that holds now for every kind."""
+    if rows := [{"run_id": run_id, "kind": kind, "amount": amount} for kind, amount in quotas.items()]:
+        await connection.execute(_sqlite.insert_quotas, rows)
+    granted = await connection.execute(
+        select(quota_table.c.kind, func.max(quota_table.c.amount))
+        .where(quota_table.c.run_id == run_id)
+        .group_by(quota_table.c.kind)
+    )
+    return {**{kind: int(amount) for kind, amount in granted}, **quotas}

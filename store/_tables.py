@@ -1,0 +1,92 @@
+"""The tables, as SQLAlchemy Core sees them. What only one database understands is in ``_sqlite.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+schema_version = Table("schema_version", metadata, Column("version", Integer, nullable=False))
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("seq", BigInteger, CheckConstraint("seq >= 1"), primary_key=True),
+    Column("event_id", String, nullable=False, unique=True),
+    Column("type", String, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("generation", BigInteger),
+    Column("caused_by", BigInteger),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("operation", String),
+    Column("payload", LargeBinary, nullable=False),
+    Column("prev_hash", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, CheckConstraint("length(hash) = 32"), nullable=False),
+    UniqueConstraint("run_id", "operation"),
+)
+
+quotas = Table(
+    "quotas",
+    metadata,
+    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("amount", BigInteger, primary_key=True),
+)
+"""Every amount ever granted; raising a limit adds a row."""
+
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("quota", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    CheckConstraint("number BETWEEN 1 AND quota"),
+    ForeignKeyConstraint(["run_id", "kind", "quota"], ["quotas.run_id", "quotas.kind", "quotas.amount"]),
+    ForeignKeyConstraint(["run_id", "seq"], ["events.run_id", "events.seq"]),
+)
+"""Numbered claims on a quota, one row per ``LLMCallReserved``; the database refuses a number twice or beyond
+the amount it was granted under."""
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
+    Column("holder", String, nullable=False),
+    Column("host", String, nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("process_started", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+"""The last writer of each run. The row stays after a release (``expires_at = 0``) so that epochs only rise."""
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("digest", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    Column("size", BigInteger, nullable=False),
+)

@@ -1,0 +1,278 @@
+"""Group commit: every task of the process appends through one writer, which stores all that waits at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio import CancelScope
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from dga2d.events import GENESIS_HASH, Draft, RecordedEvent, RunId
+from dga2d.store import _sqlite
+from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_row, stamp
+from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
+from dga2d.store._tables import events, leases, reservations
+from dga2d.store._tail import LiveTail
+from dga2d.store._transaction import transaction, translated_errors
+from dga2d.store.contract import Head
+from dga2d.store.errors import (
+    DuplicateOperationError,
+    LeaseLostError,
+    QuotaExceededError,
+    StaleVersionError,
+    StoreClosedError,
+    StoreError,
+)
+
+MAX_BATCH = 1024
+"""Events in one transaction, unless a single append has more."""
+
+
+@dataclass(slots=True)
+class _Waiter:
+    """One call of ``append`` that waits for its commit."""
+
+    encoded: list[EncodedDraft]
+    blobs: list[Row]
+    done: asyncio.Future[list[RecordedEvent]]
+
+
+class SqlEventWriter:
+    """The ``EventWriter`` of one run in this process; made by ``SqlEventStore.write``."""
+
+    def __init__(
+        self,
+        run_id: RunId,
+        epoch: int,
+        head: Head,
+        quotas: Mapping[str, int],
+        *,
+        connection: AsyncConnection,
+        write_lock: anyio.Lock,
+        tail: LiveTail,
+        clock: Callable[[], int],
+        url: str,
+    ) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        self.head = head
+        self._quotas = quotas
+        self._connection = connection
+        self._write_lock = write_lock
+        self._tail = tail
+        self._clock = clock
+        self._url = url
+        self._queue: deque[_Waiter] = deque()
+        self._work = anyio.Event()
+        self._is_closing = False
+        self._is_fenced = False
+        self._guard = (
+            select(leases.c.epoch, events.c.seq, events.c.hash)
+            .select_from(leases.outerjoin(events, events.c.run_id == leases.c.run_id))
+            .where(leases.c.run_id == run_id)
+            .order_by(events.c.seq.desc())
+            .limit(1)
+        )
+
+    async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]:
+        if self._is_fenced:
+            raise LeaseLostError(self.run_id, self.epoch)
+        if self._is_closing:
+            raise StoreClosedError(f"the writer of run {self.run_id!r} has been closed")
+        waiter = _Waiter(
+            [encode(draft) for draft in drafts], blob_rows(blobs), asyncio.get_running_loop().create_future()
+        )
+        self._queue.append(waiter)
+        self._work.set()
+        return await waiter.done
+
+    # ------------------------------------------------------------ the writer's own tasks
+
+    async def serve(self) -> None:
+        """Store what is appended until :meth:`close`; then what is still waiting."""
+        try:
+            while self._queue or not self._is_closing:
+                if not self._queue:
+                    self._work = anyio.Event()
+                    await self._work.wait()
+                    continue
+                with CancelScope(shield=True):
+                    await self._store(self._take())
+        finally:
+            self._is_closing = True
+            error = StoreClosedError(f"the writer of run {self.run_id!r} was closed before this append")
+            _refuse(self._queue, error)
+
+    def close(self) -> None:
+        """Accept nothing more; :meth:`serve` ends when all that waits is stored."""
+        self._is_closing = True
+        self._work.set()
+
+    async def keep_lease(self) -> None:
+        """Renew the lease until cancelled."""
+        while not self._is_fenced:
+            await anyio.sleep(RENEWAL_S)
+            with CancelScope(shield=True):
+                await self._renew()
+
+    async def _renew(self) -> None:
+        expires_at = self._clock() + LEASE_US
+        try:
+            async with self._write_lock, transaction(self._connection, self._url):
+                if not await extend_lease(self._connection, self.run_id, self.epoch, expires_at):
+                    self._fence()
+        except StoreError:
+            # A full or locked database refuses the next append as well, and there the caller hears of it;
+            # should the lease run out meanwhile, the epoch still keeps two writers apart.
+            return
+
+    async def release(self) -> None:
+        """Give the lease back, if it is still ours."""
+        async with self._write_lock, transaction(self._connection, self._url):
+            await extend_lease(self._connection, self.run_id, self.epoch, 0)
+
+    def _fence(self) -> None:
+        self._is_fenced = True
+        self._tail.leave()
+
+    # ------------------------------------------------------------ one batch
+
+    def _take(self) -> list[_Waiter]:
+        batch: list[_Waiter] = []
+        size = 0
+        while self._queue and (not batch or size + len(self._queue[0].encoded) <= MAX_BATCH):
+            waiter = self._queue.popleft()
+            if not waiter.done.done():  # else cancelled while it waited
+                batch.append(waiter)
+                size += len(waiter.encoded)
+        return batch
+
+    async def _store(self, batch: list[_Waiter]) -> None:
+        try:
+            await self._commit(batch)
+        except IntegrityError:
+            if len(batch) == 1:
+                await self._refuse_with_reason(batch[0])
+                return
+            for waiter in batch:
+                await self._store([waiter])
+        except LeaseLostError as error:
+            self._fence()
+            _refuse([*batch, *self._queue], error)
+            self._queue.clear()
+        except Exception as error:
+            _refuse(batch, error)
+
+    async def _commit(self, batch: list[_Waiter]) -> None:
+        """Store a batch in one transaction and acknowledge it.
+
+        Raises IntegrityError if the database refuses a row, and then nothing of the batch is stored.
+        """
+        stamped: list[list[RecordedEvent]] = []
+        try:
+            async with self._write_lock, transaction(self._connection, self._url):
+                head = await self._checked_head()
+                now = self._clock()
+                for waiter in batch:
+                    stamped.append(stamp(waiter.encoded, self.run_id, head, now))
+                    head = _head_after(stamped[-1], head)
+                await self._insert(batch, stamped)
+        except StoreError:
+            if not await self._is_stored(stamped):
+                raise
+        self.head = head
+        self._tail.publish([event for stamped_events in stamped for event in stamped_events])
+        for waiter, stamped_events in zip(batch, stamped, strict=True):
+            if not waiter.done.done():
+                waiter.done.set_result(stamped_events)
+
+    async def _checked_head(self) -> Head:
+        """The head inside the transaction. Raises LeaseLostError, StaleVersionError."""
+        epoch, seq, link = (await self._connection.execute(self._guard)).one()
+        if epoch != self.epoch:
+            raise LeaseLostError(self.run_id, self.epoch)
+        head = Head(0, GENESIS_HASH) if seq is None else Head(seq, link)
+        if head != self.head:
+            raise StaleVersionError(self.run_id, self.head.seq, head.seq)
+        return head
+
+    async def _insert(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> None:
+        pairs = [
+            (encoded, event)
+            for waiter, stamped_events in zip(batch, stamped, strict=True)
+            for encoded, event in zip(waiter.encoded, stamped_events, strict=True)
+        ]
+        if blobs := [row for waiter in batch for row in waiter.blobs]:
+            await self._connection.execute(_sqlite.insert_blobs, blobs)
+        if pairs:
+            rows = [event_row(event, encoded.operation) for encoded, event in pairs]
+            await self._connection.execute(_sqlite.insert_events, rows)
+        claims = [
+            {
+                "run_id": self.run_id,
+                "kind": encoded.reservation[0],
+                "number": encoded.reservation[1],
+                "quota": self._quotas.get(encoded.reservation[0], 0),
+                "seq": event.seq,
+            }
+            for encoded, event in pairs
+            if encoded.reservation is not None
+        ]
+        if claims:
+            await self._connection.execute(insert(reservations), claims)
+
+    async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
+        """Whether a commit that reported an error took place after all."""
+        written = [event for stamped_events in stamped for event in stamped_events]
+        if not written:
+            return False
+        last = written[-1]
+        statement = select(events.c.hash).where(events.c.run_id == self.run_id, events.c.seq == last.seq)
+        with translated_errors(self._url):
+            return (await self._connection.execute(statement)).scalar_one_or_none() == last.hash
+
+    async def _refuse_with_reason(self, waiter: _Waiter) -> None:
+        """Tell an append that the database refused alone which of its drafts was at fault."""
+        try:
+            error = await self._reason(waiter)
+        except StoreError as lookup_error:
+            error = lookup_error
+        _refuse([waiter], error)
+
+    async def _reason(self, waiter: _Waiter) -> StoreError:
+        seen: set[str] = set()
+        for encoded in waiter.encoded:
+            if encoded.operation is not None:
+                if encoded.operation in seen or await self._has_operation(encoded.operation):
+                    return DuplicateOperationError(encoded.operation)
+                seen.add(encoded.operation)
+        for encoded in waiter.encoded:
+            if encoded.reservation is not None:
+                kind, number = encoded.reservation
+                quota = self._quotas.get(kind, 0)
+                if not 1 <= number <= quota:
+                    return QuotaExceededError(kind, quota)
+        return StoreError(f"run {self.run_id!r}: the database refused an append against its own rules")
+
+    async def _has_operation(self, operation: str) -> bool:
+        statement = select(events.c.seq).where(
+            events.c.run_id == self.run_id, events.c.operation == operation
+        )
+        with translated_errors(self._url):
+            return (await self._connection.execute(statement)).first() is not None
+
+
+def _head_after(stamped: list[RecordedEvent], head: Head) -> Head:
+    return Head(stamped[-1].seq, stamped[-1].hash) if stamped else head
+
+
+def _refuse(waiters: Sequence[_Waiter] | deque[_Waiter], error: Exception) -> None:
+    for waiter in waiters:
+        if not waiter.done.done():
+            waiter.done.set_exception(error)

@@ -1,0 +1,146 @@
+"""What an event store promises. The SQL implementation is ``dga2d.store._store``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId
+
+DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
+
+
+class Head(NamedTuple):
+    """Where a log ends: number and hash of its last event; ``(0, 32 zero bytes)`` when it has none."""
+
+    seq: int
+    hash: bytes
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run as a list of runs shows it."""
+
+    run_id: RunId
+    created_at: int
+    """Microseconds since 1970-01-01 UTC."""
+    domain: str | None
+    """From the first event; ``None`` when the run has none or it cannot be read."""
+    head_seq: int
+    head_hash: bytes
+    last_type: str | None
+    """Type of the last event; ``None`` when there is none."""
+    last_recorded_at: int | None
+    """Microseconds since 1970-01-01 UTC; ``None`` when there is no event."""
+    is_leased: bool
+    """A live process holds the run's lease."""
+
+
+class EventWriter(Protocol):
+    """The only way into a run's log; one per run at any time, shared by all agents of a process."""
+
+    @property
+    def run_id(self) -> RunId:
+        """The run written to."""
+
+    @property
+    def epoch(self) -> int:
+        """Fencing number of the lease: greater than that of every writer before."""
+
+    @property
+    def head(self) -> Head:
+        """Last event known to be stored."""
+
+    async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]:
+        """Append `drafts` in order and store `blobs`, all or nothing, and return the events.
+
+        Returning means stored: the events survive a crash of the process and of the machine. May be called
+        by any number of tasks at once; appends of different callers are never interleaved. A refused append
+        affects no other. A cancelled call has stored either everything or nothing. With no drafts only the
+        blobs are stored.
+
+        Raises
+        ------
+        OwnershipError, UnknownEventTypeError, CanonicalEncodingError
+            A draft may not be written by its agent or cannot be encoded.
+        DuplicateOperationError
+            A draft's operation is already in the log, or twice among `drafts`.
+        QuotaExceededError
+            A reservation lies beyond its limit.
+        LeaseLostError
+            Another writer took the run over.
+        StaleVersionError
+            Somebody wrote to the run past its lease.
+        StoreFullError, StoreLockedError, StoreError
+            The database refused; nothing of this append is stored, and it may be tried again.
+        StoreClosedError
+            The writer's block has ended.
+        """
+
+
+class EventStore(Protocol):
+    """Append-only logs of runs, and content-addressed blobs. All methods may be called concurrently."""
+
+    async def runs(self) -> list[RunSummary]:
+        """All runs, oldest first."""
+
+    async def head(self, run_id: RunId) -> Head:
+        """Where the log of a run ends. Raises UnknownRunError."""
+
+    def read(self, run_id: RunId, after: int = 0, until: int | None = None) -> AsyncIterator[RecordedEvent]:
+        """Events ``after < seq ≤ until`` (to the end that is reached if ``None``) in order of `seq`.
+
+        Reads page by page, in constant memory; verifies nothing (see ``verified``). Raises UnknownRunError
+        at the first step.
+        """
+
+    async def verify(self, run_id: RunId) -> Head:
+        """Check every event of a run: no gaps, links, hashes. Returns the head that was reached.
+
+        Raises
+        ------
+        UnknownRunError
+        CorruptEventError
+            Names the first event that is wrong.
+        """
+
+    def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
+        """Every event with ``seq > after``, stored or still to come, each once and in order without gaps.
+
+        Ends when the store is closed; otherwise goes on until cancelled. Events of another process are seen
+        by polling. Raises UnknownRunError at the first step.
+        """
+
+    async def put_blob(self, data: bytes) -> BlobDigest:
+        """Store `data` (if it is not there yet) and return its SHA-256."""
+
+    async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
+        """Store several blobs in one transaction; digests in the given order."""
+
+    async def get_blob(self, digest: BlobDigest) -> bytes:
+        """Bytes of a blob, checked against `digest`. Raises BlobMissingError, CorruptBlobError."""
+
+    def write(
+        self,
+        run_id: RunId,
+        *,
+        holder: str = "",
+        create: bool = False,
+        quotas: Mapping[str, int] | None = None,
+    ) -> AbstractAsyncContextManager[EventWriter]:
+        """Take the run's lease and write until the block ends; appends under way are finished then.
+
+        `holder` is a name for people. The lease is renewed in the background and released at the end; a
+        lease that has expired, or whose process on this host is gone, is taken over under a greater epoch.
+        `quotas` limit the reservations of this writer by kind (``{"llm-call": 500}``); for a kind not named
+        the greatest amount ever granted to the run holds, none at all if there was none.
+
+        Raises
+        ------
+        UnknownRunError, RunExistsError
+            The run is not there, or (`create`) is there already.
+        RunBusyError
+            A live process holds the lease.
+        """

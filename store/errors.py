@@ -1,0 +1,135 @@
+"""Errors of the event store. Driver errors are translated into these at the edge and chained.
+
+Dga2dError
+└── StoreError                   anything the database refused for a reason not named below
+    ├── UnknownRunError          no such run
+    ├── RunExistsError           a run with that id is already there
+    ├── RunBusyError             another live process writes this run
+    ├── LeaseLostError           somebody else took this run over while we were away
+    ├── StaleVersionError        the log does not end where the writer left it
+    ├── DuplicateOperationError  the operation is already in the log
+    ├── QuotaExceededError       a numbered reservation lies beyond its limit
+    ├── CorruptEventError        stored events do not form the chain they claim to form
+    ├── BlobMissingError         no blob has that digest
+    ├── CorruptBlobError         a blob's bytes do not have its digest
+    ├── ForeignDatabaseError     not a log of this program, unreadable, or of a newer version
+    ├── StoreFullError           disk full or input/output error
+    ├── StoreLockedError         another process kept the database locked for too long
+    └── StoreClosedError         the writer or the store was used after its end
+"""
+
+from __future__ import annotations
+
+from dga2d.events.errors import Dga2dError
+
+
+class StoreError(Dga2dError):
+    """Root of the errors of the event store."""
+
+
+class UnknownRunError(StoreError, LookupError):
+    """There is no run with this id."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"there is no run {run_id!r} in this database")
+
+
+class RunExistsError(StoreError):
+    """A run with this id is already in the database."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id!r} already exists")
+
+
+class RunBusyError(StoreError):
+    """Another live process holds the lease of this run. `holder` says which."""
+
+    def __init__(self, run_id: str, holder: str) -> None:
+        self.run_id = run_id
+        self.holder = holder
+        super().__init__(f"run {run_id!r} is being written by {holder}")
+
+
+class LeaseLostError(StoreError):
+    """This writer's `epoch` is over: another process took the run over. Nothing more was written."""
+
+    def __init__(self, run_id: str, epoch: int) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        super().__init__(f"run {run_id!r} was taken over by another process (our epoch was {epoch})")
+
+
+class StaleVersionError(StoreError):
+    """The log's last number is `actual` where the writer `expected` another; nothing was written."""
+
+    def __init__(self, run_id: str, expected: int, actual: int) -> None:
+        self.run_id = run_id
+        self.expected = expected
+        self.actual = actual
+        super().__init__(f"run {run_id!r}: expected the log to end at event {expected}, it ends at {actual}")
+
+
+class DuplicateOperationError(StoreError):
+    """The operation was completed before (``Payload.operation``)."""
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+        super().__init__(f"operation {operation!r} is already in the log")
+
+
+class QuotaExceededError(StoreError):
+    """A reservation of `kind` lies outside 1 … `amount`."""
+
+    def __init__(self, kind: str, amount: int) -> None:
+        self.kind = kind
+        self.amount = amount
+        super().__init__(f"the limit of {amount} {kind} reservations is reached")
+
+
+class CorruptEventError(StoreError):
+    """Event `seq` is missing, altered, out of order, or does not link to the one before."""
+
+    def __init__(self, run_id: str, seq: int, reason: str) -> None:
+        self.run_id = run_id
+        self.seq = seq
+        self.reason = reason
+        super().__init__(f"run {run_id!r}, event {seq}: {reason}")
+
+
+class BlobMissingError(StoreError, LookupError):
+    """No blob with this digest is stored."""
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        super().__init__(f"blob {digest} is missing")
+
+
+class CorruptBlobError(StoreError):
+    """The stored bytes do not have this digest."""
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        super().__init__(f"blob {digest} is corrupt: its bytes have another digest")
+
+
+class ForeignDatabaseError(StoreError):
+    """The database at `url` is not an event log this program can use."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url = url
+        self.reason = reason
+        super().__init__(f"{url}: {reason}")
+
+
+class StoreFullError(StoreError, OSError):
+    """The disk is full or failed; the append in hand was not stored, everything acknowledged before was."""
+
+
+class StoreLockedError(StoreError, TimeoutError):
+    """Another process kept the database locked longer than the busy timeout."""
+
+
+class StoreClosedError(StoreError):
+    """The store or writer was used after it was closed."""
