@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from dga2d.agents.agent import Duty, test_is_open
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, EventSource, InstanceSource
@@ -69,8 +70,8 @@ class EvaluatorPoolAgent:
         return owed
 
     async def perform(self, duty: Duty, state: RunState) -> None:
-        split, number, candidate, key = duty.subject
-        assert split in ("train", "validation", "test")
+        number, candidate, key = duty.subject[1:]
+        split = cast(SplitName, duty.subject[0])
         steps = candidate_steps(state, split, int(candidate))
         implementations = [await self._sources.implementation(state, step) for step in steps]
         index = self._instances.index(str(key))

@@ -68,7 +68,11 @@ class Initializer:
         return InitializeTask(
             card=self._briefing.card,
             operators=tuple(self._briefing.contracts[o.id] for o in state.header.library),
-            bounds=HBounds(operator_limit_max=state.settings.operator_limit),
+            bounds=HBounds(
+                operator_limit_max=state.settings.operator_limit,
+                temperature_min=state.settings.temperature,
+                temperature_max=state.settings.temperature,
+            ),
             baseline=tuple(step.operator for step in state.header.baseline),
             max_length=state.settings.max_length,
             diagnostic=calls[-1].diagnostic if calls else None,

@@ -89,7 +89,7 @@ def route_through(graph: OperatorGraph, operator: OperatorId) -> tuple[OperatorI
 
 def _path(graph: OperatorGraph, source: OperatorId, target: OperatorId) -> tuple[OperatorId, ...]:
     """Breadth-first shortest path with both ends, ``()`` if there is none."""
-    paths = {source: (source,)}
+    paths: dict[OperatorId, tuple[OperatorId, ...]] = {source: (source,)}
     frontier = [source]
     while frontier and target not in paths:
         following = []

@@ -83,7 +83,7 @@ def score_test(state: RunState, caused_by: int) -> list[Draft]:
     assert test is not None
     gaps, failures = [], []
     for j in range(len(test.candidates)):
-        per_instance = {}
+        per_instance: dict[str, float | None] = {}
         for key in test.instances:
             objective = test.outcomes[j, key].objective
             per_instance[key] = (

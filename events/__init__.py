@@ -9,6 +9,7 @@ from dga2d.events.envelope import Draft, RecordedEvent
 from dga2d.events.errors import (
     CanonicalEncodingError,
     ChainError,
+    Dga2dError,
     EventError,
     OwnershipError,
     PayloadError,
@@ -30,6 +31,7 @@ __all__ = [
     "BlobDigest",
     "CanonicalEncodingError",
     "ChainError",
+    "Dga2dError",
     "Draft",
     "EventError",
     "ImplementationId",

@@ -18,6 +18,8 @@ from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
+_ALWAYS_LOSSLESS = frozenset({str, bool, type(None)})
+
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
 
@@ -30,31 +32,47 @@ def canonical_bytes(value: Any, path: str = "value") -> bytes:
     CanonicalEncodingError
         `value` holds something without a canonical form; `path` names the place.
     """
-    _refuse_lossy(value, path)
+    if not _is_lossless(value):
+        _name_what_is_lossy(value, path)
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, orjson.JSONEncodeError) as error:
         raise CanonicalEncodingError(path, str(error)) from error
 
 
-def _refuse_lossy(value: Any, path: str) -> None:
+def _is_lossless(value: Any) -> bool:
+    """JSON keeps `value` as it is (texts are checked by the encoder)."""
     kind = type(value)
+    if kind in _ALWAYS_LOSSLESS:
+        return True
     if kind is float:
-        if not math.isfinite(value):
-            raise CanonicalEncodingError(path, f"{value} is not a finite number")
-    elif kind is int:
-        if not -(2**63) <= value < 2**63:
-            raise CanonicalEncodingError(path, f"{value} does not fit in 64 bits")
-    elif kind is dict:
+        return math.isfinite(value)
+    if kind is int:
+        return fits_64_bits(value)
+    if kind is dict:
+        return all(type(key) is str for key in value) and all(map(_is_lossless, value.values()))
+    return (kind is list or kind is tuple) and all(map(_is_lossless, value))
+
+
+def fits_64_bits(number: int) -> bool:
+    """−2⁶³ ≤ number < 2⁶³."""
+    return -(2**63) <= number < 2**63
+
+
+def _name_what_is_lossy(value: Any, path: str) -> None:
+    """Raise for the first place in `value` that is not lossless."""
+    kind = type(value)
+    if kind is dict:
         for key, item in value.items():
             if type(key) is not str:
                 raise CanonicalEncodingError(path, f"key {key!r} is not a string")
-            _refuse_lossy(item, f"{path}.{key}")
+            _name_what_is_lossy(item, f"{path}.{key}")
     elif kind is list or kind is tuple:
         for index, item in enumerate(value):
-            _refuse_lossy(item, f"{path}[{index}]")
-    elif value is not None and kind is not str and kind is not bool:
-        raise CanonicalEncodingError(path, f"a {kind.__name__} has no canonical form")
+            _name_what_is_lossy(item, f"{path}[{index}]")
+    elif not _is_lossless(value):
+        reasons = {float: f"{value} is not a finite number", int: f"{value} does not fit in 64 bits"}
+        raise CanonicalEncodingError(path, reasons.get(kind, f"a {kind.__name__} has no canonical form"))
 
 
 def encode_payload(payload: Payload) -> bytes:

@@ -110,6 +110,8 @@ class RunStarted(Payload):
     llm: str
     sandbox: dict[str, str]
     """Layer → ``active`` or the reason why it is missing."""
+    data_dir: str | None
+    """Where published instances were read from; ``None`` when all were generated."""
     lineage: RunId | None = None
     """Run this one was forked from."""
 

@@ -54,8 +54,9 @@ async def take_lease(
     if last is not None and last.is_live(now):
         host = last.process.host.partition("/")[0]
         raise RunBusyError(run_id, f"{last.holder or 'another writer'} (pid {last.process.pid} on {host})")
+    epoch = 1 if last is None else last.epoch + 1
     values = {
-        "epoch": 1 if last is None else last.epoch + 1,
+        "epoch": epoch,
         "holder": holder,
         "host": process.host,
         "pid": process.pid,
@@ -66,7 +67,7 @@ async def take_lease(
         await connection.execute(insert(leases).values(run_id=run_id, **values))
     else:
         await connection.execute(update(leases).where(leases.c.run_id == run_id).values(**values))
-    return int(values["epoch"])
+    return epoch
 
 
 async def extend_lease(connection: AsyncConnection, run_id: RunId, epoch: int, expires_at: int) -> bool:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, inspect, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.store import _sqlite
+from dga2d.store._prepared import driver_of
 from dga2d.store._tables import metadata, schema_version
 from dga2d.store._transaction import transaction
 from dga2d.store.errors import ForeignDatabaseError
@@ -41,7 +42,7 @@ async def migrate(
     if await current_version(connection, url, len(migrations)) == len(migrations):
         return
     await _sqlite.enter_wal(connection)
-    async with transaction(connection, url):
+    async with transaction(await driver_of(connection), url):
         version = await current_version(connection, url, len(migrations))
         for migration in migrations[version:]:
             await migration(connection)

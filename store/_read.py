@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import LargeBinary, Row, cast, func, select
+from sqlalchemy import LargeBinary, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import GENESIS_HASH, BlobDigest, EventError, RecordedEvent, RunId, decode_payload
 from dga2d.events.payloads import RunStarted
 from dga2d.store._lease import read_lease
 from dga2d.store._tables import blobs, events, runs
-from dga2d.store.contract import Head, RunSummary
+from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
 from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
 
 PAGE_SIZE = 1000
@@ -47,7 +49,7 @@ async def head(connection: AsyncConnection, run_id: RunId) -> Head:
         return Head(row[0], row[1])
     if (await connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id))).first() is None:
         raise UnknownRunError(run_id)
-    return Head(0, GENESIS_HASH)
+    return EMPTY_LOG
 
 
 async def page(
@@ -95,7 +97,7 @@ async def run_summaries(connection: AsyncConnection, now: int) -> list[RunSummar
         )
         .select_from(
             runs.outerjoin(first, (first.c.run_id == runs.c.run_id) & (first.c.seq == 1)).outerjoin(
-                last, (last.c.run_id == runs.c.run_id) & (last.c.seq == end)
+                last, (last.c.run_id == runs.c.run_id) & (last.c.seq == end.correlate(runs).scalar_subquery())
             )
         )
         .order_by(runs.c.created_at, runs.c.run_id)
@@ -106,9 +108,7 @@ async def run_summaries(connection: AsyncConnection, now: int) -> list[RunSummar
 
 async def _summary(
     connection: AsyncConnection,
-    row: Row[
-        tuple[str, int, str | None, int | None, bytes, int | None, bytes | None, str | None, int | None]
-    ],
+    row: Sequence[Any],
     now: int,
 ) -> RunSummary:
     run_id, created_at, first_type, version, payload, seq, link, last_type, recorded_at = row

@@ -9,7 +9,6 @@ from urllib.parse import quote
 import aiosqlite
 from sqlalchemy import insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 from sqlalchemy.sql import Insert
@@ -73,6 +72,7 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
         async_creator=connect,
         isolation_level="AUTOCOMMIT",
         poolclass=NullPool if read_only else AsyncAdaptedQueuePool,
+        pool_reset_on_return=None,
     )
 
 
@@ -86,21 +86,18 @@ def _uri(path: Path, read_only: bool) -> str:
     return f"{uri}?mode=ro" if has_log else f"{uri}?mode=ro&immutable=1"
 
 
-async def begin(connection: AsyncConnection) -> None:
+async def begin(driver: aiosqlite.Connection) -> None:
     """Start a transaction that holds the write lock from its first moment."""
-    await connection.exec_driver_sql("BEGIN IMMEDIATE")
+    await driver.execute_fetchall("BEGIN IMMEDIATE")
 
 
-async def commit(connection: AsyncConnection) -> None:
+async def commit(driver: aiosqlite.Connection) -> None:
     """Make the transaction durable."""
-    await connection.exec_driver_sql("COMMIT")
+    await driver.commit()
 
 
-async def rollback(connection: AsyncConnection) -> None:
-    """End the transaction, also where SQLite ended it already by itself."""
-    raw = await connection.get_raw_connection()
-    driver = raw.driver_connection
-    assert isinstance(driver, aiosqlite.Connection)
+async def rollback(driver: aiosqlite.Connection) -> None:
+    """End the transaction; does nothing where SQLite ended it already by itself."""
     await driver.rollback()
 
 
@@ -121,10 +118,10 @@ async def claim(connection: AsyncConnection) -> None:
     await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def translated(error: DBAPIError, url: str) -> StoreError:
+def translated(error: sqlite3.Error, url: str) -> StoreError:
     """Our error for a driver error."""
-    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-    text = str(error.orig)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    text = str(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreFullError(f"{url}: {text}; nothing acknowledged is lost, free some space and resume")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -137,8 +134,3 @@ def translated(error: DBAPIError, url: str) -> StoreError:
     if code == sqlite3.SQLITE_READONLY:
         return StoreError(f"{url}: {text}; it was opened read-only or the file may not be written")
     return StoreError(f"{url}: {text}")
-
-
-def is_refusal(error: DBAPIError) -> bool:
-    """A constraint or trigger refused the row; the database itself is well."""
-    return isinstance(error, IntegrityError)

@@ -11,9 +11,10 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId
-from dga2d.store import _migrations, _read, _sqlite
+from dga2d.store import _migrations, _read, _sqlite, _statements
 from dga2d.store._draft import blob_rows
 from dga2d.store._lease import take_lease
+from dga2d.store._prepared import driver_of
 from dga2d.store._process import this_process
 from dga2d.store._tables import quotas as quota_table
 from dga2d.store._tables import runs
@@ -26,6 +27,7 @@ from dga2d.store.errors import (
     ForeignDatabaseError,
     RunExistsError,
     StoreClosedError,
+    StoreError,
     UnknownRunError,
 )
 from dga2d.store.verification import verified
@@ -54,9 +56,7 @@ class SqlEventStore:
             if not self._is_read_only:
                 await _migrations.migrate(connection, self._url)
             elif await _migrations.current_version(connection, self._url) < len(_migrations.MIGRATIONS):
-                raise ForeignDatabaseError(
-                    self._url, "has no schema of this version yet; open it for writing"
-                )
+                raise ForeignDatabaseError(self._url, "its schema is older; open it for writing once")
 
     async def close(self) -> None:
         """End the subscriptions and let the connections go."""
@@ -74,22 +74,26 @@ class SqlEventStore:
             async with self._engine.connect() as connection:
                 yield connection
 
+    @asynccontextmanager
+    async def _query(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for something short that a cancellation should not cut in two."""
+        with CancelScope(shield=True):
+            async with self._connect() as connection:
+                yield connection
+
     # ------------------------------------------------------------ reading
 
     async def runs(self) -> list[RunSummary]:
-        with CancelScope(shield=True):
-            async with self._connect() as connection:
-                return await _read.run_summaries(connection, self._clock())
+        async with self._query() as connection:
+            return await _read.run_summaries(connection, self._clock())
 
     async def head(self, run_id: RunId) -> Head:
-        with CancelScope(shield=True):
-            async with self._connect() as connection:
-                return await _read.head(connection, run_id)
+        async with self._query() as connection:
+            return await _read.head(connection, run_id)
 
     async def _page(self, run_id: RunId, after: int, until: int | None) -> list[RecordedEvent]:
-        with CancelScope(shield=True):
-            async with self._connect() as connection:
-                return await _read.page(connection, run_id, after, until)
+        async with self._query() as connection:
+            return await _read.page(connection, run_id, after, until)
 
     async def read(
         self, run_id: RunId, after: int = 0, until: int | None = None
@@ -136,19 +140,15 @@ class SqlEventStore:
     async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
         rows = blob_rows(many)
         if rows:
-            with CancelScope(shield=True):
-                async with (
-                    self._connect() as connection,
-                    self._write_lock,
-                    transaction(connection, self._url),
-                ):
-                    await connection.execute(_sqlite.insert_blobs, rows)
-        return [row["digest"] for row in rows]
+            async with self._query() as connection:
+                driver = await driver_of(connection)
+                async with self._write_lock, transaction(driver, self._url):
+                    await _statements.insert_blobs.insert(driver, rows)
+        return [row[0] for row in rows]
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
-        with CancelScope(shield=True):
-            async with self._connect() as connection:
-                return await _read.blob(connection, digest)
+        async with self._query() as connection:
+            return await _read.blob(connection, digest)
 
     # ------------------------------------------------------------ writing
 
@@ -165,21 +165,27 @@ class SqlEventStore:
             with CancelScope(shield=True):
                 writer = await self._start_writer(connection, run_id, holder, create, quotas or {})
             body_error: BaseException | None = None
-            async with anyio.create_task_group() as tasks, anyio.create_task_group() as renewal:
-                tasks.start_soon(writer.serve)
-                renewal.start_soon(writer.keep_lease)
-                try:
-                    yield writer
-                except get_cancelled_exc_class():
-                    raise
-                except BaseException as error:  # raised below: a task group would wrap it in a group
-                    body_error = error
-                finally:
-                    renewal.cancel_scope.cancel()
-                    writer.close()
-            with CancelScope(shield=True):
+            try:
+                async with anyio.create_task_group() as tasks, anyio.create_task_group() as renewal:
+                    tasks.start_soon(writer.serve)
+                    renewal.start_soon(writer.keep_lease)
+                    try:
+                        yield writer
+                    except get_cancelled_exc_class():
+                        raise
+                    except BaseException as error:  # raised below: a task group would wrap it in a group
+                        body_error = error
+                    finally:
+                        renewal.cancel_scope.cancel()
+                        writer.close()
+            finally:
                 self._tails[run_id].leave()
-                await writer.release()
+                with CancelScope(shield=True):
+                    try:
+                        await writer.release()
+                    except StoreError:
+                        if body_error is None:  # else that one counts, and the lease runs out by itself
+                            raise
             if body_error is not None:
                 raise body_error
 
@@ -192,7 +198,8 @@ class SqlEventStore:
         quotas: Mapping[str, int],
     ) -> SqlEventWriter:
         now = self._clock()
-        async with self._write_lock, transaction(connection, self._url):
+        driver = await driver_of(connection)
+        async with self._write_lock, transaction(driver, self._url):
             is_there = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).first()
             if create and is_there:
                 raise RunExistsError(run_id)
@@ -210,7 +217,7 @@ class SqlEventStore:
             epoch,
             head,
             granted,
-            connection=connection,
+            driver=driver,
             write_lock=self._write_lock,
             tail=tail,
             clock=self._clock,

@@ -81,7 +81,7 @@ leases = Table(
     Column("process_started", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
 )
-"""The last writer of each run. The row stays after a release (``expires_at = 0``) so that epochs only rise."""
+"""The last writer of each run. The row outlives a release (``expires_at = 0``), so epochs only rise."""
 
 blobs = Table(
     "blobs",

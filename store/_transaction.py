@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+import aiosqlite
 from anyio import CancelScope
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.store import _sqlite
 
 
 @contextmanager
 def translated_errors(url: str) -> Iterator[None]:
-    """Turn driver errors into ours. Refusals by constraints pass, their meaning is the caller's to find."""
+    """Turn errors of the driver, wrapped by SQLAlchemy or not, into ours.
+
+    Raises
+    ------
+    sqlite3.IntegrityError
+        A constraint or trigger refused a row: what that means, the caller knows.
+    """
     try:
         yield
-    except DBAPIError as error:
-        if _sqlite.is_refusal(error):
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, sqlite3.IntegrityError):
+            raise cause from None
+        if not isinstance(cause, sqlite3.Error):
             raise
-        raise _sqlite.translated(error, url) from error
+        raise _sqlite.translated(cause, url) from error
 
 
 @asynccontextmanager
-async def transaction(connection: AsyncConnection, url: str) -> AsyncIterator[None]:
+async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
     """A write transaction: committed at the end of the block, rolled back on any error."""
     with translated_errors(url):
-        await _sqlite.begin(connection)
+        await _sqlite.begin(driver)
         try:
             yield
-            await _sqlite.commit(connection)
+            await _sqlite.commit(driver)
         except BaseException:
             with CancelScope(shield=True):
-                await _sqlite.rollback(connection)
+                await _sqlite.rollback(driver)
             raise

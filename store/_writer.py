@@ -13,14 +13,14 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import GENESIS_HASH, Draft, RecordedEvent, RunId
+from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _sqlite
 from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_row, stamp
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
 from dga2d.store._tables import events, leases, reservations
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
-from dga2d.store.contract import Head
+from dga2d.store.contract import EMPTY_LOG, Head
 from dga2d.store.errors import (
     DuplicateOperationError,
     LeaseLostError,
@@ -197,7 +197,7 @@ class SqlEventWriter:
         epoch, seq, link = (await self._connection.execute(self._guard)).one()
         if epoch != self.epoch:
             raise LeaseLostError(self.run_id, self.epoch)
-        head = Head(0, GENESIS_HASH) if seq is None else Head(seq, link)
+        head = EMPTY_LOG if seq is None else Head(seq, link)
         if head != self.head:
             raise StaleVersionError(self.run_id, self.head.seq, head.seq)
         return head

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId
+from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 
@@ -17,6 +17,9 @@ class Head(NamedTuple):
 
     seq: int
     hash: bytes
+
+
+EMPTY_LOG = Head(0, GENESIS_HASH)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 
-from dga2d.events import GENESIS_HASH, ChainError, RecordedEvent, verify_link
-from dga2d.store.contract import Head
+from dga2d.events import CanonicalEncodingError, ChainError, RecordedEvent, verify_link
+from dga2d.store.contract import EMPTY_LOG, Head
 from dga2d.store.errors import CorruptEventError
 
 
 async def verified(
-    events: AsyncIterable[RecordedEvent], start: Head = Head(0, GENESIS_HASH)
+    events: AsyncIterable[RecordedEvent], start: Head = EMPTY_LOG
 ) -> AsyncIterator[RecordedEvent]:
     """Pass `events` on, each after its number, link and hash were checked.
 
@@ -32,5 +32,7 @@ async def verified(
             verify_link(event, seq, prev_hash)
         except ChainError as error:
             raise CorruptEventError(event.run_id, seq, error.reason) from error
+        except (CanonicalEncodingError, TypeError) as error:  # a column holds a value of another type
+            raise CorruptEventError(event.run_id, seq, f"holds a value of a wrong type ({error})") from error
         prev_hash = event.hash
         yield event

@@ -51,15 +51,19 @@ class AliasPool:
         """
         if len(operators) + 1 > len(self.words):
             raise PolicyContextError(
-                f"{len(operators)} operators need {len(operators) + 1} aliases, the policy has {len(self.words)}"
+                f"the policy can name {len(self.words) - 1} operators, the graph has {len(operators)}"
             )
         return {END: 0, **{o: i for i, o in enumerate(sorted(operators), start=1)}}
 
 
 def choose_aliases(
-    spec: str, encode: Callable[[str], Sequence[int]], unknown: int | None, capacity: int
+    spec: str,
+    encode: Callable[[str], Sequence[int]],
+    unknown: int | None,
+    capacity: int,
+    families: Sequence[tuple[str, ...]] = FAMILIES,
 ) -> AliasPool:
-    """The first pool of `capacity` aliases with the fewest tokens each.
+    """A pool of `capacity` aliases from the first family that has one, with the fewest tokens each.
 
     `encode` gives the token ids of a text without special tokens; `unknown` is the id of the unknown
     token, if there is one.
@@ -69,19 +73,15 @@ def choose_aliases(
     AliasError
         No family of candidates has `capacity` members of one token count; `spec` names the model.
     """
-    pools = [
-        pool
-        for alphabets in FAMILIES
-        for separator in SEPARATORS
-        for pool in _pools(alphabets, separator, encode, unknown, capacity)
-    ]
-    if not pools:
-        raise AliasError(
-            spec,
-            f"the vocabulary splits operator aliases unevenly: no set of {capacity} two- or three-letter "
-            "codes has one distinct token sequence each, all of the same length",
-        )
-    return min(pools, key=lambda pool: len(pool.tokens[0]))
+    for alphabets in families:
+        pools = [p for s in SEPARATORS for p in _pools(alphabets, s, encode, unknown, capacity)]
+        if pools:
+            return min(pools, key=lambda pool: len(pool.tokens[0]))
+    raise AliasError(
+        spec,
+        f"the vocabulary splits operator aliases unevenly: no set of {capacity} two- or three-letter "
+        "codes has one distinct token sequence each, all of the same length",
+    )
 
 
 def _pools(

@@ -136,9 +136,7 @@ class PipelinePolicy(Protocol):
         """``uniform``, ``embedded-qwen2``, or ``<model type>:<directory or hub name>``."""
         ...
 
-    def sample(
-        self, context: PolicyContext, draws: Sequence[np.random.Generator]
-    ) -> tuple[SampledWalk, ...]:
+    def sample(self, context: PolicyContext, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
         """One walk per stream. Every decision takes one number u from its walk's stream and chooses
         ``choose(probabilities, u)`` over the recorded probabilities.
 

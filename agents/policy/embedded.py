@@ -64,6 +64,8 @@ def random_model(config: Any, seed: int) -> Any:
             elif parameter.ndim == 1:
                 parameter.fill_(1.0)
             else:
-                normal = stream(seed, "policy", index).standard_normal(tuple(parameter.shape), dtype="float32")
+                normal = stream(seed, "policy", index).standard_normal(
+                    tuple(parameter.shape), dtype="float32"
+                )
                 parameter.copy_(torch.from_numpy(normal * INITIAL_DEVIATION))
     return model

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import numpy as np
 import torch
 
 from dga2d.agents.policy import checkpoint
-from dga2d.agents.policy.aliases import AliasPool, Tokens
+from dga2d.agents.policy.adapters import without_adapters
+from dga2d.agents.policy.aliases import AliasPool
+from dga2d.agents.policy.batch import PromptTokens, WalkBatch
 from dga2d.agents.policy.contract import (
     DecodedWalk,
     PolicyContext,
@@ -21,35 +23,20 @@ from dga2d.agents.policy.contract import (
     SampledWalk,
     UpdateReport,
 )
-from dga2d.agents.policy.errors import PolicyContextError, PolicyDivergedError
+from dga2d.agents.policy.errors import PolicyCheckpointError, PolicyContextError
+from dga2d.agents.policy.learner import Learner
 from dga2d.agents.policy.network import CachedStates, Network, action_log_probabilities, torch_threads
 from dga2d.agents.policy.prompt import render_prompt
-from dga2d.agents.policy.rows import TrainableRows
-from dga2d.agents.policy.token_tree import ROOT, ActionTrie, TokenTree, append_action, grow_trie
-from dga2d.agents.policy.walks import (
-    ActionDistribution,
-    History,
-    beam_search,
-    require_feasible,
-    require_route,
-    sample_walks,
-)
+from dga2d.agents.policy.token_tree import ROOT, ActionTrie, append_action, grow_trie
+from dga2d.agents.policy.walks import ActionDistribution, History, beam_search, require_route, sample_walks
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END
-
-
-@dataclass(frozen=True)
-class _Prompted:
-    """A context in tokens."""
-
-    prompt: tuple[int, ...]
-    aliases: Mapping[OperatorId, Tokens]
 
 
 class _ModelReader:
     """Action distributions read from the model, one batched step per length of history."""
 
-    def __init__(self, network: Network, context: PolicyContext, prompted: _Prompted) -> None:
+    def __init__(self, network: Network, context: PolicyContext, prompted: PromptTokens) -> None:
         self._network = network
         self._context = context
         self._aliases = prompted.aliases
@@ -81,21 +68,10 @@ class _ModelReader:
         return grow_trie(tree, self._nodes[history], actions, self._aliases)
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Walks as one token tree: a trie per distinct history, and the decisions of every walk."""
-
-    tree: TokenTree
-    tries: tuple[ActionTrie, ...]
-    decisions: tuple[tuple[tuple[int, int], ...], ...]
-    """Per walk and step: (index into `tries`, index into its actions)."""
-
-
 class LanguageModelPolicy:
     """π_θ given by a causal language model, its tokenizer and a pool of aliases.
 
-    The model must be in evaluation mode and free of dropout, so that the update sees the probabilities
-    that were sampled from.
+    The model must be free of dropout, so that the update sees the probabilities that were sampled from.
     """
 
     def __init__(
@@ -106,9 +82,8 @@ class LanguageModelPolicy:
         self._pool = aliases
         self._settings = settings
         self._network = Network(model)
-        self._initial = Network(copy.deepcopy(model)) if settings.track_kl else None
-        self._rows = self._trainable_rows()
-        self._optimizer = self._new_optimizer()
+        self._initial = _initial_network(model, settings)
+        self._learner = Learner(self._network, settings)
 
     @property
     def name(self) -> str:
@@ -116,28 +91,33 @@ class LanguageModelPolicy:
 
     @property
     def network(self) -> Network:
-        """The model, for diagnosis and tests."""
+        """The model, for diagnosis."""
         return self._network
 
-    def sample(
-        self, context: PolicyContext, draws: Sequence[np.random.Generator]
-    ) -> tuple[SampledWalk, ...]:
+    def sample(self, context: PolicyContext, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
         with torch_threads(self._settings.threads):
-            return sample_walks(self._reader(context), draws)
+            return sample_walks(_ModelReader(self._network, context, self._prompted(context)), draws)
 
     def decode(self, context: PolicyContext, width: int) -> tuple[DecodedWalk, ...]:
         with torch_threads(self._settings.threads):
-            return beam_search(self._reader(context), width)
+            return beam_search(_ModelReader(self._network, context, self._prompted(context)), width)
 
+    @torch.no_grad()
     def log_probabilities(
         self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]]
     ) -> tuple[float, ...]:
-        """log π_θ(P | D_t) of each walk, computed as in the update."""
+        """log π_θ(P | D_t) of each walk, read in one pass as in the update.
+
+        Raises
+        ------
+        InfeasibleWalkError
+            A walk leaves the feasible sets of the context's graph.
+        """
         prompted = self._prompted(context)
-        batch = _batch(context, prompted, walks)
-        with torch_threads(self._settings.threads), torch.no_grad():
-            tables = self._tables(self._network, context, prompted, batch, trained=False)
-        return tuple(float(v) for v in _walk_log_probabilities(batch, tables))
+        batch = WalkBatch.of(context, prompted, walks)
+        with torch_threads(self._settings.threads):
+            tables = self._read(self._network, context, prompted, batch)
+        return tuple(batch.walk_log_probabilities(tables).tolist())
 
     def update(
         self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]], rewards: Sequence[float]
@@ -147,21 +127,77 @@ class LanguageModelPolicy:
         if not all(math.isfinite(reward) for reward in rewards):
             raise ValueError(f"expected finite rewards, got {list(rewards)}")
         prompted = self._prompted(context)
-        batch = _batch(context, prompted, walks)
+        batch = WalkBatch.of(context, prompted, walks)
         with torch_threads(self._settings.threads):
-            self._require_rows(prompted)
-            tables = self._tables(self._network, context, prompted, batch, trained=True)
-            loss = -(_walk_log_probabilities(batch, tables) @ self._network.reals(rewards)) / len(walks)
-            entropy = _mean_over_decisions(batch, [_entropy(table.detach()) for table in tables])
-            divergence = self._divergence(context, prompted, batch, tables)
-            norm = self._step(loss)
+            tables = self._tables(context, prompted, batch)
+            credits = torch.tensor(rewards, dtype=torch.float64, device=self._network.device)
+            loss = -(batch.walk_log_probabilities(tables) @ credits) / len(walks)
+            found = [table.detach() for table in tables]
+            entropy = batch.mean_over_decisions([-(p.exp() * p).sum() for p in found])
+            divergence = self._divergence(context, prompted, batch, found)
+            norm = self._learner.step(loss)
             return UpdateReport(float(loss.detach()), norm, entropy, self.digest(), divergence)
 
     def digest(self) -> str:
         return checkpoint.parameters_digest(self._network.model)
 
     def save(self, directory: Path) -> None:
-        checkpoint.save(directory, self._name, self._network.model, self._rows, self._named_trained())
+        checkpoint.save(directory, self._name, self._network.model, self._learner.tensors())
 
     def load_state(self, directory: Path) -> None:
-        raise NotImplementedError
+        optimizer = checkpoint.load(directory, self._name, self._network.model)
+        try:
+            self._learner.restore(optimizer)
+        except KeyError as error:
+            raise PolicyCheckpointError(directory, f"optimiser state lacks {error.args[0]}") from error
+
+    def _prompted(self, context: PolicyContext) -> PromptTokens:
+        require_route(context)
+        prompt = tuple(self._tokenizer.encode(render_prompt(context, self._pool)))
+        assigned = self._pool.assign(context.graph.operators)
+        aliases = {operator: self._pool.tokens[index] for operator, index in assigned.items()}
+        longest = len(prompt) + (context.max_length + 1) * len(aliases[END])
+        limit = getattr(self._network.model.config, "max_position_embeddings", longest)
+        if longest > limit:
+            raise PolicyContextError(f"prompt and walk take {longest} tokens, the policy model holds {limit}")
+        return PromptTokens(prompt, aliases)
+
+    def _tables(self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch) -> list[torch.Tensor]:
+        """Log-probabilities per distinct history, differentiable in the trained parameters."""
+        self._learner.prepare([*prompted.prompt, *batch.tree.tokens], batch.scored_tokens())
+        network, learner = self._network, self._learner
+        network.model.train(self._settings.gradient_checkpointing)  # it has no effect in evaluation mode
+        hidden = network.hidden_states(prompted.prompt, batch.tree, learner.embed)
+        network.model.eval()
+        return action_log_probabilities(network, hidden, batch.tries, context.temperature, learner.head_rows)
+
+    @torch.no_grad()
+    def _read(
+        self, network: Network, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch
+    ) -> list[torch.Tensor]:
+        """The same for any network, without gradients."""
+        hidden = network.hidden_states(prompted.prompt, batch.tree, network.embed)
+        return action_log_probabilities(network, hidden, batch.tries, context.temperature, network.head_rows)
+
+    def _divergence(
+        self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch, found: Sequence[torch.Tensor]
+    ) -> float | None:
+        if self._initial is None:
+            return None
+        with self._initial() as network:
+            initial = self._read(network, context, prompted, batch)
+        return batch.mean_over_decisions(
+            [(p.exp() * (p - q)).sum() for p, q in zip(found, initial, strict=True)]
+        )
+
+
+def _initial_network(
+    model: Any, settings: PolicySettings
+) -> Callable[[], AbstractContextManager[Network]] | None:
+    """How to get at π_θ0: the model without its adapters, a frozen copy, or not at all."""
+    if settings.lora_rank:
+        return lambda: without_adapters(model)
+    if not settings.track_kl:
+        return None
+    frozen = Network(copy.deepcopy(model).requires_grad_(False))
+    return lambda: nullcontext(frozen)

@@ -19,15 +19,14 @@ class TrainableRows:
     `weight` is frozen and stays what the model reads; :meth:`commit` writes trained rows back to it.
     """
 
-    def __init__(self, name: str, weight: nn.Parameter) -> None:
-        self.name = name
+    def __init__(self, weight: nn.Parameter) -> None:
         self.weight = weight.requires_grad_(False)
         self.ids: list[int] = []
         """Vocabulary indices in order of first use."""
         self._index: dict[int, int] = {}
         self.parameter = nn.Parameter(weight.new_empty((0, weight.shape[1])))
 
-    def require(self, ids: Sequence[int], optimizer: torch.optim.Optimizer | None) -> None:
+    def require(self, ids: Sequence[int], optimizer: torch.optim.Optimizer) -> None:
         """Make `ids` trainable; new rows join the optimiser with zero moments."""
         fresh = [i for i in dict.fromkeys(ids) if i not in self._index]
         if not fresh:
@@ -35,16 +34,13 @@ class TrainableRows:
         self._index.update({v: len(self.ids) + k for k, v in enumerate(fresh)})
         self.ids.extend(fresh)
         former, self.parameter = self.parameter, nn.Parameter(self.weight[self.ids].clone())
-        if optimizer is not None:
-            _exchange(optimizer, former, self.parameter)
+        _exchange(optimizer, former, self.parameter)
 
-    def restore(self, ids: Sequence[int], optimizer: torch.optim.Optimizer) -> None:
-        """Start over with exactly `ids`, after `weight` was overwritten."""
+    def restore(self, ids: Sequence[int]) -> None:
+        """Start over with exactly `ids`, after `weight` was overwritten; for a new optimiser."""
         self.ids = list(ids)
         self._index = {v: k for k, v in enumerate(self.ids)}
-        former, self.parameter = self.parameter, nn.Parameter(self.weight[self.ids].clone())
-        optimizer.state.pop(former, None)
-        _exchange(optimizer, former, self.parameter)
+        self.parameter = nn.Parameter(self.weight[self.ids].clone())
 
     def look_up(self, ids: torch.Tensor) -> torch.Tensor:
         """Differentiable rows of the vocabulary indices `ids`, all of them required before."""

@@ -41,9 +41,7 @@ class UniformPolicy:
     def name(self) -> str:
         return "uniform"
 
-    def sample(
-        self, context: PolicyContext, draws: Sequence[np.random.Generator]
-    ) -> tuple[SampledWalk, ...]:
+    def sample(self, context: PolicyContext, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
         return sample_walks(_UniformReader(context), draws)
 
     def decode(self, context: PolicyContext, width: int) -> tuple[DecodedWalk, ...]:

@@ -118,7 +118,7 @@ def beam_search(reader: ActionReader, width: int) -> tuple[DecodedWalk, ...]:
     beams: list[tuple[float, History]] = [(0.0, ())]
     closed: list[tuple[float, History]] = []
     while beams:
-        extended = []
+        extended: list[tuple[float, History]] = []
         for (cost, history), found in zip(beams, reader.distributions([h for _, h in beams]), strict=True):
             for action, log_probability in zip(found.actions, found.log_probabilities, strict=True):
                 entry = (cost - log_probability, history if action == END else (*history, action))

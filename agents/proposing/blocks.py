@@ -129,7 +129,9 @@ def _needs(function: ast.FunctionDef) -> tuple[str, ...]:
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     own.update(node.id for node in names if not isinstance(node.ctx, ast.Load))
     own.update(
-        inner.name for inner in ast.walk(function) if isinstance(inner, ast.FunctionDef) and inner is not function
+        inner.name
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.FunctionDef) and inner is not function
     )
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     return tuple(sorted(name for name in read - own if not hasattr(builtins, name)))
@@ -138,7 +140,9 @@ def _needs(function: ast.FunctionDef) -> tuple[str, ...]:
 def _bound(node: ast.stmt) -> tuple[tuple[str, str], ...]:
     """Names a top-level statement binds, each with a text that is equal where the meaning is."""
     if isinstance(node, ast.Import):
-        return tuple((alias.asname or alias.name.split(".")[0], f"import {alias.name}") for alias in node.names)
+        return tuple(
+            (alias.asname or alias.name.split(".")[0], f"import {alias.name}") for alias in node.names
+        )
     if isinstance(node, ast.ImportFrom):
         return tuple((alias.asname or alias.name, f"from {node.module} {alias.name}") for alias in node.names)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -113,7 +113,9 @@ def addable_edges(task: ConnectTask) -> tuple[Edge, ...]:
     )
 
 
-def parse_edges(text: str, task: ConnectTask, graph: OperatorGraph) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def parse_edges(
+    text: str, task: ConnectTask, graph: OperatorGraph
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     """Removed and added edges of an answer, judged against `graph`.
 
     In replace mode ``delete_edges`` is either empty or names the task's edge; that edge is what is

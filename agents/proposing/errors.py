@@ -6,7 +6,7 @@ Dga2dError
 
 from __future__ import annotations
 
-from dga2d.events import Dga2dError
+from dga2d.events.errors import Dga2dError
 
 MAX_DIAGNOSTIC_CHARS = 1500
 
@@ -18,7 +18,7 @@ class ProposalError(Dga2dError, ValueError):
     ----------
     stage
         Short name of the check that failed (``size``, ``encoding``, ``json``, ``code_block``, ``syntax``,
-        ``signature``, ``source_rules``, ``duplicate``, ``no_variation``, ``operators``, ``edge_interface``, …).
+        ``signature``, ``source_rules``, ``duplicate``, ``no_variation``, ``edge_interface``, …).
     diagnostic
         One or a few sentences for whoever is to do better; at most ``MAX_DIAGNOSTIC_CHARS`` characters.
     """

@@ -19,7 +19,6 @@ NO_VARIATION = "NO_VARIATION:"
 """First word of the offline proposer's answer when there is nothing it could propose."""
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
-_THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -38,13 +37,16 @@ def cleaned(text: str) -> str:
     Raises
     ------
     ProposalError
-        ``size``: longer than ``MAX_ANSWER_CHARS`` or empty; ``no_variation``: the offline proposer had
-        nothing to propose.
+        ``size``: longer than ``MAX_ANSWER_CHARS``, empty or nothing but thoughts; ``no_variation``: the
+        offline proposer had nothing to propose.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise ProposalError("size", f"the answer has {len(text)} characters, {MAX_ANSWER_CHARS} are allowed")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    text = _THOUGHTS.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
+    if text.lstrip().startswith("<think>"):
+        _, is_closed, text = text.partition("</think>")
+        if not is_closed:
+            raise ProposalError("size", "the answer ends within its <think> section; was it cut off?")
     if not text.strip():
         raise ProposalError("size", "the answer is empty")
     if text.startswith(NO_VARIATION):
@@ -104,7 +106,9 @@ def _refuse_hidden_characters(code: str) -> None:
     for number, line in enumerate(code.split("\n"), start=1):
         for char in line:
             if char != "\t" and unicodedata.category(char) in _HIDDEN:
-                raise ProposalError("encoding", f"line {number} holds the invisible character U+{ord(char):04X}")
+                raise ProposalError(
+                    "encoding", f"line {number} holds the invisible character U+{ord(char):04X}"
+                )
 
 
 def json_object(text: str) -> dict[str, Any]:

@@ -30,18 +30,12 @@ class GraphProposal:
     entries: tuple[OperatorId, ...]
     exits: tuple[OperatorId, ...]
     edges: tuple[Edge, ...]
-    """Edges between operators, sorted; the sentinels' edges follow from `entries` and `exits`."""
-
-    @property
-    def all_edges(self) -> tuple[Edge, ...]:
-        """Edges with those of ``START`` and ``END``, sorted."""
-        ends = [*((START, entry) for entry in self.entries), *((leaf, END) for leaf in self.exits)]
-        return tuple(sorted({*self.edges, *ends}))
+    """All edges of the graph, sorted, with those of ``START`` to the entries and of the exits to ``END``."""
 
     def graph(self, initialisers: Iterable[OperatorId]) -> OperatorGraph:
         """The graph D₁; `initialisers` may name operators that were not chosen."""
         chosen = frozenset(self.operators)
-        return OperatorGraph(self.operators, chosen & frozenset(initialisers), frozenset(self.all_edges))
+        return OperatorGraph(self.operators, chosen & frozenset(initialisers), frozenset(self.edges))
 
 
 def clamp(proposal: GraphProposal, bounds: HBounds) -> tuple[GraphProposal, tuple[str, ...]]:
@@ -71,10 +65,9 @@ def parse_graph(text: str, task: InitializeTask) -> GraphProposal:
     limit, temperature = _search_settings(answer["H"])
     contracts = contracts_by_id(task.operators)
     operators = _ids(answer["operators"], "operators", contracts)
-    if len(operators) > task.bounds.operator_limit_max:
-        raise ProposalError(
-            "operators", f"{len(operators)} operators chosen, at most {task.bounds.operator_limit_max} allowed"
-        )
+    most = min(limit, task.bounds.operator_limit_max)
+    if len(operators) > most:
+        raise ProposalError("operators", f"{len(operators)} operators chosen, at most {most} allowed")
     chosen = {o: contracts[o] for o in operators}
     entries = _ids(answer["entry_nodes"], "entry_nodes", chosen)
     exits = _ids(answer["exit_nodes"], "exit_nodes", chosen)
@@ -83,7 +76,7 @@ def parse_graph(text: str, task: InitializeTask) -> GraphProposal:
     for stage, edge in ends:
         if reason := incompatibility(edge, chosen):
             raise ProposalError(stage, reason)
-    edges = _edges(answer["edges"], chosen)
+    edges = tuple(sorted({*_edges(answer["edges"], chosen), *(edge for _, edge in ends)}))
     proposal = GraphProposal(limit, temperature, operators, entries, exits, edges)
     if not proposal.graph(o for o, c in chosen.items() if c.is_initialiser).has_route(task.max_length):
         raise ProposalError(
@@ -163,4 +156,4 @@ def _edges(value: Any, chosen: Contracts) -> tuple[Edge, ...]:
             raise ProposalError("edges", f"{edge[0]} may not lead to itself")
         if reason := incompatibility(edge, chosen):
             raise ProposalError("edge_interface", f"[{edge[0]}, {edge[1]}]: {reason}")
-    return tuple(sorted(edges))
+    return edges

@@ -45,7 +45,11 @@ def incompatibility(edge: Edge, contracts: Contracts) -> str | None:
         return None
     provides = contracts[source].provides
     if target == END:
-        return None if provides == "complete" else f"{source} leaves a {provides} solution, END needs a complete one"
+        return (
+            None
+            if provides == "complete"
+            else f"{source} leaves a {provides} solution, END needs a complete one"
+        )
     if contracts[target].is_initialiser:
         return f"{target} is an initialiser, only START may lead to it"
     requires = contracts[target].requires

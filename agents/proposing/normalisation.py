@@ -6,6 +6,7 @@ import ast
 import hashlib
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from dga2d.agents.proposing.errors import ProposalError, shown
@@ -24,7 +25,7 @@ def parsed(source: str) -> ast.Module:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # an odd escape in foreign code is no news
+            warnings.simplefilter("ignore")  # odd escapes: DeprecationWarning, from 3.12 on SyntaxWarning
             return ast.parse(source)
     except SyntaxError as error:
         raise ProposalError("syntax", f"line {error.lineno}: {shown(error.msg, 200)}") from None
@@ -32,6 +33,7 @@ def parsed(source: str) -> ast.Module:
         raise ProposalError("syntax", f"the code cannot be parsed: {shown(str(error), 200)}") from None
 
 
+@lru_cache(maxsize=1024)
 def normalised_ast_digest(source: str) -> str:
     """SHA-256 (64 hex digits) of the code without layout, comments, docstrings and names of locals.
 
@@ -84,11 +86,11 @@ class _RenameLocals(ast.NodeTransformer):
             node.name = outer[node.name]
         return node
 
-    visit_FunctionDef = _visit_function  # noqa: N815
-    visit_AsyncFunctionDef = _visit_function  # noqa: N815
-    visit_Lambda = _visit_function  # noqa: N815
+    visit_FunctionDef = _visit_function
+    visit_AsyncFunctionDef = _visit_function
+    visit_Lambda = _visit_function
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self._names.get(node.id, node.id)
         return node
 

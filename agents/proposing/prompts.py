@@ -11,11 +11,13 @@ import re
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, Task
+from dga2d.domains.source_rules import ALLOWED_IMPORTS
 
 TEMPLATES: dict[type[Task], str] = {
     InitializeTask: "initialize@1",
@@ -23,20 +25,6 @@ TEMPLATES: dict[type[Task], str] = {
     ConnectTask: "connect@1",
 }
 """Task → template that renders it now. Older versions stay in the folder: logs name them."""
-
-ALLOWED_IMPORTS = (
-    "math",
-    "random",
-    "heapq",
-    "itertools",
-    "collections",
-    "functools",
-    "bisect",
-    "dataclasses",
-    "typing",
-    "numpy",
-    "numba",
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +41,7 @@ def render(task: Task) -> Prompt:
     name = TEMPLATES[type(task)]
     template = _environment().get_template(f"{name}.md")
     text = template.render({**_shared(task), **_special(task)})
-    return Prompt(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", name)
+    return Prompt(text.strip() + "\n", name)
 
 
 def _shared(task: Task) -> dict[str, Any]:
@@ -67,7 +55,7 @@ def _special(task: Task) -> dict[str, Any]:
     if isinstance(task, ImplementTask):
         return {
             "environment": sorted(task.card.environment.items()),
-            "allowed_imports": ALLOWED_IMPORTS,
+            "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
             "example": _text("example@1.txt"),
         }
     return {}
@@ -77,11 +65,11 @@ def _example_graph(task: InitializeTask) -> str:
     """An answer of the right shape: the baseline's own chain."""
     chain = list(task.baseline)
     lines = {
-        "H": {"operator_limit": task.bounds.operator_limit_max, "temperature": task.bounds.temperature_max},
+        "H": {"operator_limit": task.bounds.operator_limit_max, "temperature": task.bounds.usual_temperature},
         "operators": sorted(set(chain)),
         "entry_nodes": chain[:1],
         "exit_nodes": chain[-1:],
-        "edges": [list(pair) for pair in zip(chain, chain[1:], strict=False)],
+        "edges": [list(pair) for pair in pairwise(chain)],
     }
     body = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in lines.items())
     return f"{{\n{body}\n}}"

@@ -61,6 +61,11 @@ class HBounds:
                 f"expected 0 < tau min <= tau max <= 1, got {self.temperature_min} and {self.temperature_max}"
             )
 
+    @property
+    def usual_temperature(self) -> float:
+        """τ = 0.7 of the paper's experiments, moved into the bounds."""
+        return min(max(0.7, self.temperature_min), self.temperature_max)
+
 
 @dataclass(frozen=True)
 class PoolEntry:

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -84,7 +85,8 @@ def tunable_faults(source: str) -> tuple[str, ...]:
     return tuple(found for found in _scan(source) if isinstance(found, str))
 
 
-def _scan(source: str) -> list[Tunable | str]:
+@lru_cache(maxsize=256)
+def _scan(source: str) -> tuple[Tunable | str, ...]:
     data = source.encode()
     starts = [0, *(match.end() for match in _LINE_END.finditer(data))]
     found: list[Tunable | str] = []
@@ -97,7 +99,7 @@ def _scan(source: str) -> list[Tunable | str]:
         if re.match(r"\s*#\s*tunable\b", tail):
             value_start = starts[node.value.lineno - 1] + node.value.col_offset
             found.append(_declared(node, tail, value_start, value_end))
-    return found
+    return tuple(found)
 
 
 def _declared(node: ast.Assign, tail: str, start: int, end: int) -> Tunable | str:
@@ -213,7 +215,7 @@ def _to_scale(tunable: Tunable, value: float) -> float:
 
 def _from_scale(tunable: Tunable, position: float) -> float:
     if tunable.is_logarithmic:
-        return tunable.low * (tunable.high / tunable.low) ** position
+        return tunable.low * math.pow(tunable.high / tunable.low, position)
     return tunable.low + position * (tunable.high - tunable.low)
 
 

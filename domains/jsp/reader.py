@@ -121,7 +121,9 @@ def list_instances(domain: str, folder: Path) -> tuple[InstanceRef, ...]:
         return ()
     references = read_references(folder / "bks.json")
     refs = [
-        InstanceRef(domain, path.parent.name, path.stem, path, references.get(f"{path.parent.name}/{path.stem}"))
+        InstanceRef(
+            domain, path.parent.name, path.stem, path, references.get(f"{path.parent.name}/{path.stem}")
+        )
         for path in files
     ]
     return tuple(sorted(refs, key=lambda ref: ref.key))
@@ -151,8 +153,10 @@ def read_references(path: Path) -> dict[str, Reference]:
 def reference_of(path: Path | str, key: str, entry: Any) -> Reference:
     """The reference an entry of the table stands for; InstanceFormatError if it is malformed."""
     match entry:
-        case {"best": int() | float() as best, "optimal": True | False | None as optimal, "source": str(source)} if (
-            not isinstance(best, bool) and 0 <= best < float("inf")
-        ):
+        case {
+            "best": int() | float() as best,
+            "optimal": True | False | None as optimal,
+            "source": str(source),
+        } if not isinstance(best, bool) and 0 <= best < float("inf"):
             return Reference(float(best), "optimal" if optimal else "best_known", source)
     raise InstanceFormatError(path, None, f"malformed best-known value of {key!r}")

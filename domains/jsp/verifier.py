@@ -86,9 +86,7 @@ def _machine_queues(machines: NDArray[np.int32], sequence: NDArray[Any]) -> list
     return queues
 
 
-def _earliest(
-    times: NDArray[np.int32], starts: NDArray[np.int64], queue: list[Operation], place: int
-) -> int:
+def _earliest(times: NDArray[np.int32], starts: NDArray[np.int64], queue: list[Operation], place: int) -> int:
     job, k = queue[place]
     job_free = int(starts[job, k - 1]) + int(times[job, k - 1]) if k else 0
     if place == 0:

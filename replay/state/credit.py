@@ -59,11 +59,8 @@ class CreditTable:
 
     def without(self, implementation: ImplementationId) -> CreditTable:
         """The table after `implementation` left its pool."""
-        with self.records.mutate() as records:
-            for transition in self.records:
-                if implementation in transition:
-                    del records[transition]
-            return CreditTable(records.finish())
+        kept = {t: r for t, r in self.records.items() if implementation not in t}
+        return CreditTable(Map(kept))
 
     def implementation_credit(self, implementation: ImplementationId, epsilon: float) -> float:
         """Q̄(c): activation-weighted mean over the transitions into or out of c; 0 if none (Eq. 10)."""

@@ -5,17 +5,15 @@ Every handler checks what must hold before the event and raises :class:`Invarian
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_run import RUN_HANDLERS
+from dga2d.replay.state.invariants import Handler
 from dga2d.replay.state.run_state import RunState
-
-Handler = Callable[[RunState, RecordedEvent, Any], RunState]
 
 HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
-from dga2d.replay.state.invariants import open_generation, require
+from dga2d.replay.state.invariants import Handler, open_generation, require
 from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
 
@@ -30,7 +30,7 @@ def _set_pool(
     state: RunState,
     event: RecordedEvent,
     operator: OperatorId,
-    added: tuple[ImplementationId, p.BlobDigest] | None,
+    added: tuple[ImplementationId, BlobDigest] | None,
     removed: ImplementationId | None,
 ) -> RunState:
     require(operator in state.pools, event, f"{operator} is not in the graph")
@@ -168,7 +168,7 @@ def _call_abandoned(state: RunState, event: RecordedEvent, payload: p.LLMCallAba
     return replace(state, ledger=state.ledger.ended(call))
 
 
-EDIT_HANDLERS = {
+EDIT_HANDLERS: dict[str, Handler] = {
     "ImplementationAdded": _implementation_added,
     "ImplementationReplaced": _implementation_replaced,
     "ImplementationDeleted": _implementation_deleted,

@@ -11,7 +11,7 @@ from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.fold_run import record_test_outcome
 from dga2d.replay.state.graph import END
-from dga2d.replay.state.invariants import open_generation, require
+from dga2d.replay.state.invariants import Handler, open_generation, require
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,
@@ -229,7 +229,7 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
     )
 
 
-GENERATION_HANDLERS = {
+GENERATION_HANDLERS: dict[str, Handler] = {
     "GenerationStarted": _generation_started,
     "PipelineSampled": _pipeline_sampled,
     "EvaluationRecorded": _evaluation_recorded,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from immutables import Map
 
-from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.invariants import require
+from dga2d.replay.state.invariants import Handler, require
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import Outcome, RunState, TestState
 
@@ -18,7 +18,7 @@ from dga2d.replay.state.run_state import Outcome, RunState, TestState
 def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -> RunState:
     require(event.seq == 1, event, "a run starts once, with its first event")
     settings = RunSettings.model_validate(payload.settings)
-    sources: dict[ImplementationId, p.BlobDigest] = {}
+    sources: dict[ImplementationId, BlobDigest] = {}
     operator_of: dict[ImplementationId, OperatorId] = {}
     for operator in payload.library:
         for implementation in operator.implementations:
@@ -31,6 +31,7 @@ def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -
         status="running",
         started=payload,
         settings=settings,
+        code_version=payload.code_version,
         process_seq=event.seq,
         sources=Map(sources),
         operator_of=Map(operator_of),
@@ -49,7 +50,14 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
     require(
         settings.llm_calls == state.settings.llm_calls, event, "the limit of model calls cannot be changed"
     )
-    return replace(state, status="running", reason="", settings=settings, process_seq=event.seq)
+    return replace(
+        state,
+        status="running",
+        reason="",
+        settings=settings,
+        code_version=payload.code_version,
+        process_seq=event.seq,
+    )
 
 
 def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunCompleted) -> RunState:
@@ -129,7 +137,7 @@ def _test_scored(state: RunState, event: RecordedEvent, payload: p.TestScored) -
     return replace(state, test=replace(test, mean_gaps=payload.mean_gaps))
 
 
-RUN_HANDLERS = {
+RUN_HANDLERS: dict[str, Handler] = {
     "RunStarted": _run_started,
     "RunPaused": _run_paused,
     "RunResumed": _run_resumed,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from dga2d.events import RecordedEvent
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.run_state import GenerationState, RunState
+
+Handler = Callable[[RunState, RecordedEvent, Any], RunState]
+"""(state, event, its payload) → state."""
 
 
 def require(condition: object, event: RecordedEvent, reason: str) -> None:

@@ -145,7 +145,9 @@ class RunState:
     reason: str = ""
     """Why the run is paused, completed or failed."""
     started: RunStarted | None = None
-    settings: RunSettings = field(default_factory=RunSettings)
+    settings: RunSettings = field(default_factory=lambda: RunSettings())
+    code_version: str = ""
+    """Program version of the process that writes now."""
     process_seq: int = 0
     """``RunStarted`` or ``RunResumed`` of the process that writes now."""
     sources: Map[ImplementationId, BlobDigest] = Map()

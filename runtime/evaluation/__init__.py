@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dga2d.runtime.evaluation.doctor import probe_sandbox
     from dga2d.runtime.evaluation.errors import (
         EvaluationError,
+        PoolClosedError,
         SandboxUnavailableError,
         WireError,
         WorkerStartError,
@@ -29,6 +30,7 @@ __all__ = [
     "EvaluationResult",
     "EvaluationTask",
     "EvaluatorPool",
+    "PoolClosedError",
     "SandboxMode",
     "SandboxUnavailableError",
     "WireError",
@@ -39,6 +41,7 @@ __all__ = [
 _HOMES = {
     "probe_sandbox": "doctor",
     "EvaluationError": "errors",
+    "PoolClosedError": "errors",
     "SandboxUnavailableError": "errors",
     "WireError": "errors",
     "WorkerStartError": "errors",

@@ -7,8 +7,10 @@ import re
 import traceback
 from collections.abc import Mapping
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from dga2d.runtime.evaluation.task import FailureKind
+if TYPE_CHECKING:  # pydantic is not loaded in zygotes
+    from dga2d.events.payloads import FailureKind
 
 MAX_CHARACTERS = 1500
 _MAX_FRAMES = 8

@@ -3,6 +3,7 @@
 EvaluationError
 ├── SandboxUnavailableError   ``strict`` was asked for and a layer is missing
 ├── WorkerStartError          a worker did not come up
+├── PoolClosedError           the pool was left while a task waited
 └── WireError                 bytes that are no valid message (a hostile answer, a dead worker)
 """
 
@@ -30,6 +31,13 @@ class WorkerStartError(EvaluationError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(f"an evaluation worker did not start: {reason}")
+
+
+class PoolClosedError(EvaluationError):
+    """The pool was left, or failed, while a task waited for it."""
+
+    def __init__(self) -> None:
+        super().__init__("the evaluator pool is closed")
 
 
 class WireError(EvaluationError, ValueError):

@@ -86,10 +86,11 @@ def longest_path(n_jobs, n_machines, t):
 
 
 @njit(cache=True)
-def lay_out(sequence, problem, links):
+def lay_out(sequence, problem, topology, links):
     """Set up order, machine predecessors and successors, heads and tails of a sequence; its makespan."""
     n_jobs, n_machines, machine, p, jp, js = problem
-    order, place, mp, ms, c, t, path, moved, head, mark = links
+    order, place = topology
+    mp, ms, c, t = links
     n_ops = n_jobs * n_machines
     done = np.zeros(n_jobs, np.int32)
     last = np.full(n_machines, n_ops, np.int32)
@@ -139,7 +140,7 @@ def critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng):
 
 @njit(cache=True)
 def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the operations concerned after moving u right behind v on its machine."""
+    """Estimated longest path through the moved operations after putting u right behind v on its machine."""
     done = c[mp[u]]
     x = u
     i = 0
@@ -161,7 +162,7 @@ def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
 
 @njit(cache=True)
 def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the operations concerned after moving v right before u on its machine."""
+    """Estimated longest path through the moved operations after putting v right before u on its machine."""
     rest = t[ms[v]]
     x = v
     i = 0
@@ -179,16 +180,6 @@ def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
         value = max(value, done + head[i])
         x = ms[x]
     return value
-
-
-@njit(cache=True)
-def rate(u, v, is_forward, problem, links):
-    """Estimated makespan after a move: a lower bound, exact where the longest path meets the moved block."""
-    n_jobs, n_machines, machine, p, jp, js = problem
-    order, place, mp, ms, c, t, path, moved, head, mark = links
-    if is_forward:
-        return rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
-    return rate_backward(u, v, p, jp, js, mp, ms, c, t, head)
 
 
 @njit(cache=True)
@@ -250,38 +241,11 @@ def move_backward(u, v, js, mp, ms, order, place, mark, moved):
 
 
 @njit(cache=True)
-def make_move(u, v, is_forward, problem, links):
-    """Carry out a feasible move; returns the new makespan."""
-    n_jobs, n_machines, machine, p, jp, js = problem
-    order, place, mp, ms, c, t, path, moved, head, mark = links
-    if is_forward:
-        lo, hi = move_forward(u, v, jp, mp, ms, order, place, mark, moved)
-    else:
-        lo, hi = move_backward(u, v, js, mp, ms, order, place, mark, moved)
-    update_heads(order, lo, p, jp, mp, c)
-    update_tails(order, hi, p, js, ms, t)
-    return longest_path(n_jobs, n_machines, t)
-
-
-@njit(cache=True)
-def is_feasible(u, v, is_forward, n_ops, p, jp, js, c, t):
-    """Whether moving u right behind v (or v right before u) surely closes no cycle: a path from the job
-    successor of u to v (from u to the job predecessor of v) would be longer than heads and tails allow.
-    """
-    if is_forward:
-        return js[u] == n_ops or t[v] > t[js[u]] - p[js[u]]
-    return jp[v] == n_ops or c[u] > c[jp[v]] - p[jp[v]]
-
-
-@njit(cache=True)
-def list_moves(makespan, problem, links, moves, rng):
-    """Write the moves of all blocks of a random critical path into `moves`; returns their number.
+def list_moves(length, n_ops, machine, p, jp, js, c, t, path, moves):
+    """Write the feasible moves of all blocks of the critical path in `path` into `moves`; their number.
 
     A row (u, v, 1) moves operation u right behind v, a row (u, v, 0) moves v right before u.
     """
-    n_jobs, n_machines, machine, p, jp, js = problem
-    order, place, mp, ms, c, t, path, moved, head, mark = links
-    length = critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng)
     count = start = kept = 0
     while start < length:
         end = start
@@ -292,7 +256,11 @@ def list_moves(makespan, problem, links, moves, rng):
         start = end + 1
     for row in range(count):
         u, v = path[moves[row, 0]], path[moves[row, 1]]
-        if is_feasible(u, v, moves[row, 2] == 1, n_jobs * n_machines, p, jp, js, c, t):
+        if moves[row, 2] == 1:  # a path from the job successor of u to v would be longer than this
+            is_feasible = js[u] == n_ops or t[v] > t[js[u]] - p[js[u]]
+        else:
+            is_feasible = jp[v] == n_ops or c[u] > c[jp[v]] - p[jp[v]]
+        if is_feasible:
             moves[kept, 0], moves[kept, 1], moves[kept, 2] = u, v, moves[row, 2]
             kept += 1
     return kept
@@ -328,60 +296,76 @@ def forbid_return(u, v, is_forward, ms, job, until, expiry):
 
 
 @njit(cache=True)
-def choose_move(makespan, problem, links, memory, status, rng):
-    """Row of the move list to make: the best rated one that is not tabu, else a random one; -1 for none."""
-    ms = links[3]
-    job, until, moves = memory
-    count = list_moves(makespan, problem, links, moves, rng)
+def choose_move(count, best, now, p, jp, js, mp, ms, c, t, head, job, until, moves, rng):
+    """Row of the `count` moves to make: the best rated one that is not tabu, or else a random one."""
     chosen, value, ties = -1, 2**40, 0
     for row in range(count):
         u, v, is_forward = moves[row, 0], moves[row, 1], moves[row, 2] == 1
-        rated = rate(u, v, is_forward, problem, links)
+        if is_forward:
+            rated = rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
+        else:
+            rated = rate_backward(u, v, p, jp, js, mp, ms, c, t, head)
         if rated > value:
             continue
-        if rated >= status[1] and is_forbidden(u, v, is_forward, status[0], ms, job, until):
+        if rated >= best and is_forbidden(u, v, is_forward, now, ms, job, until):
             continue
         ties = ties + 1 if rated == value else 1
         value = rated
         if ties == 1 or rng.random() * ties < 1.0:
             chosen = row
-    if chosen < 0 and count > 0:
-        chosen = int(rng.random() * count)
-    return chosen
+    return chosen if chosen >= 0 else int(rng.random() * count)
 
 
 @njit(cache=True)
-def tabu_search(iterations, patience, target, problem, links, memory, status, best, rng):
-    """At most `iterations` of tabu search from the schedule in `links`; whether the search is over.
+def tabu_search(iterations, patience, target, problem, topology, links, work, memory, status, best, rng):
+    """At most `iterations` of tabu search from the present schedule; whether the search is over.
 
     It is over when `patience` iterations brought no improvement, the makespan met `target`, or no move is
     left. `status` holds the iteration, the best makespan, the iteration of the last improvement and the
     present makespan; `best` receives the topological order of the best schedule.
     """
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place = topology
+    mp, ms, c, t = links
+    path, head, moved, mark = work
     job, until, moves = memory
+    now, best_value, improved, makespan = status[0], status[1], status[2], status[3]
+    over = False
     for _ in range(iterations):
-        if status[3] < status[1]:
-            status[1], status[2] = status[3], status[0]
-            best[:] = links[0]
-        if status[1] <= target or status[0] - status[2] >= patience:
-            return True
-        status[0] += 1
-        row = choose_move(status[3], problem, links, memory, status, rng)
-        if row < 0:
-            return True
+        if makespan < best_value:
+            best_value, improved = makespan, now
+            best[:] = order
+        over = best_value <= target or now - improved >= patience
+        if over:
+            break
+        now += 1
+        length = critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng)
+        count = list_moves(length, order.size, machine, p, jp, js, c, t, path, moves)
+        if count == 0:
+            over = True
+            break
+        row = choose_move(count, best_value, now, p, jp, js, mp, ms, c, t, head, job, until, moves, rng)
         u, v, is_forward = moves[row, 0], moves[row, 1], moves[row, 2] == 1
-        expiry = status[0] + tabu_tenure(problem[0], problem[1], rng.random())
-        forbid_return(u, v, is_forward, links[3], job, until, expiry)
-        status[3] = make_move(u, v, is_forward, problem, links)
-    return False
+        expiry = now + tabu_tenure(n_jobs, n_machines, rng.random())
+        forbid_return(u, v, is_forward, ms, job, until, expiry)
+        if is_forward:
+            lo, hi = move_forward(u, v, jp, mp, ms, order, place, mark, moved)
+        else:
+            lo, hi = move_backward(u, v, js, mp, ms, order, place, mark, moved)
+        update_heads(order, lo, p, jp, mp, c)
+        update_tails(order, hi, p, js, ms, t)
+        makespan = longest_path(n_jobs, n_machines, t)
+    status[0], status[1], status[2], status[3] = now, best_value, improved, makespan
+    return over
 
 
 def prepare(env_data):
     """Arrays of an instance and of one schedule; operation k of job j has number j * machines + k.
 
     problem: numbers of jobs and machines; machine, time, job predecessor and job successor of an operation.
-    links: topological order and places in it, machine predecessors and successors, completion times, tails
-    (own time included), and work arrays. The number of operations stands for "none".
+    topology: a topological order and the places in it. links: machine predecessors and successors,
+    completion times, tails (own time included). work: critical path, heads in a move, moved operations and
+    their marks. The number of operations stands for "none".
     """
     n, m = env_data["num_jobs"], env_data["num_machines"]
     size = n * m
@@ -390,8 +374,9 @@ def prepare(env_data):
     p[:size] = np.asarray(env_data["times_matrix"]).ravel()
     jp, js = np.arange(-1, size, dtype=np.int32), np.arange(1, size + 2, dtype=np.int32)
     jp[: size + 1 : m] = js[m - 1 :: m] = jp[size] = js[size] = size
-    links = (np.zeros(size, np.int32), *(np.zeros(size + 1, np.int32) for _ in range(8)))
-    return (n, m, machine, p, jp, js), (*links, np.zeros(size + 1, np.bool_))
+    blank = [np.zeros(size + 1, np.int32) for _ in range(8)]
+    topology, links = (np.zeros(size, np.int32), blank[0]), tuple(blank[1:5])
+    return (n, m, machine, p, jp, js), topology, links, (*blank[5:], np.zeros(size + 1, np.bool_))
 
 
 def lower_bound(env_data):
@@ -412,7 +397,9 @@ class Search:
     """What the calls on one instance share."""
 
     problem: tuple
+    topology: tuple
     links: tuple
+    work: tuple
     memory: tuple
     target: int
     chunk: int
@@ -422,17 +409,17 @@ class Search:
 
 def open_search(env_data):
     """A :class:`Search` for an instance; a kernel call makes `chunk` iterations, some milliseconds."""
-    problem, links = prepare(env_data)
-    n, m = problem[:2]
+    schedule = prepare(env_data)
+    n, m = schedule[0][:2]
     job = (np.arange(n * m + 1) // m).astype(np.int32)
     memory = (job, np.zeros((n * m, n), np.int32), np.zeros((4 * n * m, 3), np.int32))
     chunk = max(50, CHUNK_OPERATIONS // (n * m))
-    return Search(problem, links, memory, lower_bound(env_data), chunk, env_data["rng"], env_data["budget"])
+    return Search(*schedule, memory, lower_bound(env_data), chunk, env_data["rng"], env_data["budget"])
 
 
 def improve(search, sequence, patience):
     """Tabu search from `sequence` until `patience` iterations bring nothing; (makespan, sequence)."""
-    makespan = lay_out(sequence, search.problem, search.links)
+    makespan = lay_out(sequence, search.problem, search.topology, search.links)
     status = np.array([0, makespan + 1, 0, makespan], np.int64)
     best = np.empty(sequence.size, np.int32)
     search.memory[1][:] = 0
@@ -440,8 +427,8 @@ def improve(search, sequence, patience):
     while not over:
         before = status[0]
         over = tabu_search(
-            search.chunk, patience, search.target, search.problem, search.links, search.memory, status, best,
-            search.rng,
+            search.chunk, patience, search.target, search.problem, search.topology, search.links, search.work,
+            search.memory, status, best, search.rng,
         )  # fmt: skip
         search.budget.charge(int(status[0] - before))
         over = over or search.budget.exhausted()
@@ -536,7 +523,7 @@ def path_point(origin, guide, share, n_jobs, n_machines, child, rng):
 
 def fresh(search, patience):
     """A new member of the pool: a noisy dispatch, then tabu search."""
-    sequence = np.empty(search.links[0].size, np.int32)
+    sequence = np.empty(search.topology[0].size, np.int32)
     dispatch(*search.problem[:4], DISPATCH_NOISE, sequence, search.rng)
     return improve(search, sequence, patience)
 

@@ -18,13 +18,13 @@ import numpy as np
 from numba import njit
 
 NEIGHBOURS = 10  # tunable: int 5..14
-BREADTH_1 = 10  # tunable: int 3..10
-BREADTH_2 = 8  # tunable: int 3..10
-BREADTH_3 = 5  # tunable: int 2..8
-BREADTH_4 = 3  # tunable: int 0..6
-BREADTH_5 = 1  # tunable: int 0..4
+BREADTH_1 = 8  # tunable: int 3..10
+BREADTH_2 = 5  # tunable: int 3..10
+BREADTH_3 = 3  # tunable: int 2..8
+BREADTH_4 = 0  # tunable: int 0..6
+BREADTH_5 = 0  # tunable: int 0..4
 KICK_SEGMENT = 30  # tunable: int 5..100
-HEAT = 0.0  # tunable: float 0.0..0.5
+HEAT = 0.1  # tunable: float 0.0..0.5
 
 MAX_CUTS = 8
 KICKS_PER_CHUNK = 500
@@ -257,67 +257,81 @@ def descend(tour, pos, dist, near, breadths, search, spare, queue, waiting, n_qu
 
 # exchangeable: kick
 @njit(cache=True)
-def kick_cuts(tour, pos, near, rng, cuts):
-    """Cut behind three positions: two neighbouring segments of at most KICK_SEGMENT cities change places.
+def kick_cuts(tour, pos, near, rng, longest, cuts):
+    """Put four different cut positions into cuts[:4], in any order; n >= 8.
 
-    cuts gets the positions p, p + a + b and p + a, taken cyclically.
+    Three neighbouring segments of 1 to `longest` cities lie between them.
     """
     n = tour.size
-    longest = min(KICK_SEGMENT, (n - 2) // 2)
-    first = rng.integers(0, n)
-    middle = first + rng.integers(1, longest + 1)
-    last = middle + rng.integers(1, longest + 1)
-    cuts[0], cuts[1], cuts[2] = first, last % n, middle % n
+    longest = min(longest, (n - 2) // 3)
+    p = rng.integers(0, n)
+    for i in range(4):
+        cuts[i] = p % n
+        p += rng.integers(1, longest + 1)
+
+
+# exchangeable: cooling
+@njit(cache=True)
+def cooling(remaining):
+    """Fraction of the starting temperature to use when the share `remaining` (1 to 0) of the time is left."""
+    return remaining
+
+
+@njit(cache=True)
+def double_bridge(tour, pos, dist, search, spare, journal, queue, waiting):
+    """Exchange the segments between the four cuts, A B C D to A D C B, and queue the cities at the cuts.
+
+    Returns the change in length, the journal's top and the number of queued cities.
+    """
+    n = tour.size
+    cuts, rank, order = search[0], search[2], search[4]
+    cuts[:4].sort()
+    delta = 0
+    n_queued = 0
+    for i in range(4):
+        rank[i] = i
+        order[i] = -i % 4
+        before, p, q = tour[cuts[i]], cuts[i] + 1, cuts[(i + 2) % 4] + 1
+        behind = tour[p if p < n else 0]
+        delta += dist[before, tour[q if q < n else 0]] - dist[before, behind]
+        for touched in (before, behind):
+            if waiting[touched] == 0:
+                waiting[touched] = 1
+                queue[n_queued] = touched
+                n_queued += 1
+    return delta, rewrite(4, cuts, rank, order, tour, pos, spare, journal, 0), n_queued
 
 
 @njit(cache=True)
 def chain(tour, pos, dist, near, breadths, best, lengths, heat, kicks, rng):
-    """Make `kicks` kicks, each followed by a local descent; lengths = [current, best]."""
-    n = tour.size
-    search = np.zeros((9, 2 * MAX_CUTS), np.int64)
-    spare = np.empty(n + MAX_CUTS, np.int32)
-    journal = np.empty(JOURNAL_TOURS * n + 64, np.int32)
-    queue = np.empty(n, np.int32)
-    waiting = np.zeros(n, np.uint8)
-    cuts, odd_is_behind, rank, mate, order = search[0], search[1], search[2], search[3], search[4]
-    for _ in range(kicks):
-        kick_cuts(tour, pos, near, rng, cuts)
-        n_queued = 0
-        length = lengths[0]
-        for i in range(3):
-            odd_is_behind[i] = 0
-            before = tour[cuts[i]]
-            p = cuts[i] + 1
-            behind = tour[p if p < n else 0]
-            length += dist[behind, tour[cuts[i + 1 if i < 2 else 0]]] - dist[before, behind]
-            for touched in (before, behind):
-                if waiting[touched] == 0:
-                    waiting[touched] = 1
-                    queue[n_queued] = touched
-                    n_queued += 1
-        closes_to_tour(3, cuts, odd_is_behind, rank, mate, order)
-        top = rewrite(3, cuts, rank, order, tour, pos, spare, journal, 0)
-        gain, top = descend(tour, pos, dist, near, breadths, search, spare, queue, waiting, n_queued, journal, top)
-        length -= gain
-        if length <= lengths[0] or (heat > 0.0 and length < lengths[0] - heat * np.log(1.0 - rng.random())):
-            lengths[0] = length
-            if length < lengths[1]:
-                lengths[1] = length
-                best[:] = tour
-        else:
-            undo(tour, pos, journal, top)
+    """Make `kicks` rounds of kick and descent; kicks = 0: one descent from all cities and no kick.
 
-
-@njit(cache=True)
-def local_optimum(tour, pos, dist, near, breadths):
-    """One pass of descents from every city; returns the gain (0 at a local optimum)."""
+    lengths = [current, best]; the best tour goes to `best`.
+    """
     n = tour.size
     search = np.zeros((9, 2 * MAX_CUTS), np.int64)
     spare = np.empty(n + MAX_CUTS, np.int32)
     journal = np.empty(JOURNAL_TOURS * n + 64, np.int32)
     queue = tour.copy()
-    waiting = np.ones(n, np.uint8)
-    return descend(tour, pos, dist, near, breadths, search, spare, queue, waiting, n, journal, 0)[0]
+    waiting = np.zeros(n, np.uint8)
+    for _ in range(max(kicks, 1)):
+        delta, top, n_queued = 0, 0, n
+        if kicks > 0:
+            kick_cuts(tour, pos, near, rng, KICK_SEGMENT, search[0])
+            delta, top, n_queued = double_bridge(tour, pos, dist, search, spare, journal, queue, waiting)
+        else:
+            waiting[:] = 1
+        gain, top = descend(
+            tour, pos, dist, near, breadths, search, spare, queue, waiting, n_queued, journal, top
+        )
+        change = delta - gain
+        if change <= 0 or (heat > 0.0 and change < -heat * np.log(1.0 - rng.random())):
+            lengths[0] += change
+            if lengths[0] < lengths[1]:
+                lengths[1] = lengths[0]
+                best[:] = tour
+        else:
+            undo(tour, pos, journal, top)
 
 
 def run(env_data, state, calc_makespan_fn):
@@ -327,19 +341,21 @@ def run(env_data, state, calc_makespan_fn):
         return state
     dist = np.array(env_data["distance_matrix"], dtype=np.int32)
     near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
-    widths = [w for w in (BREADTH_1, BREADTH_2, BREADTH_3, BREADTH_4, BREADTH_5) if w > 0]
+    widths = [width for width in (BREADTH_1, BREADTH_2, BREADTH_3, BREADTH_4, BREADTH_5) if width > 0]
     breadths = np.minimum(np.array(widths, dtype=np.int64), near.shape[1])
     tour = np.array(state.sequence, dtype=np.int32)
-    pos = np.empty(n, np.int32)
-    pos[tour] = np.arange(n, dtype=np.int32)
-    while not budget.exhausted() and local_optimum(tour, pos, dist, near, breadths) > 0:
-        budget.charge(1)
+    pos = np.argsort(tour).astype(np.int32)
+    best = tour.copy()
     length = int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
     lengths = np.array([length, length])
-    best = tour.copy()
-    typical_edge = length / n
+    before = length + 1
+    while lengths[0] < before and not budget.exhausted():
+        before = lengths[0]
+        chain(tour, pos, dist, near, breadths, best, lengths, 0.0, 0, rng)
+        budget.charge(1)
+    start_heat = HEAT * lengths[1] / n
     while not budget.exhausted():
-        heat = HEAT * typical_edge * budget.remaining()
+        heat = start_heat * cooling(budget.remaining())
         chain(tour, pos, dist, near, breadths, best, lengths, heat, KICKS_PER_CHUNK, rng)
         budget.charge(KICKS_PER_CHUNK)
     state.sequence = best

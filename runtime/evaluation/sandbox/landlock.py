@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 from collections.abc import Sequence
 
@@ -37,13 +38,15 @@ def abi() -> int:
     OSError
         The kernel has none, or it is switched off.
     """
-    return call("syscall", _CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_CREATE_RULESET_VERSION))
+    return call(
+        "syscall", _CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_CREATE_RULESET_VERSION)
+    )
 
 
 def restrict(version: int, readable: Sequence[int], writable: Sequence[int]) -> None:
-    """Confine this process to reading below `readable` and writing regular files below `writable`.
+    """Confine this process to reading below `readable` and to files below the folders `writable`.
 
-    Both are descriptors of directories or files, opened with ``O_PATH``. From ABI 4 on, TCP is closed; from
+    Both are descriptors opened with ``O_PATH``. From ABI 4 on, TCP is closed; from
     ABI 6 on, abstract Unix sockets and signals to processes outside are too. Needs no-new-privileges.
     """
     handled = _handled(version)
@@ -57,7 +60,8 @@ def restrict(version: int, readable: Sequence[int], writable: Sequence[int]) -> 
     ruleset = call("syscall", _CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         for descriptor in readable:
-            _allow(ruleset, descriptor, _READ_FILE | _READ_DIR | _EXECUTE)
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            _allow(ruleset, descriptor, _READ_FILE | _EXECUTE | (_READ_DIR if is_folder else 0))
         for descriptor in writable:
             writing = _READ_FILE | _READ_DIR | _WRITE_FILE | _REMOVE_FILE | _MAKE_REGULAR
             _allow(ruleset, descriptor, (writing | _TRUNCATE) & handled)

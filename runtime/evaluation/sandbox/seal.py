@@ -28,7 +28,15 @@ ALWAYS = ("resource_limits", "closed_descriptors")
 """Layers that ``off`` keeps."""
 
 ANSWER_FD = 3
-_SHARED_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
+_SHARED_LIBRARIES = (
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/etc/ld.so.cache",
+    "/dev/null",
+    "/dev/urandom",
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class Seal:
         OSError
             A layer that is to be closed cannot be.
         """
+        null = os.open(os.devnull, os.O_RDWR)
         rlimits.apply(self.limits, self.baseline_bytes, cpu_s)
         if "parent_death" in self.layers:
             privileges.die_with_parent()
@@ -73,7 +82,7 @@ class Seal:
             landlock.restrict(
                 self.landlock_abi, [*self.readable, *own], [open_path(path) for path in writable]
             )
-        keep_only(answer)
+        keep_only(answer, null)
         if "capabilities" in self.layers:
             privileges.drop_capabilities()
         if "seccomp" in self.layers:
@@ -85,10 +94,9 @@ def open_path(path: Path | str) -> int:
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
-def keep_only(answer: int) -> None:
-    """Point 0–2 at ``/dev/null``, `answer` at :data:`ANSWER_FD` and close every other descriptor."""
+def keep_only(answer: int, null: int) -> None:
+    """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD` and close every other descriptor."""
     answer = os.dup(answer) if answer < ANSWER_FD else answer
-    null = os.open(os.devnull, os.O_RDWR)
     for standard in range(ANSWER_FD):
         os.dup2(null, standard)
     if answer != ANSWER_FD:

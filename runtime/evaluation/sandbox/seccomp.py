@@ -1,7 +1,7 @@
 """The system calls a child may make: an allow-list, compiled to BPF once by libseccomp. Linux only.
 
-Everything that is not listed fails with ``EPERM``: sockets, processes, threads, exec, ptrace, signals, mounts,
-keys, BPF, io_uring, clocks, changes of limits or privileges, changes of the file tree.
+Everything that is not listed fails with ``EPERM``: sockets, processes, threads, exec, ptrace, signals,
+mounts, keys, BPF, io_uring, clocks, changes of limits or privileges, changes of the file tree.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import tempfile
 from dga2d.runtime.evaluation.sandbox.libc import call
 
 _ALWAYS = """
-read readv write writev pread64 preadv lseek close close_range fstat stat lstat newfstatat statx
-access faccessat faccessat2 open openat readlink readlinkat getdents64 getdents getcwd
-fcntl dup pipe2 poll ppoll select pselect6
-mmap munmap mprotect mremap madvise brk membarrier
-rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending sigaltstack restart_syscall
-futex set_robust_list get_robust_list rseq set_tid_address sched_yield sched_getaffinity getcpu
-clock_gettime clock_getres gettimeofday time times nanosleep clock_nanosleep
-getpid gettid getppid getuid geteuid getgid getegid getresuid getresgid getgroups
-getrusage getrlimit sysinfo uname getrandom arch_prctl exit exit_group
-""".split()
-_WRITING_FILES = "rename renameat renameat2 unlink unlinkat ftruncate fsync fdatasync flock utimensat pwrite64"
+    read readv write writev pread64 preadv lseek close close_range fstat stat lstat newfstatat statx
+    access faccessat faccessat2 open openat readlink readlinkat getdents64 getdents getcwd fcntl dup
+    pipe2 poll ppoll select pselect6 mmap munmap mprotect mremap madvise brk membarrier rt_sigaction
+    rt_sigprocmask rt_sigreturn rt_sigpending sigaltstack restart_syscall futex set_robust_list
+    get_robust_list rseq set_tid_address sched_yield sched_getaffinity getcpu clock_gettime
+    clock_getres gettimeofday time times nanosleep clock_nanosleep getpid gettid getppid getuid
+    geteuid getgid getegid getresuid getresgid getgroups getrusage getrlimit sysinfo uname getrandom
+    arch_prctl exit exit_group
+"""
+_WRITING_FILES = """
+    rename renameat renameat2 unlink unlinkat ftruncate fsync fdatasync flock utimensat pwrite64
+"""
 _STARTING_PROCESSES = "clone clone3 fork vfork wait4 waitid"
 _TERMINAL_ATTRIBUTES = (0x5401, 0x80045432, 0x5451, 0x5450, 0x5421)
 """ioctl requests Python makes when it opens a file: TCGETS, TIOCGPTN, FIOCLEX, FIONCLEX, FIONBIO."""
-_SECCOMP_OPTIMIZE_ATTRIBUTE, _BINARY_TREE = 8, 2
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _INSTRUCTION_BYTES = 8
 
@@ -50,7 +50,7 @@ def build(writes_files: bool, starts_processes: bool = False) -> bytes:
     """
     import pyseccomp
 
-    names = list(_ALWAYS)
+    names = _ALWAYS.split()
     if writes_files:
         names += _WRITING_FILES.split()
     if starts_processes:

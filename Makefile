@@ -1,0 +1,37 @@
+# Everything is set up in .venv from the lock file. On a fresh machine: Python >= 3.11 with pip is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test slow lint types check clean
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+setup: $(STAMP)
+
+# The main job: evolve a job-shop solver on Taillard's instances, test it on held-out ones.
+demo: setup
+	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 1 --seed 1 --validation-instances 6 --test-instances 8 --test
+
+test: setup
+	$(BIN)/pytest -q
+
+slow: setup
+	$(BIN)/pytest -q -m slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+check: lint types test slow
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,203 @@
+"""Building language-model policies, with every reason for a refusal found before the run begins."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from dga2d.agents.policy.adapters import add_adapters
+from dga2d.agents.policy.aliases import choose_aliases
+from dga2d.agents.policy.contract import PolicySettings
+from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+from dga2d.agents.policy.errors import (
+    NotCausalModelError,
+    PolicyLoadError,
+    PolicyMemoryError,
+    PolicyNotFoundError,
+    TokenizerMissingError,
+)
+from dga2d.agents.policy.language_model import LanguageModelPolicy
+
+CGROUP = Path("/sys/fs/cgroup")
+LOGIT_TOLERANCE = 1e-2
+
+
+def embedded_policy(seed: int, settings: PolicySettings) -> LanguageModelPolicy:
+    """The small built-in Qwen2 with parameters drawn from `seed`."""
+    tokenizer = character_tokenizer()
+    model = random_model(small_qwen2_config(len(tokenizer)), seed)
+    settings = dataclasses.replace(
+        settings,
+        threads=settings.threads or 1,
+        track_kl=settings.track_kl is not False,
+        device="cpu" if settings.device == "auto" else settings.device,
+    )
+    return build_policy("embedded-qwen2", model, tokenizer, seed, settings)
+
+
+def pretrained_policy(spec: str, seed: int, settings: PolicySettings) -> LanguageModelPolicy:
+    """A model directory or hub id; `seed` only initialises adapters.
+
+    Raises
+    ------
+    PolicyLoadError
+        It cannot serve as a policy; the subclass says why.
+    """
+    config = _config(spec, settings)
+    _require_causal(spec, config)
+    tokenizer = _tokenizer(spec, settings)
+    _require_memory(spec, config, settings)
+    model = _weights(spec, settings)
+    name = f"{config.model_type}:{Path(spec).name if Path(spec).is_dir() else spec}"
+    return build_policy(name, model, tokenizer, seed, settings)
+
+
+def build_policy(
+    name: str, model: Any, tokenizer: Any, seed: int, settings: PolicySettings
+) -> LanguageModelPolicy:
+    """A policy from a model and its tokenizer already in memory.
+
+    Raises
+    ------
+    AliasError
+        The tokenizer gives no fitting aliases.
+    PolicyLoadError
+        The model's logits are not a linear function of its last hidden states.
+    """
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer.encode(text, add_special_tokens=False))
+
+    aliases = choose_aliases(name, encode, tokenizer.unk_token_id, settings.alias_capacity)
+    _silence_dropout(model)
+    model.eval()
+    model.to(device=_device(settings), dtype=getattr(torch, settings.dtype))
+    _require_linear_head(name, model)
+    if settings.lora_rank:
+        add_adapters(model, settings.lora_rank, seed)
+    if settings.gradient_checkpointing:
+        _checkpoint_activations(model)
+    return LanguageModelPolicy(name, model, tokenizer, aliases, settings)
+
+
+def _config(spec: str, settings: PolicySettings) -> Any:
+    try:
+        return AutoConfig.from_pretrained(spec, local_files_only=settings.local_files_only)
+    except (OSError, ValueError) as error:
+        if Path(spec).is_dir():
+            raise PolicyLoadError(spec, f"no usable config.json: {_first_line(error)}") from error
+        raise PolicyNotFoundError(
+            spec, "no such directory, and the model hub and its local cache do not have it"
+        ) from error
+
+
+def _require_causal(spec: str, config: Any) -> None:
+    known = set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
+    architectures = config.architectures or [MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)]
+    if getattr(config, "is_encoder_decoder", False) or not known & set(architectures):
+        shown = ", ".join(str(a) for a in config.architectures or [config.model_type])
+        raise NotCausalModelError(spec, f"{shown} is not a causal language model")
+
+
+def _tokenizer(spec: str, settings: PolicySettings) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(spec, local_files_only=settings.local_files_only)
+    except Exception as error:  # transformers lets errors of several libraries through here
+        raise TokenizerMissingError(spec, f"no usable tokenizer: {_first_line(error)}") from error
+    if not tokenizer.encode("AB", add_special_tokens=False):  # where there are no files it makes an empty one
+        raise TokenizerMissingError(spec, "no usable tokenizer: its vocabulary is empty")
+    return tokenizer
+
+
+def _require_memory(spec: str, config: Any, settings: PolicySettings) -> None:
+    """Weights, and for full training gradients and two moments of all but the vocabulary's rows."""
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    total = sum(p.numel() for p in model.parameters())
+    vocabulary = {
+        id(m.weight): m.weight.numel() for m in (model.get_input_embeddings(), model.get_output_embeddings())
+    }
+    trained = 0 if settings.lora_rank else total - sum(vocabulary.values())
+    width = torch.finfo(getattr(torch, settings.dtype)).bits // 8
+    needed = width * (total + 3 * trained)
+    if (available := _available_bytes(settings)) < needed:
+        raise PolicyMemoryError(spec, needed, available)
+
+
+def _available_bytes(settings: PolicySettings) -> int:
+    if _device(settings).type == "cuda":
+        return int(torch.cuda.mem_get_info()[0])
+    free = psutil.virtual_memory().available
+    limit, used = CGROUP / "memory.max", CGROUP / "memory.current"
+    if limit.is_file() and used.is_file() and (bound := limit.read_text().strip()).isdigit():
+        free = min(free, int(bound) - int(used.read_text()))
+    return int(free)
+
+
+def _weights(spec: str, settings: PolicySettings) -> Any:
+    try:
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            spec,
+            dtype=getattr(torch, settings.dtype),
+            attn_implementation="sdpa",
+            use_safetensors=True,
+            local_files_only=settings.local_files_only,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise PolicyLoadError(spec, f"no usable weights: {_first_line(error)}") from error
+    model, info = loaded
+    if missing := sorted(info["missing_keys"]):
+        raise PolicyLoadError(spec, f"the weights lack {len(missing)} parameters, {missing[0]} first")
+    return model
+
+
+def _checkpoint_activations(model: Any) -> None:
+    name = "activation_checkpointing_enable"  # transformers < 5.20 has only the former name
+    enable = getattr(model, name, None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
+
+
+def _silence_dropout(model: Any) -> None:
+    """Gradient checkpointing needs training mode; without dropout it computes what evaluation mode does."""
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Dropout):
+            layer.p = 0.0
+        if hasattr(layer, "attention_dropout"):
+            layer.attention_dropout = 0.0
+
+
+@torch.no_grad()
+def _require_linear_head(name: str, model: Any) -> None:
+    """Scaled embeddings, logit caps and the like would make our sparse logits differ from the model's."""
+    ids = torch.tensor([[1, 2, 3]], device=model.device)
+    expected = model(input_ids=ids, use_cache=False).logits.float()
+    inputs = model.get_input_embeddings().weight[ids]
+    hidden = model.base_model(inputs_embeds=inputs, use_cache=False).last_hidden_state
+    head = model.get_output_embeddings()
+    found = hidden.float() @ head.weight.float().T
+    if getattr(head, "bias", None) is not None:
+        found = found + head.bias.float()
+    if not torch.allclose(
+        found, expected, rtol=LOGIT_TOLERANCE, atol=LOGIT_TOLERANCE * float(expected.abs().max())
+    ):
+        raise PolicyLoadError(
+            name, "the model alters its embeddings or logits in a way the policy does not know"
+        )
+
+
+def _device(settings: PolicySettings) -> torch.device:
+    if settings.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(settings.device)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

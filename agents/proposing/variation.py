@@ -1,0 +1,142 @@
+"""New implementations out of old ones: tunables varied, blocks exchanged, parents recombined.
+
+Every variation is drawn from a random stream and keeps the parent's text outside of what it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from dga2d.agents.proposing.blocks import Module, exchanged, read_module
+from dga2d.agents.proposing.normalisation import normalised_ast_digest
+from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
+from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
+
+DRAWS = 60
+"""Variations drawn before giving up; draws that repeat a known text do not count as answers."""
+MAX_VARIED = 3
+"""Most tunables changed in one perturbation."""
+SWAP_THEN_PERTURB = 0.4
+"""Probability that an exchanged block or a recombination comes with one varied tunable."""
+
+Variation = Callable[[np.random.Generator], str | None]
+
+
+def variations(task: ImplementTask, rng: np.random.Generator) -> Iterator[str]:
+    """Different variations of the task's parent, none of which runs like a member of the pool.
+
+    Where the parent has nothing to vary, the other members of the pool take its place by falling
+    credit. Ends when `DRAWS` draws are used up.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: a member of the pool is not Python.
+    """
+    known = {normalised_ast_digest(entry.source) for entry in (*task.pool, task.parent)}
+    by_credit = sorted(task.pool, key=lambda entry: (-entry.credit, entry.id))
+    for base in (task.parent, *(entry for entry in by_credit if entry.id != task.parent.id)):
+        ways = _ways(base, task)
+        if not ways:
+            continue
+        weights = np.array([weight for weight, _ in ways])
+        for _ in range(DRAWS):
+            way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1]
+            text = way(rng)
+            if text is not None and (digest := normalised_ast_digest(text)) not in known:
+                known.add(digest)
+                yield text
+        return
+
+
+def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]:
+    """The kinds of variation that `base` allows, with their weights."""
+    tunables = [tunable for tunable in find_tunables(base.source) if tunable.can_vary]
+    mates = [entry for entry in task.pool if entry.id != base.id]
+    swaps = _block_swaps(base, task)
+    ways: list[tuple[float, Variation]] = []
+    if tunables:
+        ways.append((0.5, lambda rng: perturbed(base.source, rng)))
+    if tunables and (related := [mate for mate in mates if _shared_values(tunables, mate)]):
+        ways.append((0.2, lambda rng: _recombined(base, tunables, related, rng)))
+        if worse := [mate for mate in related if mate.credit < base.credit]:
+            ways.append((0.2, lambda rng: _moved_away(base, tunables, worse, rng)))
+    if swaps:
+        ways.append((0.35, lambda rng: _maybe_perturbed(swaps[int(rng.integers(len(swaps)))], rng)))
+    return ways
+
+
+def perturbed(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> str:
+    """The text with 1 to `most` of its tunables varied; unchanged where it has none."""
+    tunables = [tunable for tunable in find_tunables(source) if tunable.can_vary]
+    if not tunables:
+        return source
+    count = 1 + int(rng.integers(min(most, len(tunables))))
+    picked = sorted(int(i) for i in rng.choice(len(tunables), size=count, replace=False))
+    return rewritten(source, {tunables[i].name: varied(tunables[i], rng) for i in picked})
+
+
+def _maybe_perturbed(source: str, rng: np.random.Generator) -> str:
+    return perturbed(source, rng, most=1) if rng.random() < SWAP_THEN_PERTURB else source
+
+
+def _shared_values(tunables: Iterable[Tunable], mate: PoolEntry) -> dict[str, Value]:
+    """Values of `mate` that differ from the base's and lie in the base's ranges."""
+    values = {tunable.name: tunable.value for tunable in find_tunables(mate.source)}
+    return {
+        tunable.name: values[tunable.name]
+        for tunable in tunables
+        if tunable.name in values
+        and values[tunable.name] != tunable.value
+        and tunable.accepts(values[tunable.name])
+    }
+
+
+def _recombined(
+    base: PoolEntry, tunables: list[Tunable], mates: list[PoolEntry], rng: np.random.Generator
+) -> str:
+    """The base with each constant of a mate taken over with probability one half."""
+    shared = _shared_values(tunables, mates[int(rng.integers(len(mates)))])
+    taken = {name: value for name, value in sorted(shared.items()) if rng.random() < 0.5}
+    return _maybe_perturbed(rewritten(base.source, taken), rng)
+
+
+def _moved_away(
+    base: PoolEntry, tunables: list[Tunable], worse: list[PoolEntry], rng: np.random.Generator
+) -> str:
+    """The base with its constants moved on, away from those of a member of lower credit."""
+    shared = _shared_values(tunables, worse[int(rng.integers(len(worse)))])
+    factor = float(rng.uniform(0.2, 1.0))
+    moved = {
+        tunable.name: value
+        for tunable in tunables
+        if tunable.name in shared
+        and (value := stepped_away(tunable, shared[tunable.name], factor)) is not None
+    }
+    return rewritten(base.source, moved)
+
+
+def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
+    """Texts of the base with one exchangeable block replaced by each fitting block at hand."""
+    target = _module(base.source)
+    if not target.blocks:
+        return []
+    donors = [entry.source for entry in task.pool if entry.id != base.id]
+    donors += [other.source for other in sorted(task.others, key=lambda other: other.id)]
+    texts = [
+        text
+        for block in target.blocks
+        for donor in map(_module, donors)
+        for replacement in donor.blocks
+        if replacement.text != block.text
+        and (text := exchanged(target, block, donor, replacement)) is not None
+    ]
+    return list(dict.fromkeys(texts))
+
+
+@lru_cache(maxsize=512)
+def _module(source: str) -> Module:
+    return read_module(source)

@@ -1,0 +1,331 @@
+"""Steepest descent over insertions inside critical blocks (N7).
+
+Method: on a random longest path, every operation of a block may move to the block's front or rear, and the
+first and the last one may move inwards. Moves are rated by heads and tails of the operations they pass; the
+best one is made while it promises a shorter schedule.
+
+Source: C. Zhang, P. Li, Z. Guan, Y. Rao, A tabu search algorithm with a new neighborhood structure for the
+job shop scheduling problem, 2007; E. Balas, A. Vazacopoulos, Guided local search with shifting bottleneck
+for job shop scheduling, 1998 (rating, feasibility).
+
+Complexity: O(N + b²) per move for N operations and blocks of b operations.
+"""
+
+import numpy as np
+from numba import njit
+
+PLATEAU = 30  # tunable: int 0..200
+CHUNK_OPERATIONS = 200_000  # moves of one kernel call times operations of the instance
+
+
+# exchangeable: neighbourhood
+@njit(cache=True)
+def block_moves(first, last, length, moves, count):
+    """Append the N7 moves of the critical block at places first..last of a path; returns the new count.
+
+    A row (i, j, 1) puts the operation at path place i right behind the one at j, a row (i, j, 0) the one at
+    j right before the one at i; always i < j. Rows that do not fit into `moves` are left out.
+    """
+    for i in range(first, last):
+        if count + 4 > moves.shape[0]:
+            break
+        moves[count, 0], moves[count, 1], moves[count, 2] = i, last, 1
+        count += 1
+        if i + 1 < last:
+            moves[count, 0], moves[count, 1], moves[count, 2] = first, last + first - i, 0
+            moves[count + 1, 0], moves[count + 1, 1], moves[count + 1, 2] = first, i + 1, 1
+            count += 2
+            if i > first:
+                moves[count, 0], moves[count, 1], moves[count, 2] = i, last, 0
+                count += 1
+    return count
+
+
+@njit(cache=True)
+def update_heads(order, start, p, jp, mp, c):
+    """Completion times c of the operations at topological places `start` and later."""
+    for i in range(start, order.size):
+        x = order[i]
+        c[x] = max(c[jp[x]], c[mp[x]]) + p[x]
+
+
+@njit(cache=True)
+def update_tails(order, end, p, js, ms, t):
+    """Tails t (own time included) of the operations at topological places `end` and earlier."""
+    for i in range(end, -1, -1):
+        x = order[i]
+        t[x] = max(t[js[x]], t[ms[x]]) + p[x]
+
+
+@njit(cache=True)
+def longest_path(n_jobs, n_machines, t):
+    """Makespan: the longest tail of a job's first operation."""
+    makespan = 0
+    for first in range(0, n_jobs * n_machines, n_machines):
+        makespan = max(makespan, t[first])
+    return makespan
+
+
+@njit(cache=True)
+def lay_out(sequence, problem, topology, links):
+    """Set up order, machine predecessors and successors, heads and tails of a sequence; its makespan."""
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place = topology
+    mp, ms, c, t = links
+    n_ops = n_jobs * n_machines
+    done = np.zeros(n_jobs, np.int32)
+    last = np.full(n_machines, n_ops, np.int32)
+    for i in range(n_ops):
+        x = sequence[i] * n_machines + done[sequence[i]]
+        done[sequence[i]] += 1
+        order[i] = x
+        place[x] = i
+        k = machine[x]
+        mp[x] = last[k]
+        ms[x] = n_ops
+        ms[last[k]] = x
+        last[k] = x
+    mp[n_ops] = ms[n_ops] = n_ops
+    update_heads(order, 0, p, jp, mp, c)
+    update_tails(order, n_ops - 1, p, js, ms, t)
+    return longest_path(n_jobs, n_machines, t)
+
+
+@njit(cache=True)
+def critical_path(n_jobs, n_machines, makespan, p, js, ms, t, path, rng):
+    """One critical path, drawn at random where it forks; returns its length."""
+    n_ops = n_jobs * n_machines
+    x = n_ops
+    ties = 0
+    for first in range(0, n_ops, n_machines):
+        if t[first] == makespan:
+            ties += 1
+            if rng.random() * ties < 1.0:
+                x = first
+    length = 0
+    while x != n_ops:
+        path[length] = x
+        length += 1
+        rest = t[x] - p[x]
+        a, b = js[x], ms[x]
+        if rest == 0:
+            x = n_ops
+        elif t[a] != rest:
+            x = b
+        elif t[b] != rest or rng.random() < 0.5:
+            x = a
+        else:
+            x = b
+    return length
+
+
+@njit(cache=True)
+def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
+    """Estimated longest path through the moved operations after putting u right behind v on its machine."""
+    done = c[mp[u]]
+    x = u
+    i = 0
+    while x != v:
+        x = ms[x]
+        head[i] = max(c[jp[x]], done)
+        done = head[i] + p[x]
+        i += 1
+    tail = max(t[js[u]], t[ms[v]]) + p[u]
+    value = max(c[jp[u]], done) + tail
+    x = v
+    while x != u:
+        i -= 1
+        tail = max(t[js[x]], tail) + p[x]
+        value = max(value, head[i] + tail)
+        x = mp[x]
+    return value
+
+
+@njit(cache=True)
+def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
+    """Estimated longest path through the moved operations after putting v right before u on its machine."""
+    rest = t[ms[v]]
+    x = v
+    i = 0
+    while x != u:
+        x = mp[x]
+        head[i] = max(t[js[x]], rest)
+        rest = head[i] + p[x]
+        i += 1
+    done = max(c[jp[v]], c[mp[u]]) + p[v]
+    value = done + max(t[js[v]], rest)
+    x = u
+    while x != v:
+        i -= 1
+        done = max(c[jp[x]], done) + p[x]
+        value = max(value, done + head[i])
+        x = ms[x]
+    return value
+
+
+@njit(cache=True)
+def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
+    """Move u right behind v; operations that must follow u are shifted behind v in the topological order."""
+    lo, hi = place[u], place[v]
+    before, first, after = mp[u], ms[u], ms[v]
+    ms[before], mp[first] = first, before
+    ms[v], mp[u] = u, v
+    ms[u], mp[after] = after, u
+    ms[order.size] = mp[order.size] = order.size
+    mark[u] = True
+    write, count = lo, 0
+    for i in range(lo, hi + 1):
+        x = order[i]
+        if mark[x] or mark[jp[x]] or mark[mp[x]]:
+            mark[x] = True
+            moved[count] = x
+            count += 1
+        else:
+            order[write] = x
+            place[x] = write
+            write += 1
+    for i in range(count):
+        x = moved[i]
+        mark[x] = False
+        order[write + i] = x
+        place[x] = write + i
+    return lo, hi
+
+
+@njit(cache=True)
+def move_backward(u, v, js, mp, ms, order, place, mark, moved):
+    """Move v right before u; operations that must precede v are shifted before u in the topological order."""
+    lo, hi = place[u], place[v]
+    before, last, after = mp[u], mp[v], ms[v]
+    ms[last], mp[after] = after, last
+    ms[before], mp[v] = v, before
+    ms[v], mp[u] = u, v
+    ms[order.size] = mp[order.size] = order.size
+    mark[v] = True
+    write, count = hi, 0
+    for i in range(hi, lo - 1, -1):
+        x = order[i]
+        if mark[x] or mark[js[x]] or mark[ms[x]]:
+            mark[x] = True
+            moved[count] = x
+            count += 1
+        else:
+            order[write] = x
+            place[x] = write
+            write -= 1
+    for i in range(count):
+        x = moved[i]
+        mark[x] = False
+        order[write - i] = x
+        place[x] = write - i
+    return lo, hi
+
+
+@njit(cache=True)
+def list_moves(length, n_ops, machine, p, jp, js, c, t, path, moves):
+    """Write the feasible moves of all blocks of the critical path in `path` into `moves`; their number.
+
+    A row (u, v, 1) moves operation u right behind v, a row (u, v, 0) moves v right before u.
+    """
+    count = start = kept = 0
+    while start < length:
+        end = start
+        while end + 1 < length and machine[path[end + 1]] == machine[path[start]]:
+            end += 1
+        if end > start:
+            count = block_moves(start, end, length, moves, count)
+        start = end + 1
+    for row in range(count):
+        u, v = path[moves[row, 0]], path[moves[row, 1]]
+        if moves[row, 2] == 1:  # a path from the job successor of u to v would be longer than this
+            is_feasible = js[u] == n_ops or t[v] > t[js[u]] - p[js[u]]
+        else:
+            is_feasible = jp[v] == n_ops or c[u] > c[jp[v]] - p[jp[v]]
+        if is_feasible:
+            moves[kept, 0], moves[kept, 1], moves[kept, 2] = u, v, moves[row, 2]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def descend(steps, plateau, problem, topology, links, work, moves, status, best, rng):
+    """At most `steps` moves of a steepest descent from the present schedule; whether it has ended.
+
+    It ends when no move is rated below the present makespan, when a move made it longer, or after `plateau`
+    moves in a row without gain. `status` holds the number of moves, the best makespan, the moves since the
+    last gain and the present makespan; `best` receives the topological order of the best schedule.
+    """
+    n_jobs, n_machines, machine, p, jp, js = problem
+    order, place = topology
+    mp, ms, c, t = links
+    path, head, moved, mark = work
+    for _ in range(steps):
+        if status[3] < status[1]:
+            status[1], status[2] = status[3], 0
+            best[:] = order
+        if status[3] > status[1] or status[2] > plateau:
+            return True
+        length = critical_path(n_jobs, n_machines, status[3], p, js, ms, t, path, rng)
+        count = list_moves(length, order.size, machine, p, jp, js, c, t, path, moves)
+        chosen, value = -1, status[3]
+        for row in range(count):
+            u, v = moves[row, 0], moves[row, 1]
+            if moves[row, 2] == 1:
+                rated = rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
+            else:
+                rated = rate_backward(u, v, p, jp, js, mp, ms, c, t, head)
+            if rated < value:
+                chosen, value = row, rated
+        if chosen < 0:
+            return True
+        u, v = moves[chosen, 0], moves[chosen, 1]
+        if moves[chosen, 2] == 1:
+            lo, hi = move_forward(u, v, jp, mp, ms, order, place, mark, moved)
+        else:
+            lo, hi = move_backward(u, v, js, mp, ms, order, place, mark, moved)
+        update_heads(order, lo, p, jp, mp, c)
+        update_tails(order, hi, p, js, ms, t)
+        status[0] += 1
+        status[2] += 1
+        status[3] = longest_path(n_jobs, n_machines, t)
+    return False
+
+
+def prepare(env_data):
+    """Arrays of an instance and of one schedule; operation k of job j has number j * machines + k.
+
+    problem: numbers of jobs and machines; machine, time, job predecessor and job successor of an operation.
+    topology: a topological order and the places in it. links: machine predecessors and successors,
+    completion times, tails (own time included). work: critical path, heads in a move, moved operations and
+    their marks. The number of operations stands for "none".
+    """
+    n, m = env_data["num_jobs"], env_data["num_machines"]
+    size = n * m
+    machine, p = np.full(size + 1, -1, np.int32), np.zeros(size + 1, np.int32)
+    machine[:size] = np.asarray(env_data["machines_matrix"]).ravel()
+    p[:size] = np.asarray(env_data["times_matrix"]).ravel()
+    jp, js = np.arange(-1, size, dtype=np.int32), np.arange(1, size + 2, dtype=np.int32)
+    jp[: size + 1 : m] = js[m - 1 :: m] = jp[size] = js[size] = size
+    blank = [np.zeros(size + 1, np.int32) for _ in range(8)]
+    topology, links = (np.zeros(size, np.int32), blank[0]), tuple(blank[1:5])
+    return (n, m, machine, p, jp, js), topology, links, (*blank[5:], np.zeros(size + 1, np.bool_))
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Descend from `state` to a local optimum of the neighbourhood (or to the end of the budget's share)."""
+    budget, rng = env_data["budget"], env_data["rng"]
+    problem, topology, links, work = prepare(env_data)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    makespan = lay_out(sequence, problem, topology, links)
+    moves = np.zeros((4 * sequence.size, 3), np.int32)
+    status = np.array([0, makespan + 1, 0, makespan], np.int64)
+    best = np.empty(sequence.size, np.int32)
+    steps = max(20, CHUNK_OPERATIONS // sequence.size)
+    over = False
+    while not over:
+        before = status[0]
+        over = descend(steps, PLATEAU, problem, topology, links, work, moves, status, best, rng)
+        budget.charge(int(status[0] - before) + 1)
+        over = over or budget.exhausted()
+    state.sequence = best // np.int32(problem[1])
+    return state

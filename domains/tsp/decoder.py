@@ -1,0 +1,49 @@
+"""Compiled decoder: length of the closed tour a permutation describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+
+from dga2d.domains.contract import Decoder, State
+
+INVALID_SCORE: Final = 999_999_999.0
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
+    """Length, or `INVALID_SCORE` unless every city occurs once; `seen` is scratch, uint8 `(n,)`."""
+    n = distances.shape[0]
+    seen[:] = 0
+    total = np.int64(0)
+    previous = sequence[n - 1]
+    if previous < 0 or previous >= n:
+        return 999_999_999.0
+    for position in range(n):
+        city = sequence[position]
+        if city < 0 or city >= n or seen[city]:
+            return 999_999_999.0
+        seen[city] = 1
+        total += distances[previous, city]
+        previous = city
+    return float(total)
+
+
+def make_decoder(environment: Mapping[str, Any]) -> Decoder:
+    """Decoder of an environment; not for use by two threads at once (it owns scratch memory)."""
+    distances = np.array(environment["distance_matrix"], dtype=np.int64, order="C")
+    n = len(distances)
+    seen = np.zeros(n, dtype=np.uint8)
+
+    def decode(state: State) -> float:
+        sequence = getattr(state, "sequence", None)
+        if type(sequence) is not np.ndarray or sequence.dtype != np.int32 or sequence.shape != (n,):
+            return INVALID_SCORE
+        if not (sequence.flags.c_contiguous and sequence.flags.writeable):
+            sequence = sequence.copy()  # one compiled signature serves all
+        return float(_tour_length(sequence, distances, seen))
+
+    return decode

@@ -1,0 +1,56 @@
+"""The ``dga2d`` command, its error line and its exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dga2d import __version__
+from dga2d.domains.errors import DomainError
+from dga2d.events.errors import Dga2dError
+from dga2d.runtime.cli import about, inspect_commands, run_commands, solve_command
+from dga2d.runtime.errors import ExitCode
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dga2d")
+def app() -> None:
+    """Evolve complete solver programs for optimisation problems, with an audited, replayable log.
+
+    \b
+    A first run, from nothing to a solver:
+      dga2d evolve jsp --generations 10 --time-limit 1 --seed 1
+      dga2d runs
+      dga2d show RUN
+      dga2d solve jsp ta/ta01 --run RUN
+    """
+
+
+for command in (
+    *run_commands.COMMANDS,
+    *inspect_commands.COMMANDS,
+    solve_command.solve,
+    *about.COMMANDS,
+):
+    app.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = ExitCode.STOPPED
+    except click.ClickException as error:
+        error.show()
+        code = ExitCode.USAGE
+    except (Dga2dError, DomainError) as error:
+        click.echo(f"error: {error}", err=True)
+        code = getattr(error, "exit_code", ExitCode.USAGE)
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = ExitCode.OK
+    except KeyboardInterrupt:
+        code = ExitCode.STOPPED
+    sys.exit(int(code or 0))

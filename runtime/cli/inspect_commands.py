@@ -1,0 +1,184 @@
+"""``runs``, ``show``, ``replay`` and ``audit``: commands that only read a log."""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from dga2d.runtime.cli.options import json_option, store_option
+from dga2d.runtime.cli.output import gap_text, print_json, print_table
+from dga2d.runtime.errors import ExitCode
+
+
+@click.command(short_help="List the runs of a database.")
+@store_option
+@json_option
+def runs(url: str, as_json: bool) -> None:
+    """List all runs with their status."""
+    from dga2d.runtime.inspection import list_runs
+
+    rows = _in_loop(list_runs, url)
+    if as_json:
+        print_json(rows)
+        return
+    header = ("run", "domain", "status", "generation", "events", "calls", "best gap %", "begun (UTC)")
+    print_table(
+        header,
+        [
+            (
+                row["run"],
+                row["domain"],
+                row["status"],
+                row["generations"],
+                row["events"],
+                row["calls"],
+                row["best_gap_percent"],
+                datetime.fromtimestamp(row["created_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M"),
+            )
+            for row in rows
+        ],
+    )
+
+
+@click.command(short_help="Show a run's state, now or at any earlier point.")
+@click.argument("run")
+@click.option("--at", "seq", type=click.IntRange(1), help="State after this event.")
+@click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
+@store_option
+@json_option
+def show(run: str, seq: int | None, generation: int | None, url: str, as_json: bool) -> None:
+    """Show RUN: progress, best algorithm, graph, credits, ledger."""
+    from dga2d.runtime.inspection import state_at
+    from dga2d.runtime.views import state_view
+
+    view = state_view(run, _in_loop(state_at, url, run, seq, generation))
+    if as_json:
+        print_json(view)
+    else:
+        _print_state(view)
+
+
+@click.command(short_help="Rebuild a run from its log and check every recorded digest.")
+@click.argument("run")
+@click.option("--verify", is_flag=True, help="Also make every decision again and compare it.")
+@store_option
+@json_option
+def replay(run: str, verify: bool, url: str, as_json: bool) -> int:
+    """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
+    from dga2d.runtime.inspection import replay_run
+
+    report = _in_loop(replay_run, url, run, verify)
+    if as_json:
+        print_json(report)
+    else:
+        for row in report["generations"]:
+            click.echo(f"generation {row['generation']:>4}  {row['state_digest']}")
+        if report["difference"] is None:
+            decisions = f", {report['decisions']} decisions made again" if verify else ""
+            click.echo(f"{report['events']} events hold{decisions}; head {report['head_hash']}")
+            click.echo(f"state digest     {report['state_digest']}")
+        else:
+            click.echo(f"error: {report['difference']}", err=True)
+    return ExitCode.OK if report["difference"] is None else ExitCode.DIFFERENCE
+
+
+@click.command(short_help="Account for every model call of a run, and check its log.")
+@click.argument("run")
+@click.option("--calls", "list_calls", is_flag=True, help="List every call.")
+@store_option
+@json_option
+def audit(run: str, list_calls: bool, url: str, as_json: bool) -> int:
+    """Totals of the model calls of RUN, per purpose, and whether the log holds."""
+    from dga2d.runtime.inspection import audit_run
+
+    report = _in_loop(audit_run, url, run)
+    if as_json:
+        print_json(report)
+    else:
+        _print_audit(report, list_calls)
+    return ExitCode.OK if report["difference"] is None else ExitCode.DIFFERENCE
+
+
+COMMANDS = (runs, show, replay, audit)
+
+
+def _in_loop(function: Any, *args: Any) -> Any:
+    import anyio
+
+    return anyio.run(functools.partial(function, *args))
+
+
+def _print_state(view: dict[str, Any]) -> None:
+    click.echo(f"run        {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
+    click.echo(f"status     {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
+    generation = view["open_generation"]
+    opened = "" if generation is None else f", generation {generation} open"
+    click.echo(f"progress   {view['completed_generations']} generations closed{opened}")
+    click.echo(f"digest     {view['state_digest']}")
+    for label in ("best", "checkpoint"):
+        program = view[label]
+        if program is not None:
+            names = " → ".join(step["operator"] for step in program["pipeline"])
+            click.echo(f"{label:<10} gap {gap_text(program['gap_percent'])}: {names}")
+    graph = view["graph"]
+    if graph is not None:
+        click.echo(
+            f"graph      {len(graph['operators'])} operators, {len(graph['edges'])} edges, "
+            f"{graph['pipelines']} pipelines"
+        )
+        print_table(
+            ("operator", "credit", "implementations"),
+            [(row["operator"], row["credit"], len(row["implementations"])) for row in view["operators"]],
+        )
+    if view["history"]:
+        print_table(
+            ("generation", "best %", "mean %", "so far %", "validation %", "calls", "state digest"),
+            [
+                (
+                    row["generation"],
+                    row["best_gap_percent"],
+                    row["mean_gap_percent"],
+                    row["best_so_far_percent"],
+                    row["validation_gap_percent"],
+                    row["calls"],
+                    row["state_digest"][:16],
+                )
+                for row in view["history"]
+            ],
+        )
+    ledger = view["ledger"]
+    click.echo(f"calls      {ledger['used']} of {ledger['limit']}")
+
+
+def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
+    ledger = report["ledger"]
+    if ledger is not None:
+        click.echo(
+            f"model calls {ledger['used']} of {ledger['limit']}, tokens {ledger['prompt_tokens']} in and "
+            f"{ledger['completion_tokens']} out, {ledger['cost_usd']:.4f} USD"
+        )
+        print_table(
+            ("purpose", "calls", "accepted", "rejected", "abandoned", "tokens in", "tokens out", "USD"),
+            [(purpose, *row.values()) for purpose, row in ledger["by_purpose"].items()],
+        )
+    if list_calls:
+        print_table(
+            ("call", "subject", "attempt", "status", "verdict", "why"),
+            [
+                (c["call"], c["subject"], c["attempt"], c["status"], c["verdict"], _short(c["diagnostic"]))
+                for c in report["calls"]
+            ],
+        )
+    for check in report["checks"]:
+        click.echo(f"{'ok  ' if check['holds'] else 'FAIL'} {check['check']}")
+    if report["difference"] is not None:
+        click.echo(f"error: {report['difference']}", err=True)
+    click.echo(f"head {report['head_hash']}")
+
+
+def _short(text: str | None) -> str:
+    line = " ".join((text or "").split())
+    return line if len(line) <= 60 else line[:59] + "…"

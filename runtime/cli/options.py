@@ -1,0 +1,87 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import click
+
+from dga2d.store import DEFAULT_URL
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+store_option = click.option(
+    "--store",
+    "url",
+    default=DEFAULT_URL,
+    show_default=True,
+    envvar="DGA2D_STORE",
+    metavar="URL",
+    help="Database that holds the logs.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout (see docs/reference/cli.md)."
+)
+data_option = click.option(
+    "--data",
+    "data_dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="DGA2D_DATA",
+    metavar="DIR",
+    help="Folder of published instances; without it the program generates real benchmark instances.",
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+accept_code_option = click.option(
+    "--accept-code-change",
+    is_flag=True,
+    help="Go on although another version of the program wrote the log; the log will say so.",
+)
+
+
+def settings_options(command: Command) -> Command:
+    """Add one flag per setting of :class:`RunSettings`, and ``--config`` and ``--set``."""
+    from dga2d.replay.settings import RunSettings
+
+    for name, field in reversed(RunSettings.model_fields.items()):
+        command = _setting_option(name, field.annotation, field.default)(command)
+    command = click.option(
+        "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
+    )(command)
+    return click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="TOML file of settings; flags win over it.",
+    )(command)
+
+
+def _setting_option(name: str, annotation: Any, default: Any) -> Callable[[Command], Command]:
+    flag = "--" + name.replace("_", "-")
+    shown = f"[default: {'none' if default is None else default}]"
+    if annotation is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=shown)
+    if get_origin(annotation) is Literal:
+        return click.option(flag, name, type=click.Choice(get_args(annotation)), help=shown)
+    kinds = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
+    return click.option(flag, name, type=kinds[0], help=shown)
+
+
+def settings_from(flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]) -> Any:
+    """Effective :class:`RunSettings` of a command line."""
+    from dga2d.runtime.config import make_settings
+
+    return make_settings({}, given_settings(flags, config_file, assignments))
+
+
+def given_settings(
+    flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]
+) -> dict[str, Any]:
+    """What the user set, by whatever means."""
+    from dga2d.runtime.config import parse_assignments, read_settings_file
+
+    from_file = {} if config_file is None else read_settings_file(config_file)
+    from_flags = {key: value for key, value in flags.items() if value is not None}
+    return {**from_file, **parse_assignments(list(assignments)), **from_flags}

@@ -1,0 +1,35 @@
+"""The identity of the program that writes a log: package version and digest of its own sources."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from dga2d import __version__
+
+PACKAGES = ("agents", "domains", "events", "replay", "runtime", "store")
+SUFFIXES = (".py", ".toml", ".md", ".txt", ".json")
+
+
+@cache
+def code_version() -> str:
+    """``<version>+<first 12 hex digits of the SHA-256 over all source files>``."""
+    digest = hashlib.sha256()
+    root = files("dga2d")
+    for package in PACKAGES:
+        _add(root / package, package, digest)
+    return f"{__version__}+{digest.hexdigest()[:12]}"
+
+
+def _add(folder: Traversable, name: str, digest: hashlib._Hash) -> None:
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        path = f"{name}/{entry.name}"
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                _add(entry, path, digest)
+        elif entry.name.endswith(SUFFIXES):
+            digest.update(f"{path}\0".encode())
+            digest.update(entry.read_bytes())
+            digest.update(b"\0")

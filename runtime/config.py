@@ -1,0 +1,82 @@
+"""Settings from a TOML file and from flags; an unknown key is an error that names the nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.errors import SettingsError
+
+
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """Keys and values of a settings file.
+
+    Raises
+    ------
+    SettingsError
+        The file is missing, is not TOML, or holds an unknown key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: {error}") from error
+    for key in values:
+        _check_key(key, str(path))
+    return values
+
+
+def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]) -> RunSettings:
+    """Effective settings: flags win over the file, the file over the defaults.
+
+    Raises
+    ------
+    SettingsError
+        A value is out of range or of the wrong type.
+    """
+    given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
+    try:
+        return RunSettings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"setting {name} = {first['input']!r}: {first['msg']}") from error
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, Any]:
+    """``key=value`` flags (``--set``), values in TOML notation or plain text.
+
+    Raises
+    ------
+    SettingsError
+        An item has no ``=`` or names an unknown key.
+    """
+    values: dict[str, Any] = {}
+    for item in assignments:
+        key, separator, text = item.partition("=")
+        if not separator:
+            raise SettingsError(f"--set {item}: expected key=value")
+        _check_key(key.strip(), "--set")
+        try:
+            values[key.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            values[key.strip()] = text.strip()
+    return values
+
+
+def _check_key(key: str, where: str) -> None:
+    known = list(RunSettings.model_fields)
+    if key in known:
+        return
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; known settings: {', '.join(known)}"
+    raise SettingsError(f"{where}: unknown setting {key!r}{hint}")

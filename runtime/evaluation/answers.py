@@ -1,0 +1,187 @@
+"""What the trusted parent makes of a child's end: it verifies the solution and computes the objective."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from dga2d.domains.contract import Domain, Instance, State
+from dga2d.domains.execution import PositionTrace
+from dga2d.events.payloads import FailureKind
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.diagnostics import shorten
+from dga2d.runtime.evaluation.errors import WireError
+from dga2d.runtime.evaluation.task import EvaluationResult
+
+_FAILURES = frozenset(get_args(FailureKind))
+_MAX_POSITIONS = 1000
+_WORK_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no solution."""
+
+    kind: FailureKind
+    diagnostic: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A child's well-formed answer; nothing in it is believed but its form."""
+
+    state: State
+    trace: tuple[PositionTrace, ...]
+    work: int
+    misses: int
+    """Functions that had to be compiled because no cache held them."""
+
+
+def read_ending(ended: Mapping[str, Any]) -> Answer | Failure:
+    """Answer or failure of a child that ended as the zygote's message `ended` says."""
+    end = ended["end"]
+    if end == "answered":
+        try:
+            return _read_answer(ended["answer"])
+        except WireError as error:
+            return Failure("crashed", f"the answer was malformed: {shorten(error.reason)[:200]}")
+    if end == "timeout":
+        phase = "while it ran" if ended["has_started"] else "while it was imported"
+        return Failure("timeout", f"the time limit was exceeded {phase}")
+    if end == "oversized_answer":
+        return Failure("oversized_answer", "the answer exceeded its size limit")
+    return _of_death(ended["exit_code"])
+
+
+def _of_death(code: int) -> Failure:
+    if code == -signal.SIGXCPU:
+        return Failure("timeout", "the limit of processor time was exceeded")
+    if code == -signal.SIGXFSZ:
+        return Failure("forbidden", "a file exceeded its size limit")
+    if code == -signal.SIGSYS:
+        return Failure("forbidden", "a forbidden system call was made")
+    if code < 0:
+        return Failure("crashed", f"the process was ended by {_signal_name(-code)}")
+    return Failure("crashed", f"the process ended early with exit status {code}, without an answer")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _read_answer(data: bytes) -> Answer | Failure:
+    fields = wire.decode(data)
+    if fields.get("kind") == "failure":
+        kind, diagnostic = fields.get("failure"), fields.get("diagnostic")
+        if not isinstance(kind, str) or kind not in _FAILURES or not isinstance(diagnostic, str):
+            raise WireError("failure without a kind")
+        return Failure(kind, shorten(_printable(diagnostic)))  # type: ignore[arg-type]
+    sequence, metadata = fields.get("sequence"), fields.get("metadata")
+    if not isinstance(sequence, np.ndarray) or not isinstance(metadata, bytes):
+        raise WireError("solution without sequence or metadata")
+    return Answer(
+        State(sequence, wire.decode(metadata)),
+        _trace(fields.get("trace")),
+        _count(fields.get("work"), "work"),
+        _count(fields.get("misses"), "misses"),
+    )
+
+
+def _printable(text: str) -> str:
+    cleaned = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+    return cleaned.encode("utf-8", "replace").decode()
+
+
+def _trace(value: object) -> tuple[PositionTrace, ...]:
+    if not isinstance(value, list) or len(value) > _MAX_POSITIONS:
+        raise WireError("malformed trace")
+    return tuple(_position(entry) for entry in value)
+
+
+def _position(entry: object) -> PositionTrace:
+    if not isinstance(entry, list) or len(entry) != 4:
+        raise WireError("malformed trace")
+    before, after, elapsed, work = entry
+    return PositionTrace(
+        None if before is None else _number(before),
+        _number(after),
+        _number(elapsed),
+        _count(work, "work"),
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+        raise WireError("trace holds no finite number")
+    return float(value)
+
+
+def _count(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _WORK_LIMIT:
+        raise WireError(f"{name} is no count")
+    return value
+
+
+def judge(
+    key: str, domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
+) -> EvaluationResult:
+    """The result: the domain's verifier decides, the child's own score plays no part."""
+    elapsed_s = float(ended["elapsed_s"])
+    if isinstance(outcome, Failure):
+        return failed(key, outcome.kind, outcome.diagnostic, elapsed_s)
+    objective, violation = _verify(domain, instance, outcome.state)
+    solution = None
+    if violation is None:
+        try:
+            solution = _canonical(outcome.state)
+        except ValueError:
+            violation = "the metadata holds numbers that are not finite"
+    return EvaluationResult(
+        key,
+        objective if violation is None else None,
+        None if violation is None else "infeasible",
+        "" if violation is None else shorten(violation),
+        elapsed_s,
+        outcome.work,
+        outcome.trace,
+        solution,
+    )
+
+
+def _verify(domain: Domain, instance: Instance, state: State) -> tuple[float | None, str | None]:
+    try:
+        verdict = domain.verify(instance, state)
+    except Exception as error:  # a verifier must not raise; should one, hostile input must not stop the pool
+        return None, f"the verifier could not read the solution ({type(error).__name__})"
+    if verdict.violation is not None:
+        return None, verdict.violation
+    if verdict.objective is None or not math.isfinite(verdict.objective):
+        return None, "the objective is no finite number"
+    return float(verdict.objective), None
+
+
+def _canonical(state: State) -> bytes:
+    """JSON with sorted keys; raises ValueError for numbers that are not finite."""
+    metadata = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in state.metadata.items()}
+    content = {"metadata": metadata, "sequence": state.sequence.tolist()}
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_no_bytes
+    ).encode()
+
+
+def _no_bytes(value: object) -> Any:
+    raise ValueError(f"{type(value).__name__} in metadata")
+
+
+def failed(key: str, kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0) -> EvaluationResult:
+    """Result of a task that has no solution."""
+    return EvaluationResult(key, None, kind, diagnostic, elapsed_s, 0, (), None)

@@ -1,0 +1,46 @@
+"""What ``dga2d doctor`` says of the sandbox."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
+from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.pool import build_filters
+from dga2d.runtime.evaluation.worker import ZygoteSettings, zygote_command, zygote_environment
+
+_PATIENCE_S = 60.0
+
+
+def probe_sandbox(
+    mode: SandboxMode = "best-effort", limits: EvaluationLimits | None = None
+) -> dict[str, str]:
+    """Each layer of the sandbox → ``active``, proven by a self-test, or why it is not. Blocks about a second.
+
+    Raises
+    ------
+    WorkerStartError
+        No evaluation worker comes up at all.
+    """
+    limits = limits or EvaluationLimits()
+    filters, missing = build_filters(limits) if mode != "off" else ({}, {})
+    with tempfile.TemporaryDirectory(prefix="dga2d-doctor-") as folder:
+        settings = ZygoteSettings("", None, mode, limits, Path(folder), missing, filters)
+        try:
+            run = subprocess.run(
+                zygote_command(mode),
+                env=zygote_environment(settings.cache),
+                cwd=folder,
+                input=settings.message(),
+                capture_output=True,
+                timeout=_PATIENCE_S,
+                check=False,
+                start_new_session=True,
+            )
+            posture = wire.decode(run.stdout)["posture"]
+        except (subprocess.TimeoutExpired, WireError) as error:
+            raise WorkerStartError(str(error)) from error
+    return dict(posture)

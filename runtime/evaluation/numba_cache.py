@@ -1,0 +1,53 @@
+"""How numba caches candidates' machine code: in the implementation's own folder, filled by its preparation
+and only read by evaluations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import caching
+
+LOCATORS = f"{__name__}.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
+"""Value of ``NUMBA_CACHE_LOCATOR_CLASSES`` for zygotes."""
+FILE_PREFIX = "impl_"
+
+
+class ImplementationCacheLocator(caching.InTreeCacheLocator):
+    """``__pycache__`` beside the implementation's file, whether or not it is writable."""
+
+    @classmethod
+    def from_function(cls, py_func: object, py_file: str) -> ImplementationCacheLocator | None:
+        if not os.path.basename(py_file).startswith(FILE_PREFIX):
+            return None
+        return cls(py_func, py_file)
+
+
+def cache_everything() -> None:
+    """Make ``@njit`` and ``@jit`` cache on disk unless told otherwise: candidates seldom ask for it."""
+    for name in ("jit", "njit"):
+        setattr(numba, name, _caching(getattr(numba, name)))
+
+
+def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(*arguments: Any, **options: Any) -> Any:
+        return decorator(*arguments, **{"cache": True, **options})
+
+    decorate.__name__ = decorator.__name__
+    return decorate
+
+
+class MissCounter:
+    """Counts compilations that no cache held; while it is installed none of them is saved."""
+
+    def __init__(self) -> None:
+        self.misses = 0
+
+    def install(self) -> None:
+        def save_overload(cache: object, signature: object, data: object) -> None:
+            self.misses += 1
+
+        setattr(caching.Cache, "save_overload", save_overload)  # noqa: B010 - the compiler's own method

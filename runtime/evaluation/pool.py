@@ -1,0 +1,454 @@
+"""The evaluator pool: many callers, a fixed number of warm zygotes, no trust."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from dga2d.domains.contract import Domain, Implementation, Instance
+from dga2d.domains.registry import get_domain
+from dga2d.domains.source_rules import check_source
+from dga2d.events.payloads import FailureKind
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.answers import Answer, Failure, failed, judge, read_ending
+from dga2d.runtime.evaluation.domain_file import load_domain_file
+from dga2d.runtime.evaluation.errors import (
+    PoolClosedError,
+    SandboxUnavailableError,
+    WireError,
+    WorkerStartError,
+)
+from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.sandbox import seccomp
+from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
+from dga2d.runtime.evaluation.source_cache import SourceCache
+from dga2d.runtime.evaluation.task import EvaluationResult, EvaluationTask
+from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
+
+_WORLDS_PER_ZYGOTE = 4
+_WORLDS_KEPT = 64
+_PATIENCE_S = 10.0
+"""Seconds past a child's last possible end before its zygote counts as hung."""
+_OVERHEAD_BYTES = 1 << 16
+_TRIES = 2
+_STARTS = 3
+
+
+@dataclass(frozen=True)
+class _World:
+    """An environment as it is sent to zygotes."""
+
+    digest: str
+    data: bytes
+
+
+@dataclass
+class _Job:
+    """One request to a zygote and who waits for it."""
+
+    world: _World
+    fields: Mapping[str, Any]
+    longest_s: float
+    """Latest moment at which the zygote must have answered, counted from the request."""
+    done: anyio.Event = field(default_factory=anyio.Event)
+    cancelled: anyio.Event = field(default_factory=anyio.Event)
+    ended: wire.Message | None = None
+    """The zygote's last message; ``None`` when workers died of it."""
+    error: Exception | None = None
+
+
+class EvaluatorPool:
+    """Evaluates untrusted pipelines of one domain in `workers` isolated processes.
+
+    Use as an async context manager; on leaving it, by whatever way, no process is left. :meth:`evaluate` may
+    be called by any number of tasks at once. Waiting tasks start longest expected first.
+
+    Parameters
+    ----------
+    domain_name
+        Name in :mod:`dga2d.domains.registry`.
+    workers
+        Number of zygotes, ≥ 1: evaluations that run at the same time.
+    cache_dir
+        Folder for implementations and their machine code; kept between runs.
+    on_result
+        Called with every result, in order of completion.
+    domain_file
+        Trusted Python file that defines ``DOMAIN``, instead of a registered domain.
+    has_source_rules
+        Whether texts that break the static rules are refused unseen; only tests of the sandbox switch it off.
+    """
+
+    def __init__(
+        self,
+        domain_name: str,
+        workers: int,
+        limits: EvaluationLimits | None = None,
+        sandbox: SandboxMode = "best-effort",
+        cache_dir: Path = Path(".dga2d-cache"),
+        on_result: Callable[[EvaluationResult], None] | None = None,
+        domain_file: Path | None = None,
+        has_source_rules: bool = True,
+    ) -> None:
+        if workers < 1:
+            raise ValueError(f"expected at least one worker, got {workers}")
+        self._domain_name = domain_name
+        self._domain_file = domain_file
+        self._n_workers = workers
+        self._limits = limits or EvaluationLimits()
+        self._mode: SandboxMode = sandbox
+        self._sources = SourceCache(cache_dir)
+        self._on_result = on_result
+        self._has_source_rules = has_source_rules
+        self._posture: dict[str, str] = {}
+        self._queue: list[tuple[float, int, _Job]] = []
+        self._order = itertools.count()
+        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
+        self._violations: dict[str, Failure | None] = {}
+        self._preparations: dict[str, Failure | None] = {}
+        self._preparing: dict[str, anyio.Lock] = {}
+        self._worlds: OrderedDict[str, tuple[Instance, _World]] = OrderedDict()
+        self._cold: set[str] = set()
+        self._stack = AsyncExitStack()
+        self._group: TaskGroup
+        self._domain: Domain
+
+    # ---------------------------------------------------------------- life
+
+    async def __aenter__(self) -> Self:
+        """Start the workers.
+
+        Raises
+        ------
+        SandboxUnavailableError
+            The mode is ``strict`` and a layer is missing.
+        WorkerStartError
+            A worker did not come up.
+        """
+        self._domain = await to_thread.run_sync(self._load_domain)
+        self._settings = ZygoteSettings(
+            self._domain_name, self._domain_file, self._mode, self._limits, self._sources.root
+        )
+        await self._prepare_filters()
+        first = await Worker.start(self._settings)
+        self._posture = first.posture
+        missing = {layer: state for layer, state in self._posture.items() if state != ACTIVE}
+        if self._mode == "strict" and missing:
+            await first.stop()
+            raise SandboxUnavailableError(missing)
+        self._settings = replace(self._settings, posture=self._posture)
+        self._group = await self._stack.enter_async_context(anyio.create_task_group())
+        for index in range(self._n_workers):
+            self._group.start_soon(self._work, first if index == 0 else None)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._group.cancel_scope.cancel()
+        try:
+            return await self._stack.__aexit__(exc_type, exc, traceback)
+        finally:
+            for _, _, job in self._queue:
+                job.error = PoolClosedError()
+                job.done.set()
+            self._send_token.close()
+            self._tokens.close()
+
+    def _load_domain(self) -> Domain:
+        if self._domain_file is not None:
+            return load_domain_file(self._domain_file)
+        return get_domain(self._domain_name)
+
+    async def _prepare_filters(self) -> None:
+        if self._mode == "off":
+            return
+        filters, missing = await to_thread.run_sync(build_filters, self._limits)
+        self._settings = replace(self._settings, filters=filters, missing=missing)
+
+    @property
+    def posture(self) -> dict[str, str]:
+        """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
+        return dict(self._posture)
+
+    # ---------------------------------------------------------------- callers
+
+    async def evaluate(self, task: EvaluationTask) -> EvaluationResult:
+        """Run `task` in a child of its own and verify what comes back.
+
+        Everything a candidate can do is a result. Cancelling the call ends the child.
+
+        Raises
+        ------
+        WorkerStartError
+            A dead worker could not be replaced.
+        PoolClosedError
+            The pool was left while the task waited.
+        """
+        result = await self._evaluate(task)
+        if self._on_result is not None:
+            self._on_result(result)
+        return result
+
+    async def _evaluate(self, task: EvaluationTask) -> EvaluationResult:
+        failure = self._check_sources(task.steps)
+        if failure is None:
+            failure = await self._prepare(task)
+        if failure is not None:
+            return failed(task.key, failure.kind, failure.diagnostic)
+        world = await self._world(task.instance)
+        job = self._job(world, task.steps, task.budget, task.unit, task.seed, self._deadlines(task))
+        ended = await self._submit(job, task.expected_s)
+        if ended is None:
+            return failed(task.key, "crashed", "the evaluation worker died twice while it ran this task")
+        outcome = read_ending(ended)
+        if isinstance(outcome, Answer) and outcome.misses:
+            self._cold.update(step.id for step in task.steps)
+        return await to_thread.run_sync(judge, task.key, self._domain, task.instance, ended, outcome)
+
+    def _deadlines(self, task: EvaluationTask) -> tuple[float, float, float]:
+        limits = self._limits
+        run_s = task.budget + limits.wall_grace_s if task.unit == "s" else limits.work_wall_s
+        return limits.load_s, run_s, limits.load_s + run_s
+
+    def _check_sources(self, steps: Sequence[Implementation]) -> Failure | None:
+        if not self._has_source_rules:
+            return None
+        for step in steps:
+            if step.digest not in self._violations:
+                self._violations[step.digest] = _violation(step)
+            if (failure := self._violations[step.digest]) is not None:
+                return failure
+        return None
+
+    # ---------------------------------------------------------------- first compilation
+
+    async def _prepare(self, task: EvaluationTask) -> Failure | None:
+        """See each implementation compiled once; the failure of the first that cannot be."""
+        for position, step in enumerate(task.steps):
+            lock = self._preparing.setdefault(step.id, anyio.Lock())
+            async with lock:
+                if step.id not in self._preparations:
+                    self._preparations[step.id] = await self._trial(step, position == 0)
+            if (failure := self._preparations[step.id]) is not None:
+                return failure
+        return await self._warm_again(task)
+
+    async def _trial(self, step: Implementation, is_first: bool) -> Failure | None:
+        """Run `step` on the smoke instance where it may fill its compiler cache."""
+        steps = (step,) if self._is_initialiser(step, is_first) else (self._initialiser(), step)
+        world = await self._world(self._domain.smoke_instance())
+        return await self._fill_cache(world, steps, steps[-1:])
+
+    def _is_initialiser(self, step: Implementation, is_first: bool) -> bool:
+        for operator in self._domain.operators():
+            if operator.id == step.operator:
+                return operator.is_initialiser
+        return is_first
+
+    def _initialiser(self) -> Implementation:
+        return self._domain.safe_baseline()[0].implementation
+
+    async def _warm_again(self, task: EvaluationTask) -> Failure | None:
+        """Where an evaluation had to compile what the trial had not met, try again on its own instance."""
+        cold = [step for step in task.steps if step.id in self._cold]
+        if not cold or any(f"{step.id} again" in self._preparations for step in cold):
+            return None
+        for step in cold:
+            self._preparations[f"{step.id} again"] = None
+        world = await self._world(task.instance)
+        await self._fill_cache(world, task.steps, task.steps)
+        return None
+
+    async def _fill_cache(
+        self, world: _World, steps: Sequence[Implementation], filled: Sequence[Implementation]
+    ) -> Failure | None:
+        limits = self._limits
+        deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
+        job = self._job(world, steps, limits.prepare_work, "work", (0,), deadlines, filled)
+        ended = await self._submit(job, math.inf)
+        if ended is None:
+            return Failure("crashed", "the evaluation worker died twice while it compiled this text")
+        outcome = read_ending(ended)
+        return outcome if isinstance(outcome, Failure) else None
+
+    # ---------------------------------------------------------------- jobs
+
+    async def _world(self, instance: Instance) -> _World:
+        known = self._worlds.get(instance.key)
+        if known is not None and known[0] is instance:
+            self._worlds.move_to_end(instance.key)
+            return known[1]
+        data = wire.encode(await to_thread.run_sync(self._domain.environment, instance))
+        world = _World(hashlib.sha256(data).hexdigest(), data)
+        self._worlds[instance.key] = (instance, world)
+        while len(self._worlds) > _WORLDS_KEPT:
+            self._worlds.popitem(last=False)
+        return world
+
+    def _job(
+        self,
+        world: _World,
+        steps: Sequence[Implementation],
+        budget: float,
+        unit: str,
+        seed: Sequence[int],
+        deadlines: tuple[float, float, float],
+        filled: Sequence[Implementation] = (),
+    ) -> _Job:
+        paths = [self._sources.place(step) for step in steps]
+        writable = {str(self._sources.machine_code(self._sources.place(step))) for step in filled}
+        fields = {
+            "op": "evaluate",
+            "programs": [
+                [step.operator, str(path), step.source] for step, path in zip(steps, paths, strict=True)
+            ],
+            "budget": budget,
+            "unit": unit,
+            "seed": list(seed),
+            "deadlines": list(deadlines),
+            "writable": sorted(writable),
+        }
+        return _Job(world, fields, deadlines[2] + _PATIENCE_S)
+
+    async def _submit(self, job: _Job, expected_s: float) -> wire.Message | None:
+        heapq.heappush(self._queue, (-expected_s, next(self._order), job))
+        self._send_token.send_nowait(None)
+        try:
+            await job.done.wait()
+        except BaseException:
+            job.cancelled.set()
+            raise
+        if job.error is not None:
+            raise job.error
+        return job.ended
+
+    # ---------------------------------------------------------------- workers
+
+    async def _work(self, worker: Worker | None) -> None:
+        """Serve jobs with one zygote after another."""
+        try:
+            while True:
+                await self._tokens.receive()
+                _, _, job = heapq.heappop(self._queue)
+                job.error = PoolClosedError()
+                try:
+                    worker = await self._serve(worker, job)
+                finally:
+                    job.done.set()
+        finally:
+            if worker is not None:
+                await worker.stop()
+
+    async def _serve(self, worker: Worker | None, job: _Job) -> Worker | None:
+        """Run `job`, a second time if its zygote dies; the zygote to go on with."""
+        for _ in range(_TRIES):
+            if job.cancelled.is_set():
+                break
+            try:
+                worker = worker or await self._replacement()
+                if await self._lives_through(worker, job):
+                    break
+            except (WorkerStartError, SandboxUnavailableError) as error:
+                job.error = error
+                return None
+            worker = None
+        job.error = None
+        return worker
+
+    async def _replacement(self) -> Worker:
+        """A new zygote; one that is killed while it starts is no reason to give up."""
+        for _ in range(_STARTS - 1):
+            with suppress(WorkerStartError):
+                return await Worker.start(self._settings)
+        return await Worker.start(self._settings)
+
+    async def _lives_through(self, worker: Worker, job: _Job) -> bool:
+        """Run `job` once; a zygote that does not live through it is gone when this returns or raises."""
+        is_alive = False
+        try:
+            is_alive = await self._run(worker, job)
+        finally:
+            if not is_alive:
+                await worker.stop()
+        return is_alive
+
+    async def _run(self, worker: Worker, job: _Job) -> bool:
+        """Whether the zygote lived through the job."""
+        number = next(self._order)
+        job.ended = None
+        try:
+            with anyio.fail_after(job.longest_s):
+                await worker.send(self._request(worker, job, number))
+                async with anyio.create_task_group() as group:
+                    group.start_soon(partial(self._pass_on_cancellation, worker, job))
+                    job.ended = await worker.receive(self._limits.answer_bytes + _OVERHEAD_BYTES)
+                    group.cancel_scope.cancel()
+        except* (*GONE, WireError, TimeoutError):
+            job.ended = None
+        if job.ended is None or job.ended["id"] != number:
+            return False
+        if not job.ended["is_sealed"] and job.ended["end"] == "died":
+            raise SandboxUnavailableError({"child": "it could not be sealed"})
+        return True
+
+    @staticmethod
+    async def _pass_on_cancellation(worker: Worker, job: _Job) -> None:
+        await job.cancelled.wait()
+        with anyio.CancelScope(shield=True):
+            await worker.send(wire.encode({"op": "cancel"}))
+
+    @staticmethod
+    def _request(worker: Worker, job: _Job, number: int) -> bytes:
+        forget: list[str] = []
+        fields: dict[str, Any] = {}
+        known = job.world.digest in worker.worlds
+        worker.worlds.pop(job.world.digest, None)
+        worker.worlds[job.world.digest] = None
+        if not known:
+            fields["environment"] = job.world.data
+            while len(worker.worlds) > _WORLDS_PER_ZYGOTE:
+                oldest = next(iter(worker.worlds))
+                del worker.worlds[oldest]
+                forget.append(oldest)
+        fields |= {"id": number, "world": job.world.digest, "forget": forget}
+        return wire.encode({**job.fields, **fields})
+
+
+def build_filters(limits: EvaluationLimits) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The seccomp programs by purpose, and why there are none (layer → reason)."""
+    starts = limits.processes > 0
+    try:
+        programs = {
+            "evaluate": seccomp.build(writes_files=False, starts_processes=starts),
+            "prepare": seccomp.build(writes_files=True, starts_processes=starts),
+        }
+    except (ImportError, OSError, RuntimeError) as error:
+        return {}, {"seccomp": str(error)}
+    return programs, {}
+
+
+def _violation(step: Implementation) -> Failure | None:
+    found = check_source(step.source)
+    if not found:
+        return None
+    kind: FailureKind = "compile_error" if found[0].rule == "syntax" else "forbidden"
+    listed = "\n".join(f"line {v.line}: {v.message}" for v in found[:10])
+    return Failure(kind, f"the source of {step.operator} breaks the rules:\n{listed}"[:1500])

@@ -1,0 +1,178 @@
+"""The parent's side of one zygote: start it, send it requests, end it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+import dga2d
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
+from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+
+GONE = (
+    anyio.EndOfStream,
+    anyio.IncompleteRead,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    OSError,
+)
+"""What reading from or writing to a dead zygote raises."""
+_START_S = 120.0
+_END_S = 10.0
+_LOCATORS = (
+    "dga2d.runtime.evaluation.numba_cache.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
+)
+_THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM", "BLIS")
+
+
+@dataclass(frozen=True)
+class ZygoteSettings:
+    """What a zygote is told when it starts."""
+
+    domain: str
+    domain_file: Path | None
+    mode: SandboxMode
+    limits: EvaluationLimits
+    cache: Path
+    """Folder for compiled code of the program's own decoders, where the package itself is read-only."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Layers that cannot be closed, and why."""
+    filters: Mapping[str, bytes] = field(default_factory=dict)
+    posture: Mapping[str, str] | None = None
+    """Outcome of another zygote's self-test; ``None``: make it."""
+
+    def message(self) -> bytes:
+        return wire.encode(
+            {
+                "domain": self.domain,
+                "domain_file": None if self.domain_file is None else str(self.domain_file),
+                "mode": self.mode,
+                "limits": asdict(self.limits),
+                "missing": dict(self.missing),
+                "posture": None if self.posture is None else dict(self.posture),
+                **{f"filter_{purpose}": program for purpose, program in self.filters.items()},
+            }
+        )
+
+
+def zygote_command(mode: SandboxMode) -> list[str]:
+    """How a zygote is started: safe path, no user site, so that nothing in the way shadows our modules."""
+    return [sys.executable, "-P", "-s", "-m", "dga2d.runtime.evaluation.zygote", mode]
+
+
+def zygote_environment(cache: Path) -> dict[str, str]:
+    """A clean environment: nothing of the caller's (keys!) but what the interpreter needs."""
+    return {
+        "PYTHONPATH": str(Path(dga2d.__file__).parent.parent),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LANG": "C.UTF-8",
+        "PATH": os.defpath,
+        "HOME": str(cache),
+        "XDG_CACHE_HOME": str(cache),
+        "NUMBA_CACHE_LOCATOR_CLASSES": _LOCATORS,
+        **{f"{library}_NUM_THREADS": "1" for library in _THREADS},
+    }
+
+
+class Worker:
+    """A running zygote. One request at a time."""
+
+    def __init__(self, process: Process, posture: dict[str, str]) -> None:
+        self._process = process
+        assert process.stdout is not None
+        self._answers = BufferedByteReceiveStream(process.stdout)
+        self.posture = posture
+        self.worlds: dict[str, None] = {}
+        """Digests of the environments the zygote holds, oldest first."""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @classmethod
+    async def start(cls, settings: ZygoteSettings) -> Worker:
+        """Start a zygote and wait until it is warm.
+
+        Raises
+        ------
+        WorkerStartError
+            It ended or was silent for two minutes.
+        """
+        process = await anyio.open_process(
+            zygote_command(settings.mode),
+            env=zygote_environment(settings.cache),
+            cwd=settings.cache,
+            start_new_session=True,
+        )
+        worker = cls(process, {})
+        try:
+            with anyio.fail_after(_START_S):
+                await worker.send(settings.message())
+                ready = await worker.receive(1 << 20)
+            worker.posture = dict(ready["posture"])
+        except (*GONE, WireError) as error:
+            reason = await worker._last_words() or str(error) or type(error).__name__
+            await worker.stop()
+            raise WorkerStartError(reason) from error
+        except BaseException:
+            await worker.stop()
+            raise
+        return worker
+
+    async def _last_words(self) -> str:
+        """The last line on the zygote's stderr."""
+        assert self._process.stderr is not None
+        text = bytearray()
+        with anyio.move_on_after(1.0), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while len(text) < 1 << 16:
+                text += await self._process.stderr.receive()
+        lines = text.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    async def send(self, message: bytes) -> None:
+        assert self._process.stdin is not None
+        await self._process.stdin.send(message)
+
+    async def receive(self, max_bytes: int) -> wire.Message:
+        """The next message.
+
+        Raises
+        ------
+        WireError
+            It is malformed or longer than `max_bytes`.
+        anyio.EndOfStream, anyio.IncompleteRead
+            The zygote is gone.
+        """
+        prefix = await self._answers.receive_exactly(wire.PREFIX.size)
+        size = sum(wire.PREFIX.unpack(prefix))
+        if size > max_bytes:
+            raise WireError(f"message of {size} bytes exceeds {max_bytes}")
+        return wire.decode(prefix + await self._answers.receive_exactly(size))
+
+    async def stop(self) -> None:
+        """Kill the zygote with everything it started, and collect it; safe to call twice."""
+        with anyio.CancelScope(shield=True):
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGKILL)
+            with anyio.move_on_after(_END_S):
+                await self._process.wait()
+                await self._drain()
+            await self._process.aclose()
+
+    async def _drain(self) -> None:
+        """Until the last process that holds the pipe, PID 1 of the namespace, is gone."""
+        assert self._process.stdout is not None
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                await self._process.stdout.receive()

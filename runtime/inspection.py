@@ -1,0 +1,142 @@
+"""Reading a run: lists, state at any point, replay, audit. Nothing here writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dga2d.events import ChainError, Dga2dError, EventError, RunId
+from dga2d.replay.errors import ReplayError
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.views import calls_view, ledger_view, percent, run_row
+from dga2d.store import CorruptEventError, EventStore, open_store, verified
+
+
+async def list_runs(url: str) -> list[dict[str, Any]]:
+    """All runs of a database with their status, oldest first."""
+    rows = []
+    async with open_store(url, create=False, read_only=True) as store:
+        for run in await store.runs():
+            row = run_row(run)
+            try:
+                state = await _fold(store, run.run_id)
+            except Dga2dError:
+                row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
+            else:
+                status = state.status
+                if status == "running" and not run.is_leased:
+                    status = "stopped"  # type: ignore[assignment]
+                row.update(
+                    status=status,
+                    generations=state.completed,
+                    calls=state.ledger.used,
+                    best_gap_percent=None if state.best is None else percent(-state.best.score),
+                )
+            rows.append(row)
+    return rows
+
+
+async def state_at(url: str, run_id: str, seq: int | None, generation: int | None) -> RunState:
+    """State of a run now, after event `seq`, or when `generation` had closed (0: when the graph was there).
+
+    Raises
+    ------
+    RunStateError
+        The run has not come that far.
+    """
+    async with open_store(url, create=False, read_only=True) as store:
+        if generation is None:
+            state = await _fold(store, RunId(run_id), seq)
+            if seq is not None and state.seq < seq:
+                raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
+            return _begun(run_id, state)
+        state = RunState()
+        async for event in verified(store.read(RunId(run_id))):
+            state = fold(state, event)
+            if state.graph is not None and state.generation is None and state.completed == generation:
+                return state
+    raise RunStateError(f"run {run_id} has closed {state.completed} generations, not {generation}")
+
+
+async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
+    """Fold a whole log with all its checks; the first difference ends it."""
+    report: dict[str, Any] = {
+        "run": run_id,
+        "events": 0,
+        "generations": [],
+        "decisions": 0,
+        "difference": None,
+        "state_digest": None,
+        "head_hash": None,
+    }
+    state = RunState()
+    async with open_store(url, create=False, read_only=True) as store:
+        report["head_hash"] = (await store.head(RunId(run_id))).hash.hex()
+        try:
+            async for event in verified(store.read(RunId(run_id))):
+                state = fold(state, event)
+                if event.type == "GenerationCompleted":
+                    summary = state.history[state.completed]
+                    report["generations"].append(
+                        {"generation": summary.number, "state_digest": summary.state_digest}
+                    )
+        except DIFFERENCES as error:
+            report["difference"] = str(error)
+    report["events"] = state.seq
+    report["state_digest"] = state_digest(state)
+    return report
+
+
+DIFFERENCES = (CorruptEventError, ChainError, ReplayError, EventError)
+"""What a log that does not hold raises."""
+
+
+async def audit_run(url: str, run_id: str) -> dict[str, Any]:
+    """Ledger of a run, every call, and the checks of its log."""
+    state = RunState()
+    difference = None
+    async with open_store(url, create=False, read_only=True) as store:
+        head = await store.head(RunId(run_id))
+        try:
+            async for event in verified(store.read(RunId(run_id))):
+                state = fold(state, event)
+        except DIFFERENCES as error:
+            difference = str(error)
+    ledger = state.ledger
+    numbers = sorted(ledger.calls)
+    open_calls = [c.number for c in ledger.calls.values() if c.status == "reserved"]
+    checks = [
+        ("the hash chain, the order and every invariant hold", difference is None),
+        ("calls are numbered 1, 2, … without gaps", numbers == list(range(1, len(numbers) + 1))),
+        (f"no more than {ledger.limit} calls were charged", ledger.used <= ledger.limit),
+        (
+            "every call was settled or abandoned"
+            if state.status != "running"
+            else f"calls still open: {len(open_calls)}",
+            state.status == "running" or not open_calls,
+        ),
+    ]
+    return {
+        "run": run_id,
+        "events": state.seq,
+        "ledger": ledger_view(ledger),
+        "calls": calls_view(ledger),
+        "checks": [{"check": text, "holds": holds} for text, holds in checks],
+        "difference": difference,
+        "head_hash": head.hash.hex(),
+    }
+
+
+async def _fold(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
+    state = RunState()
+    async for event in verified(store.read(run_id, until=until)):
+        state = fold(state, event)
+    return state
+
+
+def _begun(run_id: str, state: RunState) -> RunState:
+    if state.started is None:
+        raise RunStateError(f"run {run_id} has no events; it was killed before it began")
+    return state

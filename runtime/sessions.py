@@ -1,0 +1,204 @@
+"""What a user does with a run: start it, go on with it, test it. One function per command."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dga2d.agents.conductor import end_reason, spread
+from dga2d.events import Draft, RunId
+from dga2d.events.payloads import TestCandidate, TestStarted
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import code_version
+from dga2d.runtime.config import make_settings
+from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.problem import Problem
+from dga2d.runtime.run_start import new_run_id
+from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
+from dga2d.store import EventStore, open_store
+
+LLM_CALL = "llm-call"
+"""Kind of the store's quota that limits language-model calls."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run after a command has worked on it."""
+
+    run_id: RunId
+    state: RunState
+    head_hash: str
+    """Hash of the last event, hexadecimal; who keeps it can tell later whether the log was rewritten."""
+
+
+def holder() -> str:
+    """Name of this process for people who find a run busy."""
+    return f"dga2d on {socket.gethostname()}, process {os.getpid()}"
+
+
+async def evolve(
+    url: str,
+    domain: str,
+    settings: RunSettings,
+    seed: int,
+    data_dir: Path | None,
+    watcher: Watcher,
+    run_id: RunId | None = None,
+) -> Finished:
+    """Start a new run and follow it to its end.
+
+    Raises
+    ------
+    Dga2dError, DomainError
+        Something the run needs is missing (before any event is written), or an agent failed.
+    """
+    problem = Problem.open(domain, data_dir)
+    name = run_id or new_run_id(domain)
+    async with surroundings(problem, settings, seed) as around, open_store(url) as store:
+        quotas = {LLM_CALL: settings.llm_calls}
+        async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
+            state = await begin(writer, around, settings, seed, data_dir)
+            state = await run_to_end(store, writer, around, state, watcher)
+        return await _finished(store, name, state)
+
+
+async def resume(
+    url: str,
+    run_id: RunId,
+    watcher: Watcher,
+    changed: dict[str, Any],
+    data_dir: Path | None = None,
+    accept_code_change: bool = False,
+) -> Finished:
+    """Go on with a run that was paused, killed, or is to have more generations.
+
+    Raises
+    ------
+    RunStateError
+        The run is complete under its settings.
+    CodeChangedError
+        Another version of the program wrote the log and `accept_code_change` is not given.
+    """
+    async with open_store(url, create=False) as store:
+        before = await _started_state(store, run_id)
+        settings = make_settings(before.settings.model_dump(), changed)
+        _refuse_pointless(run_id, before, settings)
+        _check_code(run_id, before, accept_code_change)
+        problem = reopen_problem(before, data_dir)
+        async with (
+            store.write(run_id, holder=holder()) as writer,
+            surroundings(problem, settings, before.header.seed) as around,
+        ):
+            state = await rejoin(store, writer, around, changed)
+            state = await run_to_end(store, writer, around, state, watcher)
+        return await _finished(store, run_id, state)
+
+
+async def hold_out_test(
+    url: str,
+    run_id: RunId,
+    watcher: Watcher,
+    force: bool = False,
+    data_dir: Path | None = None,
+    accept_code_change: bool = False,
+) -> Finished:
+    """Evaluate the best validated algorithm, beside the safe baseline, once on the held-out split.
+
+    Raises
+    ------
+    RunStateError
+        Nothing was validated yet, or the run was tested before and `force` is not given.
+    """
+    async with open_store(url, create=False) as store:
+        before = await _started_state(store, run_id)
+        unfinished = before.test is not None and before.test.mean_gaps is None
+        if before.test is not None and not unfinished and not force:
+            raise RunStateError(
+                f"run {run_id} was tested already (attempt {before.test.attempt}); a held-out set is for one "
+                "test. --force tests again and the log will say so"
+            )
+        _check_code(run_id, before, accept_code_change)
+        problem = reopen_problem(before, data_dir)
+        async with (
+            store.write(run_id, holder=holder()) as writer,
+            surroundings(problem, before.settings.model_copy(update={"policy": "uniform"}), 0) as around,
+        ):
+            state = before
+            if not unfinished:
+                draft = Draft("conductor", test_started(run_id, before))
+                state = fold(before, (await writer.append([draft]))[0])
+            state = await run_to_end(store, writer, around, state, watcher)
+        return await _finished(store, run_id, state)
+
+
+def test_started(run_id: RunId, state: RunState) -> TestStarted:
+    """The decision what a test compares, on which instances."""
+    if state.checkpoint is None:
+        raise RunStateError(
+            f"run {run_id} has no validated algorithm yet; let it reach a validation first (`dga2d resume`)"
+        )
+    keys = [entry.key for entry in state.header.splits.test]
+    return TestStarted(
+        attempt=(state.test.attempt if state.test else 0) + 1,
+        forced=state.test is not None,
+        candidates=(
+            TestCandidate(label="evolved", pipeline=state.checkpoint.steps),
+            TestCandidate(label="baseline", pipeline=state.header.baseline),
+        ),
+        instances=spread(keys, state.settings.test_instances),
+    )
+
+
+def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
+    """The instances a run began with.
+
+    Raises
+    ------
+    RunStateError
+        The instances found now are not those of the log.
+    """
+    recorded = state.header.data_dir
+    folder = data_dir or (Path(recorded) if recorded is not None else None)
+    problem = Problem.open(state.header.domain, folder)
+    if problem.manifest().digest != state.header.splits.digest:
+        raise RunStateError(
+            f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
+            "not those the run began with; name their folder with --data"
+        )
+    return problem
+
+
+def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) -> None:
+    if before.status != "completed":
+        return
+    reason = end_reason_under(before, settings)
+    if reason is not None:
+        raise RunStateError(
+            f"run {run_id} is complete ({reason}); `dga2d resume {run_id} --generations N` extends it"
+        )
+
+
+def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
+    """Why the run would end at once under other settings; ``None`` if it would go on."""
+    return end_reason(replace(state, settings=settings))
+
+
+def _check_code(run_id: RunId, state: RunState, accept: bool) -> None:
+    if state.code_version != code_version() and not accept:
+        raise CodeChangedError(run_id, state.code_version, code_version())
+
+
+async def _started_state(store: EventStore, run_id: RunId) -> RunState:
+    state = await load_state(store, run_id)
+    if state.started is None:
+        raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
+    return state
+
+
+async def _finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
+    return Finished(run_id, state, (await store.head(run_id)).hash.hex())

@@ -1,0 +1,234 @@
+"""Runs the agents of one run until it ends, is interrupted or fails, and says so in the log."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from dga2d.agents.agent import Agent, is_live, run_agent
+from dga2d.agents.briefing import DomainBriefing
+from dga2d.agents.conductor import Conductor
+from dga2d.agents.credit_keeper import CreditKeeper
+from dga2d.agents.edge_evolver import EdgeEvolver
+from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
+from dga2d.agents.implementation_evolver import ImplementationEvolver
+from dga2d.agents.initializer import Initializer
+from dga2d.agents.pipeline_sampler import PipelineSampler
+from dga2d.agents.policy import PipelinePolicy, PolicySettings, make_policy
+from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.agents.trials import TrialRunner
+from dga2d.agents.validator import Validator
+from dga2d.events import Draft, RecordedEvent, RunId
+from dga2d.events.payloads import Payload, RunFailed, RunPaused, RunResumed
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import code_version
+from dga2d.runtime.errors import RunStateError, SettingsError
+from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
+from dga2d.runtime.problem import Problem
+from dga2d.runtime.run_start import policy_briefing, run_started
+from dga2d.store import EventStore, EventWriter, StoreError, verified
+
+Watcher = Callable[[RunState, RecordedEvent], None]
+"""Called with every new event and the state after it; it only looks."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Everything outside the log that a run needs."""
+
+    problem: Problem
+    policy: PipelinePolicy
+    model: LanguageModel
+    evaluator: PoolEvaluator
+
+
+def make_model(name: str) -> LanguageModel:
+    """The proposer called `name`.
+
+    Raises
+    ------
+    SettingsError
+        There is no such backend.
+    """
+    if name == "offline":
+        return OfflineModel()
+    raise SettingsError(f"setting llm = {name!r}: the only backend of this version is 'offline'")
+
+
+@asynccontextmanager
+async def surroundings(problem: Problem, settings: RunSettings, seed: int) -> AsyncIterator[Surroundings]:
+    """Policy, proposer and evaluation processes; raises before any event is written if one is missing."""
+    model = make_model(settings.llm)
+    policy = make_policy(
+        settings.policy,
+        seed,
+        PolicySettings(learning_rate=settings.learning_rate, max_gradient_norm=settings.max_gradient_norm),
+    )
+    try:
+        async with open_evaluator(problem.domain.name, settings) as evaluator:
+            yield Surroundings(problem, policy, model, evaluator)
+    except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
+        raise first_error(group) from None
+
+
+async def begin(
+    writer: EventWriter, around: Surroundings, settings: RunSettings, seed: int, data_dir: Path | None
+) -> RunState:
+    """Append ``RunStarted`` and return the state after it."""
+    draft, sources = run_started(
+        around.problem,
+        settings,
+        seed,
+        policy=f"{around.policy.name} {around.policy.digest()}",
+        llm=around.model.name,
+        sandbox=around.evaluator.posture,
+        data_dir=data_dir,
+    )
+    return fold(RunState(), (await writer.append([draft], sources))[0])
+
+
+async def load_state(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
+    """Fold a run's log from its first event, checking the chain.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError
+        There is no such run, or its log does not hold.
+    """
+    state = RunState()
+    async for event in verified(store.read(run_id, until=until)):
+        state = fold(state, event)
+    return state
+
+
+async def rejoin(
+    store: EventStore,
+    writer: EventWriter,
+    around: Surroundings,
+    changed: dict[str, object],
+) -> RunState:
+    """Rebuild state and policy from the log and append ``RunResumed``.
+
+    Raises
+    ------
+    RunStateError
+        The policy cannot be rebuilt from the log.
+    """
+    recorded_state = await load_state(store, writer.run_id)
+    words = policy_briefing(around.problem, recorded_state.header.batch)
+    sampler = PipelineSampler(writer, around.policy, words)
+    state = RunState()
+    async for event in verified(store.read(writer.run_id)):
+        if event.type == "PolicyUpdated":
+            digest = await anyio.to_thread.run_sync(sampler.rebuild, state)
+            recorded = fold(state, event).policy_digest
+            if digest != recorded:
+                raise RunStateError(
+                    f"run {writer.run_id}: the policy rebuilt from the log differs at event {event.seq}; "
+                    "was it written by another version of torch or on another kind of processor?"
+                )
+        state = fold(state, event)
+    resumed = RunResumed(code_version=code_version(), epoch=writer.epoch, changed=changed)
+    return fold(state, (await writer.append([Draft("conductor", resumed)]))[0])
+
+
+async def run_to_end(
+    store: EventStore,
+    writer: EventWriter,
+    around: Surroundings,
+    state: RunState,
+    watcher: Watcher,
+) -> RunState:
+    """Let all agents work from `state` on until the run (or its test) is over; returns the final state.
+
+    SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal ends
+    the process at once. An error of an agent is recorded as ``RunFailed``, where the log still takes it,
+    and raised.
+    """
+    agents = make_agents(store, writer, around, state)
+    stop = _Stop()
+    try:
+        async with anyio.create_task_group() as outer:
+            outer.start_soon(stop.on_signal, outer.cancel_scope)
+            async with anyio.create_task_group() as tasks:
+                for agent in agents:
+                    tasks.start_soon(run_agent, agent, store, writer.run_id, state, name=agent.name)
+                tasks.start_soon(_watch, store, writer.run_id, state, watcher)
+            outer.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        error = first_error(group)
+        await _record_failure(writer, error)
+        raise error from None
+    if stop.signal_name is not None:
+        await _append(writer, RunPaused(reason=f"interrupted by {stop.signal_name}"))
+    return await load_state(store, writer.run_id)
+
+
+def make_agents(
+    store: EventStore, writer: EventWriter, around: Surroundings, state: RunState
+) -> tuple[Agent, ...]:
+    """The agents of a run, wired to the log and to their ports."""
+    problem, sources = around.problem, SourceReader(store)
+    briefing = DomainBriefing.of(problem.domain.card, problem.domain.operators())
+    trials = TrialRunner(around.evaluator, problem, sources)
+    policy_words = policy_briefing(problem, state.header.batch)
+    return (
+        Conductor(writer),
+        Initializer(writer, store, around.model, briefing),
+        PipelineSampler(writer, around.policy, policy_words),
+        EvaluatorPoolAgent(writer, store, around.evaluator, problem),
+        CreditKeeper(writer),
+        ImplementationEvolver(writer, store, around.model, trials, briefing),
+        EdgeEvolver(writer, store, around.model, briefing),
+        Validator(writer),
+    )
+
+
+class _Stop:
+    """Turns the first SIGINT or SIGTERM into a cancellation; later ones take their usual way."""
+
+    signal_name: str | None = None
+
+    async def on_signal(self, scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                self.signal_name = number.name
+                scope.cancel()
+                return
+
+
+async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Watcher) -> None:
+    async for event in store.subscribe(run_id, state.seq):
+        state = fold(state, event)
+        watcher(state, event)
+        if not is_live(state):
+            return
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error inside nested exception groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def _record_failure(writer: EventWriter, error: BaseException) -> None:
+    """Say in the log why the run cannot go on; a log that takes no more events is left as it is."""
+    if isinstance(error, StoreError) or not isinstance(error, Exception):
+        return
+    detail = " ".join(str(error).split())[:500]
+    await _append(writer, RunFailed(reason=type(error).__name__, detail=detail))
+
+
+async def _append(writer: EventWriter, payload: Payload) -> None:
+    with anyio.CancelScope(shield=True):
+        await writer.append([Draft("conductor", payload)])

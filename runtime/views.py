@@ -1,0 +1,187 @@
+"""What the offline commands show, as plain JSON-able values in a stable shape (`docs/reference/cli.md`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from dga2d.events.payloads import Step
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.run_state import RunState, ScoredProgram
+from dga2d.store import RunSummary
+
+
+def percent(gap: float | None) -> float | None:
+    """A gap as a percentage with four decimals."""
+    return None if gap is None else round(100.0 * gap, 4)
+
+
+def run_row(run: RunSummary) -> dict[str, Any]:
+    """A line of ``dga2d runs``."""
+    return {
+        "run": run.run_id,
+        "domain": run.domain,
+        "created_at": run.created_at,
+        "events": run.head_seq,
+        "last_event": run.last_type,
+        "last_recorded_at": run.last_recorded_at,
+        "in_use": run.is_leased,
+        "head_hash": run.head_hash.hex(),
+    }
+
+
+def steps_view(steps: tuple[Step, ...]) -> list[dict[str, str]]:
+    """A concrete algorithm."""
+    return [{"operator": s.operator, "implementation": s.implementation} for s in steps]
+
+
+def program_view(program: ScoredProgram | None) -> dict[str, Any] | None:
+    """A* or the checkpoint; the gap is the negated score."""
+    if program is None:
+        return None
+    return {
+        "generation": program.generation,
+        "candidate": program.candidate if program.candidate >= 0 else None,
+        "score": program.score,
+        "gap_percent": percent(-program.score),
+        "pipeline": steps_view(program.steps),
+    }
+
+
+def graph_view(graph: OperatorGraph, max_length: int) -> dict[str, Any]:
+    """Operators, edges and the number of pipelines W of at most `max_length` operators."""
+    return {
+        "operators": list(graph.operators),
+        "initialisers": sorted(graph.initialisers),
+        "edges": sorted([list(edge) for edge in graph.edges]),
+        "pipelines": graph.count_pipelines(max_length),
+    }
+
+
+def ledger_view(ledger: Ledger) -> dict[str, Any]:
+    """Totals of the model-call ledger and a table per purpose."""
+    calls = list(ledger.calls.values())
+    purposes = sorted({call.purpose for call in calls})
+    return {
+        "limit": ledger.limit,
+        "used": ledger.used,
+        "left": ledger.left,
+        "prompt_tokens": ledger.prompt_tokens,
+        "completion_tokens": ledger.completion_tokens,
+        "cost_usd": ledger.cost_usd,
+        "status": dict(sorted(Counter(call.status for call in calls).items())),
+        "by_purpose": {
+            purpose: _purpose_row([call for call in calls if call.purpose == purpose]) for purpose in purposes
+        },
+    }
+
+
+def _purpose_row(calls: list[Any]) -> dict[str, Any]:
+    return {
+        "calls": len(calls),
+        "accepted": sum(call.verdict == "accepted" for call in calls),
+        "rejected": sum(call.verdict == "rejected" for call in calls),
+        "abandoned": sum(call.status == "abandoned" for call in calls),
+        "prompt_tokens": sum(call.prompt_tokens for call in calls),
+        "completion_tokens": sum(call.completion_tokens for call in calls),
+        "cost_usd": sum(call.cost_usd for call in calls),
+    }
+
+
+def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
+    """Every call with what became of it."""
+    return [
+        {
+            "call": call.number,
+            "purpose": call.purpose,
+            "agent": call.agent,
+            "generation": call.generation,
+            "subject": call.subject,
+            "attempt": call.attempt,
+            "model": call.model,
+            "status": call.status,
+            "verdict": call.verdict,
+            "diagnostic": call.diagnostic,
+            "prompt_tokens": call.prompt_tokens,
+            "completion_tokens": call.completion_tokens,
+            "cost_usd": call.cost_usd,
+            "prompt": call.prompt,
+            "response": call.response,
+        }
+        for _, call in sorted(ledger.calls.items())
+    ]
+
+
+def history_view(state: RunState) -> list[dict[str, Any]]:
+    """One row per closed generation."""
+    return [
+        {
+            "generation": s.number,
+            "mean_gap_percent": percent(-s.mean),
+            "best_gap_percent": percent(-s.best),
+            "best_so_far_percent": percent(-s.best_so_far),
+            "validation_gap_percent": None if s.validation is None else percent(-s.validation),
+            "calls": s.calls,
+            "state_digest": s.state_digest,
+        }
+        for _, s in sorted(state.history.items())
+    ]
+
+
+def operator_credits(state: RunState) -> list[dict[str, Any]]:
+    """Every operator of the graph with its credit and its pool, lowest credit first."""
+    epsilon = state.settings.epsilon
+    rows = [
+        {
+            "operator": operator,
+            "credit": state.credits.operator_credit(pool, epsilon),
+            "implementations": [
+                {"id": c, "credit": state.credits.implementation_credit(c, epsilon)} for c in pool
+            ],
+        }
+        for operator, pool in state.pools.items()
+    ]
+    return sorted(rows, key=lambda row: (row["credit"], row["operator"]))
+
+
+def state_view(run_id: str, state: RunState) -> dict[str, Any]:
+    """``dga2d show``: the state at one event."""
+    header = state.header
+    return {
+        "run": run_id,
+        "seq": state.seq,
+        "status": state.status,
+        "reason": state.reason,
+        "domain": header.domain,
+        "seed": header.seed,
+        "code_version": header.code_version,
+        "settings": state.settings.model_dump(),
+        "completed_generations": state.completed,
+        "open_generation": None if state.generation is None else state.generation.number,
+        "state_digest": state_digest(state),
+        "graph": None if state.graph is None else graph_view(state.graph, state.settings.max_length),
+        "operators": operator_credits(state),
+        "best": program_view(state.best),
+        "checkpoint": program_view(state.checkpoint),
+        "history": history_view(state),
+        "ledger": ledger_view(state.ledger),
+        "policy": {"updates": state.policy_updates, "digest": state.policy_digest},
+        "test": test_view(state),
+    }
+
+
+def test_view(state: RunState) -> dict[str, Any] | None:
+    """The held-out test, ``None`` when there was none."""
+    test = state.test
+    if test is None:
+        return None
+    gaps = test.mean_gaps or (None,) * len(test.candidates)
+    return {
+        "attempt": test.attempt,
+        "forced": test.forced,
+        "instances": len(test.instances),
+        "finished": test.mean_gaps is not None,
+        "gap_percent": {c.label: percent(g) for c, g in zip(test.candidates, gaps, strict=True)},
+    }

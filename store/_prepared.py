@@ -1,0 +1,42 @@
+"""Core statements compiled once and handed to the driver itself.
+
+A statement run through SQLAlchemy's adapter takes three or four trips to the connection's thread and a new
+compilation context; handed to the driver it takes one. Only appending and reading events go this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import aiosqlite
+from sqlalchemy.dialects.sqlite.aiosqlite import dialect
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql import ClauseElement
+
+
+class PreparedStatement:
+    """A compiled statement; `names` are its parameters in the order in which the driver wants them."""
+
+    def __init__(self, statement: ClauseElement) -> None:
+        compiled = statement.compile(dialect=dialect())
+        self.sql = str(compiled)
+        self.names: tuple[str, ...] = tuple(compiled.positiontup or ())
+        self._constants: Mapping[str, Any] = compiled.params
+
+    async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
+        """Run it once and return all rows as tuples."""
+        values = {**self._constants, **parameters}
+        return list(await driver.execute_fetchall(self.sql, [values[name] for name in self.names]))
+
+    async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:
+        """Run it for every row; values stand in the order of `names`."""
+        await driver.executemany(self.sql, rows)
+
+
+async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
+    """The driver's connection beneath SQLAlchemy's."""
+    raw = await connection.get_raw_connection()
+    driver = raw.driver_connection
+    assert isinstance(driver, aiosqlite.Connection)
+    return driver

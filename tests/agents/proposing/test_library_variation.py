@@ -1,0 +1,62 @@
+"""The offline proposer on the real operator libraries: their files are data, nothing of them is run here."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from dga2d.agents.proposing import (
+    ImplementTask,
+    OperatorContract,
+    PoolEntry,
+    normalised_ast_digest,
+    parse_implementation,
+)
+from dga2d.agents.proposing.blocks import Block, read_module
+from dga2d.agents.proposing.tunables import find_tunables, tunable_faults
+from dga2d.agents.proposing.variation import variations
+from dga2d.domains.contract import Card
+from dga2d.domains.registry import domain_names
+from dga2d.events import ImplementationId, OperatorId
+
+CARD = Card("t", "o", "e", "d", {}, "c")
+OPERATOR = OperatorContract(OperatorId("op"), "t", "s", "local_search", "complete", "complete")
+SOURCES = {
+    f"{domain}/{entry.name}": entry.read_text(encoding="utf-8")
+    for domain in domain_names()
+    for entry in (files("dga2d.domains") / domain / "library").iterdir()
+    if entry.name.endswith(".py")
+}
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_every_marker_of_a_library_file_declares_a_usable_tunable(name: str) -> None:
+    source = SOURCES[name]
+    assert tunable_faults(source) == ()
+    assert len(find_tunables(source)) == source.count("# tunable:")
+    assert len(read_module(source).blocks) == source.count("# exchangeable:")
+
+
+@pytest.mark.parametrize("name", sorted(n for n, source in SOURCES.items() if find_tunables(source)))
+def test_a_library_file_with_tunables_has_different_valid_variants(name: str) -> None:
+    entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[name], 0.0)
+    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry)
+    found: list[str] = []
+    for variant, _ in zip(variations(task, np.random.default_rng(1)), range(3), strict=False):
+        assert parse_implementation(f"```python\n{variant}```\n", task) == variant
+        found.append(variant)
+    assert found
+    assert len({normalised_ast_digest(source) for source in (*found, entry.source)}) == len(found) + 1
+
+
+def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> None:
+    for domain in domain_names():
+        blocks: dict[str, list[Block]] = {}
+        for name in sorted(SOURCES):
+            if name.startswith(f"{domain}/"):
+                for block in read_module(SOURCES[name]).blocks:
+                    blocks.setdefault(block.name, []).append(block)
+        for name, same in blocks.items():
+            assert len({block.signature for block in same}) == 1, (domain, name)

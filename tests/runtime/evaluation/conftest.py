@@ -1,0 +1,79 @@
+"""A pool on the tiny line domain, shared by the tests of a module."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation.domain_file import load_domain_file
+
+DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
+LIMITS = EvaluationLimits(
+    work_wall_s=2.0, wall_grace_s=0.5, load_s=5.0, prepare_run_s=2.0, memory_bytes=1 << 28
+)
+
+
+class Line:
+    """The line domain and short ways to make tasks of it."""
+
+    def __init__(self) -> None:
+        self.domain: Domain = load_domain_file(DOMAIN_FILE)
+        self.order, self.swap = (step.implementation for step in self.domain.safe_baseline())
+
+    def instance(self, n: int = 30) -> Instance:
+        return self.domain.load(InstanceRef("line", "line", f"line{n}-1", None))
+
+    @staticmethod
+    def program(source: str, operator: str = "swap") -> Implementation:
+        return Implementation(OperatorId(operator), source, "test")
+
+    def task(self, *steps: Implementation, key: str = "task", **fields: Any) -> EvaluationTask:
+        defaults: dict[str, Any] = {
+            "instance": self.instance(), "budget": 500, "unit": "work", "seed": (7, 1),
+        }  # fmt: skip
+        return EvaluationTask(key=key, steps=steps or (self.order, self.swap), **{**defaults, **fields})
+
+
+@pytest.fixture(scope="session")
+def line() -> Line:
+    return Line()
+
+
+@pytest.fixture(scope="session")
+def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("implementations")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pool(cache_dir: Path) -> AsyncIterator[EvaluatorPool]:
+    """A pool without the static rules, so that the sandbox itself is what is tested."""
+    async for running in hold(
+        EvaluatorPool("line", 1, LIMITS, cache_dir=cache_dir, domain_file=DOMAIN_FILE, has_source_rules=False)
+    ):
+        yield running
+
+
+async def hold(pool: EvaluatorPool) -> AsyncIterator[EvaluatorPool]:
+    """`pool`, entered and left by one and the same task, as its task group demands."""
+    ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+
+    async def keep_open() -> None:
+        async with pool as running:
+            ready.set_result(running)
+            await stop.wait()
+
+    keeper = asyncio.create_task(keep_open())
+    await asyncio.wait({ready, keeper}, return_when=asyncio.FIRST_COMPLETED)
+    if keeper.done():
+        await keeper
+    yield await ready
+    stop.set()
+    await keeper

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import psutil
+import pytest
+
+from dga2d.runtime.evaluation import EvaluationResult, EvaluationTask, EvaluatorPool
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
+HEAD = "import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
+
+
+def distance(points: np.ndarray[Any, np.dtype[np.float64]], sequence: list[int]) -> float:
+    return sum(abs(float(points[a]) - float(points[b])) for a, b in pairwise(sequence))
+
+
+async def test_a_solution_is_verified_and_scored_by_the_parent(pool: EvaluatorPool, line: Any) -> None:
+    result = await pool.evaluate(line.task())
+    assert result.failure is None
+    assert result.solution is not None
+    solution = json.loads(result.solution)
+    assert sorted(solution["sequence"]) == list(range(30))
+    assert result.objective == pytest.approx(distance(line.instance().data["points"], solution["sequence"]))
+    assert solution["metadata"] == {}
+
+
+async def test_the_trace_tells_of_each_position(pool: EvaluatorPool, line: Any) -> None:
+    result = await pool.evaluate(line.task())
+    first, second = result.trace
+    assert first.score_before is None
+    assert first.score_after == second.score_before
+    assert second.score_after == pytest.approx(result.objective)
+    assert (first.work, second.work, result.work) == (0, 500, 500)
+
+
+async def test_a_work_budget_is_reproducible_bit_for_bit(pool: EvaluatorPool, line: Any) -> None:
+    first, second = [await pool.evaluate(line.task()) for _ in range(2)]
+    other = await pool.evaluate(line.task(seed=(7, 2)))
+    assert (first.solution, first.objective, first.work) == (second.solution, second.objective, second.work)
+    assert other.solution != first.solution
+
+
+async def test_global_random_numbers_follow_from_the_seed(pool: EvaluatorPool, line: Any) -> None:
+    source = (
+        "import random\nimport numpy as np\nimport numba\n\n\n@numba.njit\ndef draw():\n"
+        "    return np.random.random()\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
+        "    state.metadata['drawn'] = np.array([random.random(), np.random.random(), draw()])\n"
+        "    state.sequence = np.arange(env_data['n'], dtype=np.int32)\n    return state\n"
+    )
+    tasks = [line.task(line.program(source, "order"), seed=(5, i)) for i in (1, 1, 2)]
+    drawn = [json.loads((await pool.evaluate(task)).solution or b"")["metadata"]["drawn"] for task in tasks]
+    assert drawn[0] == drawn[1]
+    assert all(a != b for a, b in zip(drawn[0], drawn[2], strict=True))
+
+
+async def test_a_time_budget_ends_in_time(pool: EvaluatorPool, line: Any) -> None:
+    result = await pool.evaluate(line.task(budget=0.3, unit="s"))
+    assert result.failure is None
+    assert result.elapsed_s >= 0.3
+
+
+async def test_an_operator_that_ignores_its_time_budget_is_ended(pool: EvaluatorPool, line: Any) -> None:
+    source = HEAD + "    while env_data['n'] > 8:\n        pass\n    return state\n"
+    result = await pool.evaluate(line.task(line.order, line.program(source), budget=0.2, unit="s"))
+    assert result.failure == "timeout"
+    assert result.elapsed_s >= 0.7
+
+
+FAILURES = {
+    "syntax error": ("def run(:\n", "compile_error", "SyntaxError"),
+    "no run": ("X = 1\n", "compile_error", "defines no function run"),
+    "error at import": ("X = 1 / 0\n", "compile_error", "line 1"),
+    "untypable numba": (
+        "import numba\n\n\n@numba.njit\ndef f(x):\n    return x + 'a'\n\n\n"
+        "def run(env_data, state, calc_makespan_fn):\n    f(1)\n    return state\n",
+        "compile_error",
+        "<operator>, line 10, in run: f(1)",
+    ),
+    "error": (HEAD + "    return 1 / 0\n", "runtime_error", "line 5, in run: return 1 / 0"),
+    "no state": (HEAD + "    return None\n", "infeasible", "NoneType"),
+    "list": (HEAD + "    state.sequence = [1, 2]\n    return state\n", "infeasible", "list"),
+    "floats": (HEAD + "    state.sequence = np.zeros(3)\n    return state\n", "infeasible", "float64"),
+    "matrix": (
+        HEAD + "    state.sequence = np.zeros((3, 2), np.int32)\n    return state\n",
+        "infeasible",
+        "(3, 2)",
+    ),
+    "too big for int32": (
+        HEAD + "    state.sequence = np.array([1 << 40])\n    return state\n",
+        "infeasible",
+        "beyond int32",
+    ),
+    "broken permutation": (
+        HEAD + "    if env_data['n'] > 8:\n        state.sequence[:] = 0\n    return state\n",
+        None,
+        "",
+    ),
+    "memory": (HEAD + "    np.ones(1 << 40)\n    return state\n", "out_of_memory", "MemoryError"),
+    "early exit": (HEAD + "    raise SystemExit(0)\n", "crashed", "SystemExit"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+async def test_a_failure_has_its_kind_and_a_diagnostic(name: str, pool: EvaluatorPool, line: Any) -> None:
+    source, kind, words = FAILURES[name]
+    result = await pool.evaluate(line.task(line.order, line.program(source)))
+    assert result.failure == kind, result.diagnostic
+    assert words in result.diagnostic
+    assert len(result.diagnostic) <= 1500
+    assert "/" not in result.diagnostic.replace("1 / 0", "")
+
+
+async def test_int64_permutations_are_taken(pool: EvaluatorPool, line: Any) -> None:
+    source = HEAD + "    state.sequence = np.arange(env_data['n'], dtype=np.int64)[::-1]\n    return state\n"
+    result = await pool.evaluate(line.task(line.program(source, "order")))
+    assert result.failure is None
+    assert json.loads(result.solution or b"")["sequence"] == list(range(30))[::-1]
+
+
+async def test_compiled_code_is_cached_once_and_for_all(
+    pool: EvaluatorPool, line: Any, cache_dir: Path
+) -> None:
+    source = (
+        "import numba\n\n\n@numba.njit\ndef twice(x):\n    return 2 * x\n\n\n"
+        "def run(env_data, state, calc_makespan_fn):\n    twice(env_data['n'])\n    return state\n"
+    )
+    program = line.program(source)
+    assert (await pool.evaluate(line.task(line.order, program))).failure is None
+    folder = cache_dir / program.digest / "__pycache__"
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert any(name.endswith(".nbc") for name in before)
+    assert (await pool.evaluate(line.task(line.order, program))).failure is None
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+async def test_metadata_that_is_not_finite_is_infeasible(pool: EvaluatorPool, line: Any) -> None:
+    source = (
+        HEAD + "    state.sequence = np.arange(env_data['n'])\n"
+        "    state.metadata['x'] = np.array([float('nan')])\n    return state\n"
+    )
+    result = await pool.evaluate(line.task(line.program(source, "order")))
+    assert result.failure == "infeasible"
+    assert "not finite" in result.diagnostic
+
+
+async def test_a_cancelled_evaluation_frees_its_worker(pool: EvaluatorPool, line: Any) -> None:
+    source = HEAD + "    while env_data['n'] > 8:\n        pass\n    return state\n"
+    endless = line.task(line.order, line.program(source), budget=60.0, unit="s")
+    with anyio.move_on_after(1.0) as scope:
+        await pool.evaluate(endless)
+    assert scope.cancelled_caught
+    with anyio.fail_after(20):
+        assert (await pool.evaluate(line.task())).failure is None
+
+
+def kill_zygotes_that_evaluate() -> None:
+    """Kill launchers that have a zygote with a child: the signal travels down to all of them."""
+    for launcher in psutil.Process().children():
+        if len(launcher.children(recursive=True)) >= 2:
+            launcher.send_signal(signal.SIGKILL)
+
+
+async def test_a_killed_worker_is_replaced_and_its_task_run_again(pool: EvaluatorPool, line: Any) -> None:
+    async with anyio.create_task_group() as group:
+        results: list[EvaluationResult] = []
+
+        async def evaluate() -> None:
+            results.append(await pool.evaluate(line.task(budget=1.0, unit="s")))
+
+        group.start_soon(evaluate)
+        await anyio.sleep(0.4)
+        kill_zygotes_that_evaluate()
+    (result,) = results
+    assert result.failure is None
+    assert result.objective is not None
+
+
+async def test_a_worker_that_dies_twice_ends_the_task_as_crashed(pool: EvaluatorPool, line: Any) -> None:
+    async with anyio.create_task_group() as group:
+        results: list[EvaluationResult] = []
+
+        async def evaluate() -> None:
+            results.append(await pool.evaluate(line.task(budget=30.0, unit="s")))
+
+        group.start_soon(evaluate)
+        while not results:
+            await anyio.sleep(0.1)
+            kill_zygotes_that_evaluate()
+    assert results[0].failure == "crashed"
+    assert "died twice" in results[0].diagnostic
+    assert (await pool.evaluate(line.task())).failure is None
+
+
+async def test_waiting_tasks_start_longest_expected_first(line: Any, cache_dir: Path) -> None:
+    finished: list[str] = []
+    pool = EvaluatorPool(
+        "line",
+        1,
+        sandbox="off",
+        cache_dir=cache_dir,
+        domain_file=DOMAIN_FILE,
+        on_result=lambda result: finished.append(result.key),
+    )
+    async with pool:
+        await pool.evaluate(line.task(key="warm"))
+        async with anyio.create_task_group() as group:
+            group.start_soon(pool.evaluate, line.task(key="blocker", budget=0.3, unit="s"))
+            await anyio.sleep(0.1)
+            for seconds in (1.0, 3.0, 2.0):
+                task: EvaluationTask = line.task(key=f"{seconds}", expected_s=seconds)
+                group.start_soon(pool.evaluate, task)
+    assert finished == ["warm", "blocker", "3.0", "2.0", "1.0"]
+
+
+async def test_leaving_the_pool_leaves_no_process_and_no_descriptor(line: Any, cache_dir: Path) -> None:
+    async def once() -> None:
+        async with EvaluatorPool("line", 2, cache_dir=cache_dir, domain_file=DOMAIN_FILE) as pool:
+            assert (await pool.evaluate(line.task())).failure is None
+
+    await once()
+    await asyncio.sleep(0)
+    before, children = set(os.listdir("/proc/self/fd")), psutil.Process().children(recursive=True)
+    await once()
+    await asyncio.sleep(0)
+    assert len(set(os.listdir("/proc/self/fd")) - before) == 0
+    assert {p.pid for p in psutil.Process().children(recursive=True)} == {p.pid for p in children}
+
+
+async def test_leaving_the_pool_while_tasks_run_ends_them(line: Any, cache_dir: Path) -> None:
+    children = {p.pid for p in psutil.Process().children(recursive=True)}
+    async with EvaluatorPool("line", 1, cache_dir=cache_dir, domain_file=DOMAIN_FILE) as pool:
+        evaluation = asyncio.create_task(pool.evaluate(line.task(budget=60.0, unit="s")))
+        await asyncio.sleep(0.8)
+    with pytest.raises(Exception, match="closed"):
+        await evaluation
+    assert {p.pid for p in psutil.Process().children(recursive=True)} == children
+
+
+async def test_static_rules_refuse_a_text_unseen(line: Any, cache_dir: Path) -> None:
+    async with EvaluatorPool("line", 1, sandbox="off", cache_dir=cache_dir, domain_file=DOMAIN_FILE) as pool:
+        program = line.program("import os\n" + HEAD + "    return state\n")
+        result = await pool.evaluate(line.task(line.order, program))
+        broken = await pool.evaluate(line.task(line.order, line.program("def run(:\n")))
+    assert result.failure == "forbidden"
+    assert "line 1: import of os is not allowed" in result.diagnostic
+    assert broken.failure == "compile_error"
+    assert not (cache_dir / program.digest).exists()

@@ -1,0 +1,154 @@
+"""The attack programs, what they may meet, and a pool to throw them at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation.domain_file import load_domain_file
+
+HERE = Path(__file__).parent
+DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"
+SMOKE_POINTS = 8
+LIMITS = EvaluationLimits(
+    work_wall_s=1.5, load_s=3.0, prepare_run_s=3.0, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
+)
+HARNESS = """
+
+def run(env_data, state, calc_makespan_fn):
+    import numpy as np
+
+    state.sequence = np.arange(env_data["n"], dtype=np.int32)
+    if env_data["n"] <= {harmless_up_to}:
+        return state
+    return attack(env_data, state, calc_makespan_fn)
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One program and what must become of it."""
+
+    name: str
+    text: str
+    outcomes: frozenset[str]
+    """Failure kinds of which the sandbox alone must give one; ``none``: the program does no harm."""
+    is_refused: bool
+    """Whether the static rules refuse it."""
+
+    def source(self, harmless_up_to: int) -> str:
+        """The program, which behaves on instances of up to that many points."""
+        return self.text + HARNESS.format(harmless_up_to=harmless_up_to)
+
+
+def _read(path: Path) -> Attack:
+    text = path.read_text(encoding="utf-8")
+    sandbox, rules = (re.search(rf"^# {key}: (.+)$", text, re.M) for key in ("sandbox", "rules"))
+    assert sandbox is not None
+    assert rules is not None
+    return Attack(path.stem, text, frozenset(sandbox[1].split()), rules[1] == "forbidden")
+
+
+ATTACKS = {path.stem: _read(path) for path in sorted((HERE / "programs").glob("*.py"))}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "attack" in metafunc.fixturenames:
+        metafunc.parametrize("attack", ATTACKS.values(), ids=list(ATTACKS))
+
+
+@dataclass(frozen=True)
+class Host:
+    """What attacks would like to reach."""
+
+    folder: Path
+    domain: Domain
+    competitor: Implementation
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "run.db"
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "cache"
+
+    @property
+    def competitor_folder(self) -> Path:
+        return self.cache / self.competitor.digest
+
+    def aim(self, source: str) -> str:
+        """`source` with its targets filled in."""
+        targets = {
+            "HOME": os.path.expanduser("~"),
+            "DATABASE": self.database,
+            "FORBIDDEN_FOLDER": self.folder,
+            "OTHER_CANDIDATE": self.competitor_folder / f"impl_{self.competitor.digest[:12]}.py",
+            "OTHER_CACHE": self.competitor_folder / "__pycache__",
+            "DECODER_FOLDER": DOMAIN_FILE.parent,
+        }
+        for name, value in targets.items():
+            source = source.replace(f"@{name}@", str(value))
+        return source
+
+    def instance(self) -> Instance:
+        return self.domain.load(InstanceRef("line", "line", "line20-1", None))
+
+    def task(self, program: Implementation) -> EvaluationTask:
+        return EvaluationTask(program.id, self.instance(), (program,), 100, "work", (3,))
+
+    def snapshot(self) -> dict[str, object]:
+        """State of the host that no attack may change."""
+        watched = [self.database, *sorted(self.competitor_folder.rglob("*"))]
+        return {
+            "files": {str(path): path.read_bytes() for path in watched if path.is_file()},
+            "folder": sorted(path.name for path in self.folder.iterdir()),
+            "decoder": sorted(p.name for p in (DOMAIN_FILE.parent / "__pycache__").glob("evil*")),
+            "shared": [p for p in ("/tmp/dga2d-attack", "/dev/shm/dga2d-attack") if os.path.exists(p)],
+        }
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("host")
+    domain = load_domain_file(DOMAIN_FILE)
+    host = Host(folder, domain, domain.safe_baseline()[0].implementation)
+    host.database.write_bytes(b"the log")
+    os.environ["DGA2D_TEST_KEY"] = "sk-secret"
+    yield host
+    del os.environ["DGA2D_TEST_KEY"]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pool(host: Host) -> AsyncIterator[EvaluatorPool]:
+    """A strict pool without the static rules, so that the sandbox has to hold alone."""
+    ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+
+    async def keep_open() -> None:
+        async with EvaluatorPool(
+            "line", 1, LIMITS, "strict", host.cache, domain_file=DOMAIN_FILE, has_source_rules=False
+        ) as running:
+            ready.set_result(running)
+            await stop.wait()
+
+    keeper = asyncio.create_task(keep_open())
+    await asyncio.wait({ready, keeper}, return_when=asyncio.FIRST_COMPLETED)
+    if keeper.done():
+        await keeper
+    yield await ready
+    stop.set()
+    await keeper
+
+
+def program(source: str) -> Implementation:
+    return Implementation(OperatorId("order"), source, "attack")

@@ -1,0 +1,11 @@
+"""Swallows whatever is thrown at it."""
+# sandbox: timeout
+# rules: pass
+
+
+def attack(env_data, state, calc_makespan_fn):
+    while True:
+        try:
+            [0] * (1 << 60)
+        except BaseException:
+            continue

@@ -1,0 +1,9 @@
+"""Moves the points closer together."""
+# sandbox: runtime_error infeasible none
+# rules: pass
+
+
+def attack(env_data, state, calc_makespan_fn):
+    env_data["points"].flags.writeable = True
+    env_data["points"][:] = 0.0
+    return state

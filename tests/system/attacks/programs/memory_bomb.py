@@ -1,0 +1,9 @@
+"""Takes memory bit by bit."""
+# sandbox: out_of_memory
+# rules: pass
+
+
+def attack(env_data, state, calc_makespan_fn):
+    hoard = []
+    while True:
+        hoard.append(bytearray(1 << 22))

@@ -1,0 +1,9 @@
+"""Leaves without a word."""
+# sandbox: crashed
+# rules: forbidden
+
+import os
+
+
+def attack(env_data, state, calc_makespan_fn):
+    os._exit(0)

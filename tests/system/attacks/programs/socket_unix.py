@@ -1,0 +1,10 @@
+"""Opens a Unix socket."""
+# sandbox: forbidden
+# rules: forbidden
+
+import socket
+
+
+def attack(env_data, state, calc_makespan_fn):
+    socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    return state
