@@ -64,7 +64,7 @@ def score_validation(state: RunState, caused_by: int) -> list[Draft]:
         for j in range(len(validation.pipelines))
     )
     number = generation.number
-    drafts = [Draft("validator", ValidationScored(generation=number, scores=scores), number, caused_by)]
+    drafts: list[Draft] = []
     best = max(range(len(scores)), key=lambda j: (scores[j], -j))
     if state.checkpoint is None or scores[best] > state.checkpoint.score:
         selected = CheckpointSelected(
@@ -74,7 +74,8 @@ def score_validation(state: RunState, caused_by: int) -> list[Draft]:
             policy_updates=state.policy_updates,
         )
         drafts.append(Draft("validator", selected, number, caused_by))
-    return drafts
+    scored = ValidationScored(generation=number, scores=scores)  # last: it lets the generation close
+    return [*drafts, Draft("validator", scored, number, caused_by)]
 
 
 def score_test(state: RunState, caused_by: int) -> list[Draft]:

@@ -50,7 +50,7 @@ def main() -> None:
 def write(path: Path, runs: int, references: dict[str, Any]) -> None:
     """Write the table with its provenance, keys sorted."""
     provenance = {
-        "tool": "LKH 2 through elkai",
+        "tool": "LKH 3 through elkai",
         "version": version("elkai"),
         "runs": runs,
         "effort": "default parameters, as many trials per run as cities",

@@ -249,7 +249,10 @@ class Domain(Protocol):
         ...
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        """The compiled decoder of an environment (numba, cached on disk); allocation-free per call."""
+        """The compiled decoder of an environment (numba, cached on disk); allocation-free per call.
+
+        It is compiled when it is returned: the sealed child that calls it may not read numba's cache.
+        """
         ...
 
     def verify(self, instance: Instance, state: State) -> Verdict:

@@ -98,9 +98,7 @@ def header_bytes(
     CanonicalEncodingError
         A value is not of its type, or a number does not fit in 64 bits.
     """
-    for name, number in (("generation", generation), ("caused_by", caused_by)):
-        if number is not None:
-            _refuse_unless_whole(name, number)
+    check_numbers(generation, caused_by)
     _refuse_unless_whole("seq", seq)
     _refuse_unless_whole("version", version)
     _refuse_unless_whole("recorded_at", recorded_at)
@@ -120,6 +118,14 @@ def header_bytes(
         )
     except TypeError as error:
         raise CanonicalEncodingError("event", str(error)) from error
+
+
+def check_numbers(generation: int | None, caused_by: int | None) -> None:
+    """Refuse what cannot stand in an envelope. Raises CanonicalEncodingError."""
+    if generation is not None:
+        _refuse_unless_whole("generation", generation)
+    if caused_by is not None:
+        _refuse_unless_whole("caused_by", caused_by)
 
 
 def _refuse_unless_whole(name: str, number: object) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, encode_payload, link_hash
-from dga2d.events.envelope import header_bytes
+from dga2d.events.envelope import check_numbers, header_bytes
 from dga2d.events.payloads import LLMCallReserved
+from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store.contract import Head
 
 LLM_CALLS = "llm-call"
 """Kind under which ``LLMCallReserved`` is counted."""
 
-Row = dict[str, Any]
+Row = tuple[Any, ...]
+"""Values in the order of the table's columns."""
 
 
 class EncodedDraft(NamedTuple):
@@ -34,6 +37,7 @@ def encode(draft: Draft) -> EncodedDraft:
     payload = draft.payload
     type_name = type(payload).__name__
     check_owner(draft.agent, type_name)
+    check_numbers(draft.generation, draft.caused_by)
     reservation = (LLM_CALLS, payload.call) if isinstance(payload, LLMCallReserved) else None
     return EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), reservation)
 
@@ -45,61 +49,62 @@ def blob_digest(data: bytes) -> BlobDigest:
 
 def blob_rows(many: Iterable[bytes]) -> list[Row]:
     """Rows of the table of blobs."""
-    return [{"digest": blob_digest(data), "data": data, "size": len(data)} for data in many]
+    return [(blob_digest(data), data, len(data)) for data in many]
 
 
 def stamp(encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int) -> list[RecordedEvent]:
     """Events that continue the log behind `head`, recorded at `now` (µs since 1970 UTC)."""
     seq, prev_hash = head
     events = []
+    new_id = event_ids(now)
     for draft, type_name, payload_bytes, _, _ in encoded:
         seq += 1
-        event_id = new_event_id(now)
-        version = draft.payload.version
-        header = header_bytes(
-            run_id, seq, event_id, type_name, version, draft.agent, draft.generation, draft.caused_by, now
-        )
-        event = RecordedEvent(
+        envelope = (
             run_id,
             seq,
-            event_id,
+            new_id(),
             type_name,
-            version,
+            draft.payload.version,
             draft.agent,
             draft.generation,
             draft.caused_by,
             now,
-            payload_bytes,
-            prev_hash,
-            link_hash(prev_hash, header, payload_bytes),
         )
-        prev_hash = event.hash
-        events.append(event)
+        link = link_hash(prev_hash, header_bytes(*envelope), payload_bytes)
+        fields = zip(EVENT_FIELDS, (*envelope, payload_bytes, prev_hash, link), strict=True)
+        events.append(RecordedEvent.from_fields(dict(fields)))
+        prev_hash = link
     return events
 
 
-def new_event_id(now: int) -> str:
-    """UUID version 7 (RFC 9562): ordered by time in milliseconds, so that its index grows at the end."""
-    bits = (now // 1000 & (2**48 - 1)) << 80 | 0x7 << 76 | 0b10 << 62
-    bits |= secrets.randbits(12) << 64 | secrets.randbits(62)
-    text = f"{bits:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+def event_ids(now: int) -> Callable[[], str]:
+    """A source of UUIDs of version 7 (RFC 9562): time in milliseconds, so that their index grows at its end,
+    and 73 random bits, counted up from the first."""
+    milliseconds = f"{now // 1000 & (2**48 - 1):012x}"
+    start = f"{milliseconds[:8]}-{milliseconds[8:]}-7{secrets.randbits(12):03x}-"
+    counter = itertools.count(1 << 63 | secrets.randbits(61))  # variant 0b10, and room to count
+
+    def next_id() -> str:
+        digits = f"{next(counter):016x}"
+        return f"{start}{digits[:4]}-{digits[4:]}"
+
+    return next_id
 
 
 def event_row(event: RecordedEvent, operation: str | None) -> Row:
     """Row of the table of events."""
-    return {
-        "run_id": event.run_id,
-        "seq": event.seq,
-        "event_id": event.event_id,
-        "type": event.type,
-        "version": event.version,
-        "agent": event.agent,
-        "generation": event.generation,
-        "caused_by": event.caused_by,
-        "recorded_at": event.recorded_at,
-        "operation": operation,
-        "payload": event.payload_bytes,
-        "prev_hash": event.prev_hash,
-        "hash": event.hash,
-    }
+    return (
+        event.run_id,
+        event.seq,
+        event.event_id,
+        event.type,
+        event.version,
+        event.agent,
+        event.generation,
+        event.caused_by,
+        event.recorded_at,
+        operation,
+        event.payload_bytes,
+        event.prev_hash,
+        event.hash,
+    )

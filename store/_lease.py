@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import aiosqlite
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RunId
+from dga2d.store import _statements
 from dga2d.store._process import ProcessIdentity
 from dga2d.store._tables import leases
 from dga2d.store.errors import RunBusyError
@@ -70,9 +72,7 @@ async def take_lease(
     return epoch
 
 
-async def extend_lease(connection: AsyncConnection, run_id: RunId, epoch: int, expires_at: int) -> bool:
+async def extend_lease(driver: aiosqlite.Connection, run_id: RunId, epoch: int, expires_at: int) -> bool:
     """Set the end of the lease; false when `epoch` is over. ``expires_at = 0`` releases it."""
-    result = await connection.execute(
-        update(leases).where(leases.c.run_id == run_id, leases.c.epoch == epoch).values(expires_at=expires_at)
-    )
-    return result.rowcount == 1
+    changed = await _statements.extend_lease.change(driver, run=run_id, writer_epoch=epoch, end=expires_at)
+    return changed == 1

@@ -73,6 +73,8 @@ def _path_of(url: str) -> Path:
     shown = parsed.render_as_string(hide_password=True)
     if parsed.drivername != "sqlite+aiosqlite":
         raise ForeignDatabaseError(shown, "only sqlite+aiosqlite databases are supported")
+    if parsed.query:
+        raise ForeignDatabaseError(shown, "takes no options after the path")
     if not parsed.database or parsed.database == ":memory:":
         raise ForeignDatabaseError(shown, "a log needs a file")
     return Path(parsed.database)

@@ -13,6 +13,7 @@ import aiosqlite
 from sqlalchemy.dialects.sqlite.aiosqlite import dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
 
 
 class PreparedStatement:
@@ -20,18 +21,26 @@ class PreparedStatement:
 
     def __init__(self, statement: ClauseElement) -> None:
         compiled = statement.compile(dialect=dialect())
+        assert isinstance(compiled, SQLCompiler)
         self.sql = str(compiled)
         self.names: tuple[str, ...] = tuple(compiled.positiontup or ())
         self._constants: Mapping[str, Any] = compiled.params
 
     async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
         """Run it once and return all rows as tuples."""
-        values = {**self._constants, **parameters}
-        return list(await driver.execute_fetchall(self.sql, [values[name] for name in self.names]))
+        return list(await driver.execute_fetchall(self.sql, self._in_order(parameters)))
+
+    async def change(self, driver: aiosqlite.Connection, **parameters: Any) -> int:
+        """Run it once and return how many rows it changed."""
+        return (await driver.execute(self.sql, self._in_order(parameters))).rowcount
 
     async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:
         """Run it for every row; values stand in the order of `names`."""
         await driver.executemany(self.sql, rows)
+
+    def _in_order(self, parameters: Mapping[str, Any]) -> list[Any]:
+        values = {**self._constants, **parameters}
+        return [values[name] for name in self.names]
 
 
 async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:

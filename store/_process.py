@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
+_START_TOLERANCE_MS = 5000
+"""Starts are told relative to the boot, whose time on the clock moves when the clock is set."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class ProcessIdentity:
             return False
         try:
             process = psutil.Process(self.pid)
-            return _started(process) != self.started or process.status() == psutil.STATUS_ZOMBIE
+            is_another = abs(_started(process) - self.started) > _START_TOLERANCE_MS
+            return is_another or process.status() == psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return True
 

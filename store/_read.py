@@ -11,29 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import GENESIS_HASH, BlobDigest, EventError, RecordedEvent, RunId, decode_payload
 from dga2d.events.payloads import RunStarted
+from dga2d.store import _statements
 from dga2d.store._lease import read_lease
+from dga2d.store._prepared import driver_of
+from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store._tables import blobs, events, runs
 from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
 from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
 
 PAGE_SIZE = 1000
 """Events read at once."""
-
-# The casts keep the bytes comparable when somebody's edit turned them into text.
-_EVENT_COLUMNS = (
-    events.c.run_id,
-    events.c.seq,
-    events.c.event_id,
-    events.c.type,
-    events.c.version,
-    events.c.agent,
-    events.c.generation,
-    events.c.caused_by,
-    events.c.recorded_at,
-    cast(events.c.payload, LargeBinary),
-    cast(events.c.prev_hash, LargeBinary),
-    cast(events.c.hash, LargeBinary),
-)
 
 
 async def head(connection: AsyncConnection, run_id: RunId) -> Head:
@@ -56,11 +43,14 @@ async def page(
     connection: AsyncConnection, run_id: RunId, after: int, until: int | None
 ) -> list[RecordedEvent]:
     """The next events behind `after`, at most ``PAGE_SIZE``, in order."""
-    statement = select(*_EVENT_COLUMNS).where(events.c.run_id == run_id, events.c.seq > after)
-    if until is not None:
-        statement = statement.where(events.c.seq <= until)
-    rows = await connection.execute(statement.order_by(events.c.seq).limit(PAGE_SIZE))
-    return [RecordedEvent(*row) for row in rows]
+    rows = await _statements.page.fetch(
+        await driver_of(connection),
+        run_id=run_id,
+        after=after,
+        until=2**63 - 1 if until is None else until,
+        size=PAGE_SIZE,
+    )
+    return [RecordedEvent.from_fields(dict(zip(EVENT_FIELDS, row, strict=True))) for row in rows]
 
 
 async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:

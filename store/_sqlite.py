@@ -26,6 +26,7 @@ TRIGGERS = (
         f"CREATE TRIGGER {table}_refuse_{verb.lower()} BEFORE {verb} ON {table} "
         f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
         for table, verbs in {
+            "runs": ("UPDATE", "DELETE"),
             "events": ("UPDATE", "DELETE"),
             "reservations": ("UPDATE", "DELETE"),
             "quotas": ("UPDATE", "DELETE"),
@@ -98,7 +99,12 @@ async def commit(driver: aiosqlite.Connection) -> None:
 
 async def rollback(driver: aiosqlite.Connection) -> None:
     """End the transaction; does nothing where SQLite ended it already by itself."""
-    await driver.rollback()
+    try:
+        await driver.rollback()
+    except ValueError:
+        # aiosqlite's error on a closed connection: a cancelled statement closes it, and with it goes the
+        # transaction.
+        return
 
 
 async def enter_wal(connection: AsyncConnection) -> None:

@@ -47,7 +47,7 @@ class SqlEventStore:
         self._clock = clock
         self._is_read_only = is_read_only
         self._is_closed = False
-        self._write_lock = anyio.Lock()
+        self._write_lock = anyio.Lock(fast_acquire=True)
         self._tails: dict[RunId, LiveTail] = {}
 
     async def prepare(self) -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import aiosqlite
 import anyio
 from anyio import CancelScope
-from sqlalchemy import insert, select
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import Draft, RecordedEvent, RunId
-from dga2d.store import _sqlite
+from dga2d.store import _statements
 from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_row, stamp
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
-from dga2d.store._tables import events, leases, reservations
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
 from dga2d.store.contract import EMPTY_LOG, Head
@@ -53,7 +51,7 @@ class SqlEventWriter:
         head: Head,
         quotas: Mapping[str, int],
         *,
-        connection: AsyncConnection,
+        driver: aiosqlite.Connection,
         write_lock: anyio.Lock,
         tail: LiveTail,
         clock: Callable[[], int],
@@ -63,22 +61,16 @@ class SqlEventWriter:
         self.epoch = epoch
         self.head = head
         self._quotas = quotas
-        self._connection = connection
+        self._driver = driver
         self._write_lock = write_lock
         self._tail = tail
         self._clock = clock
         self._url = url
         self._queue: deque[_Waiter] = deque()
         self._work = anyio.Event()
+        self._in_doubt: Head | None = None  # a commit failed and it could not be read whether it took place
         self._is_closing = False
         self._is_fenced = False
-        self._guard = (
-            select(leases.c.epoch, events.c.seq, events.c.hash)
-            .select_from(leases.outerjoin(events, events.c.run_id == leases.c.run_id))
-            .where(leases.c.run_id == run_id)
-            .order_by(events.c.seq.desc())
-            .limit(1)
-        )
 
     async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]:
         if self._is_fenced:
@@ -124,8 +116,8 @@ class SqlEventWriter:
     async def _renew(self) -> None:
         expires_at = self._clock() + LEASE_US
         try:
-            async with self._write_lock, transaction(self._connection, self._url):
-                if not await extend_lease(self._connection, self.run_id, self.epoch, expires_at):
+            async with self._write_lock, transaction(self._driver, self._url):
+                if not await extend_lease(self._driver, self.run_id, self.epoch, expires_at):
                     self._fence()
         except StoreError:
             # A full or locked database refuses the next append as well, and there the caller hears of it;
@@ -134,8 +126,8 @@ class SqlEventWriter:
 
     async def release(self) -> None:
         """Give the lease back, if it is still ours."""
-        async with self._write_lock, transaction(self._connection, self._url):
-            await extend_lease(self._connection, self.run_id, self.epoch, 0)
+        async with self._write_lock, transaction(self._driver, self._url):
+            await extend_lease(self._driver, self.run_id, self.epoch, 0)
 
     def _fence(self) -> None:
         self._is_fenced = True
@@ -156,7 +148,7 @@ class SqlEventWriter:
     async def _store(self, batch: list[_Waiter]) -> None:
         try:
             await self._commit(batch)
-        except IntegrityError:
+        except sqlite3.IntegrityError:
             if len(batch) == 1:
                 await self._refuse_with_reason(batch[0])
                 return
@@ -172,11 +164,11 @@ class SqlEventWriter:
     async def _commit(self, batch: list[_Waiter]) -> None:
         """Store a batch in one transaction and acknowledge it.
 
-        Raises IntegrityError if the database refuses a row, and then nothing of the batch is stored.
+        Raises sqlite3.IntegrityError if the database refuses a row, and then nothing of the batch is stored.
         """
         stamped: list[list[RecordedEvent]] = []
         try:
-            async with self._write_lock, transaction(self._connection, self._url):
+            async with self._write_lock, transaction(self._driver, self._url):
                 head = await self._checked_head()
                 now = self._clock()
                 for waiter in batch:
@@ -194,12 +186,15 @@ class SqlEventWriter:
 
     async def _checked_head(self) -> Head:
         """The head inside the transaction. Raises LeaseLostError, StaleVersionError."""
-        epoch, seq, link = (await self._connection.execute(self._guard)).one()
+        [(epoch, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
         if epoch != self.epoch:
             raise LeaseLostError(self.run_id, self.epoch)
         head = EMPTY_LOG if seq is None else Head(seq, link)
         if head != self.head:
-            raise StaleVersionError(self.run_id, self.head.seq, head.seq)
+            if head != self._in_doubt:
+                raise StaleVersionError(self.run_id, self.head.seq, head.seq)
+            self.head = head
+            self._tail.follow(head.seq)
         return head
 
     async def _insert(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> None:
@@ -209,33 +204,27 @@ class SqlEventWriter:
             for encoded, event in zip(waiter.encoded, stamped_events, strict=True)
         ]
         if blobs := [row for waiter in batch for row in waiter.blobs]:
-            await self._connection.execute(_sqlite.insert_blobs, blobs)
-        if pairs:
-            rows = [event_row(event, encoded.operation) for encoded, event in pairs]
-            await self._connection.execute(_sqlite.insert_events, rows)
+            await _statements.insert_blobs.insert(self._driver, blobs)
+        rows = [event_row(event, encoded.operation) for encoded, event in pairs]
+        await _statements.insert_events.insert(self._driver, rows)
         claims = [
-            {
-                "run_id": self.run_id,
-                "kind": encoded.reservation[0],
-                "number": encoded.reservation[1],
-                "quota": self._quotas.get(encoded.reservation[0], 0),
-                "seq": event.seq,
-            }
+            (self.run_id, kind, number, self._quotas.get(kind, 0), event.seq)
             for encoded, event in pairs
             if encoded.reservation is not None
+            for kind, number in [encoded.reservation]
         ]
         if claims:
-            await self._connection.execute(insert(reservations), claims)
+            await _statements.insert_reservations.insert(self._driver, claims)
 
     async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
         """Whether a commit that reported an error took place after all."""
         written = [event for stamped_events in stamped for event in stamped_events]
         if not written:
             return False
-        last = written[-1]
-        statement = select(events.c.hash).where(events.c.run_id == self.run_id, events.c.seq == last.seq)
+        self._in_doubt = Head(written[-1].seq, written[-1].hash)
         with translated_errors(self._url):
-            return (await self._connection.execute(statement)).scalar_one_or_none() == last.hash
+            [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
+        return (seq, link) == self._in_doubt
 
     async def _refuse_with_reason(self, waiter: _Waiter) -> None:
         """Tell an append that the database refused alone which of its drafts was at fault."""
@@ -261,11 +250,11 @@ class SqlEventWriter:
         return StoreError(f"run {self.run_id!r}: the database refused an append against its own rules")
 
     async def _has_operation(self, operation: str) -> bool:
-        statement = select(events.c.seq).where(
-            events.c.run_id == self.run_id, events.c.operation == operation
-        )
         with translated_errors(self._url):
-            return (await self._connection.execute(statement)).first() is not None
+            found = await _statements.find_operation.fetch(
+                self._driver, run_id=self.run_id, operation=operation
+            )
+        return bool(found)
 
 
 def _head_after(stamped: list[RecordedEvent], head: Head) -> Head:

@@ -91,13 +91,15 @@ def _pools(
     unknown: int | None,
     capacity: int,
 ) -> list[AliasPool]:
-    """Pools of one family, one per token count that is frequent enough."""
+    """Pools of one family, one per token count that is frequent enough; stops when the best is full."""
     by_length: dict[int, dict[Tokens, str]] = {}
     for letters in product(*alphabets):
         word = "".join(letters)
         tokens = tuple(encode(separator + word))
         if tokens and unknown not in tokens:
             by_length.setdefault(len(tokens), {}).setdefault(tokens, word)
+        if by_length and len(by_length[min(by_length)]) >= capacity:
+            break
     return [
         AliasPool(separator, tuple(found.values())[:capacity], tuple(found)[:capacity])
         for _, found in sorted(by_length.items())

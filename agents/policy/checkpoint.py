@@ -24,7 +24,8 @@ def tensor_digest(tensor: torch.Tensor) -> bytes:
     """SHA-256 of dtype, shape and little-endian bytes."""
     values = tensor.detach().cpu().contiguous()
     digest = hashlib.sha256(f"{values.dtype} {tuple(values.shape)} ".encode())
-    digest.update(memoryview(values.view(torch.uint8).flatten().numpy()))
+    raw: Any = values.view(torch.uint8).flatten().numpy()
+    digest.update(raw)
     return digest.digest()
 
 

@@ -67,7 +67,7 @@ class Learner:
             raise PolicyDivergedError("the loss", float(loss.detach()))
         trained = [parameter for _, parameter in self._trained()]
         if loss.requires_grad:
-            loss.backward()  # type: ignore[no-untyped-call]
+            torch.autograd.backward(loss)
         norm = float(nn.utils.clip_grad_norm_(trained, self._settings.max_gradient_norm))
         if not math.isfinite(norm):
             self._optimizer.zero_grad()

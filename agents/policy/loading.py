@@ -119,7 +119,7 @@ def _tokenizer(spec: str, settings: PolicySettings) -> Any:
 def _require_memory(spec: str, config: Any, settings: PolicySettings) -> None:
     """Weights, and for full training gradients and two moments of all but the vocabulary's rows."""
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     total = sum(p.numel() for p in model.parameters())
     vocabulary = {
         id(m.weight): m.weight.numel() for m in (model.get_input_embeddings(), model.get_output_embeddings())

@@ -27,6 +27,10 @@ TEMPLATES: dict[type[Task], str] = {
 """Task → template that renders it now. Older versions stay in the folder: logs name them."""
 
 
+MAX_PREVIOUS_CHARS = 20_000
+"""A refused answer is shown up to here."""
+
+
 @dataclass(frozen=True)
 class Prompt:
     """A rendered prompt."""
@@ -45,7 +49,10 @@ def render(task: Task) -> Prompt:
 
 
 def _shared(task: Task) -> dict[str, Any]:
-    return {field.name: getattr(task, field.name) for field in fields(task)}
+    values = {field.name: getattr(task, field.name) for field in fields(task)}
+    if task.previous is not None and len(task.previous) > MAX_PREVIOUS_CHARS:
+        values["previous"] = f"{task.previous[:MAX_PREVIOUS_CHARS]}\n[cut off here]"
+    return values
 
 
 def _special(task: Task) -> dict[str, Any]:

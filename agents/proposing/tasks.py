@@ -99,6 +99,9 @@ class InitializeTask:
     diagnostic: str | None = None
     """Why the previous answer was refused; ``None`` at the first attempt."""
     attempt: int = 0
+    """0, 1, …: answers refused before."""
+    previous: str | None = None
+    """The refused answer itself, where it is to be shown."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ class ImplementTask:
     """Where time and improvement went in the last generation."""
     diagnostic: str | None = None
     attempt: int = 0
+    previous: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ class ConnectTask:
     summary: str = ""
     diagnostic: str | None = None
     attempt: int = 0
+    previous: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode == "replace" and self.remove is None:

@@ -1,4 +1,4 @@
-"""Job shop scheduling with the makespan objective (JSP): classical instances, decoder, verifier, operators."""
+"""Job shop scheduling with the makespan objective: instances, decoder, verifier, operators."""
 
 from dga2d.domains.jsp.domain import JobShop
 

@@ -64,4 +64,5 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
             sequence = np.array(sequence, dtype=np.int32)  # one compiled signature serves all
         return float(makespan(sequence, machines, times, next_op, job_free, machine_free))
 
+    decode(State(np.zeros(shape, np.int32)))  # compiled, or loaded from numba's cache, before it is used
     return decode

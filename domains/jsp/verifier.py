@@ -6,6 +6,7 @@ job serves its operations (longest paths in the schedule's graph), not from a sc
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def schedule_violation(
             by_machine[int(machines[job, k])].append((start, end, job))
     for machine, intervals in enumerate(by_machine):
         intervals.sort()
-        for (_, end, first), (start, _, second) in zip(intervals, intervals[1:], strict=False):
+        for (_, end, first), (start, _, second) in pairwise(intervals):
             if start < end:
                 return f"jobs {first} and {second} overlap on machine {machine}"
     return None

@@ -46,4 +46,5 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
             sequence = sequence.copy()  # one compiled signature serves all
         return float(_tour_length(sequence, distances, seen))
 
+    decode(State(np.arange(n, dtype=np.int32)))  # compiled, or loaded from numba's cache, before it is used
     return decode

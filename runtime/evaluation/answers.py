@@ -144,7 +144,7 @@ def judge(
         try:
             solution = _canonical(outcome.state)
         except ValueError:
-            violation = "the metadata holds numbers that are not finite"
+            violation = "the metadata holds values that are no finite JSON numbers or text"
     return EvaluationResult(
         key,
         objective if violation is None else None,

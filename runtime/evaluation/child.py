@@ -68,11 +68,10 @@ def run_job(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> None:
 
 def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes:
     sources = {program.path: program.source for program in job.programs}
-    counter = numba_cache.MissCounter()
+    guard = numba_cache.Guard()
+    guard.install(fills_own_cache=job.is_preparation)
     if job.is_preparation:
         _report_compilation()
-    else:
-        counter.install()
     runs: list[Run] = []
     is_loading = True
     try:
@@ -83,7 +82,7 @@ def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes
         _write(STARTED)
         budget = Budget(job.budget, job.unit, len(runs))
         execution = execute(runs, environment, decoder, budget, rng)
-        return _solution(execution, budget.work, counter.misses)
+        return _solution(execution, budget.work, guard.misses)
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))
     except BaseException as error:

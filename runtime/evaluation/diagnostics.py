@@ -16,7 +16,12 @@ MAX_CHARACTERS = 1500
 _MAX_FRAMES = 8
 _PATH = re.compile(r"(?:/[\w.@+~-]+)+/([\w.@+~-]+)")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_FORBIDDEN_ERRNOS = frozenset({errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV})
+_FORBIDDEN_ERRNOS = frozenset({errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV, errno.EFBIG})
+_FORBIDDEN_MESSAGES = (
+    (RuntimeError, "can't start new thread"),
+    (ValueError, "not allowed to raise maximum limit"),
+)
+"""How Python reports a refused call without its errno."""
 
 
 def kind_of(error: BaseException, is_loading: bool) -> FailureKind:
@@ -27,7 +32,7 @@ def kind_of(error: BaseException, is_loading: bool) -> FailureKind:
         return "crashed"
     if isinstance(error, OSError) and error.errno in _FORBIDDEN_ERRNOS:
         return "forbidden"
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+    if any(isinstance(error, cls) and words in str(error) for cls, words in _FORBIDDEN_MESSAGES):
         return "forbidden"
     if is_loading or _is_from_numba_compiler(error):
         return "compile_error"

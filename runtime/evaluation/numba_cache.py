@@ -40,14 +40,21 @@ def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-class MissCounter:
-    """Counts compilations that no cache held; while it is installed none of them is saved."""
+class Guard:
+    """Keeps the caches of a child as they are, but for those it may fill, and counts what was not there."""
 
     def __init__(self) -> None:
         self.misses = 0
+        """Functions that were compiled and not saved."""
 
-    def install(self) -> None:
-        def save_overload(cache: object, signature: object, data: object) -> None:
-            self.misses += 1
+    def install(self, fills_own_cache: bool) -> None:
+        """From now on save machine code of implementations only, and only if `fills_own_cache`."""
+        save = caching.Cache.save_overload
+
+        def save_overload(cache: Any, signature: object, data: object) -> None:
+            if fills_own_cache and isinstance(cache._impl.locator, ImplementationCacheLocator):
+                save(cache, signature, data)
+            else:
+                self.misses += 1
 
         setattr(caching.Cache, "save_overload", save_overload)  # noqa: B010 - the compiler's own method

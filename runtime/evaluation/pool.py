@@ -8,7 +8,7 @@ import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -123,7 +123,6 @@ class EvaluatorPool:
         self._preparing: dict[str, anyio.Lock] = {}
         self._worlds: OrderedDict[str, tuple[Instance, _World]] = OrderedDict()
         self._cold: set[str] = set()
-        self._stack = AsyncExitStack()
         self._group: TaskGroup
         self._domain: Domain
 
@@ -151,7 +150,7 @@ class EvaluatorPool:
             await first.stop()
             raise SandboxUnavailableError(missing)
         self._settings = replace(self._settings, posture=self._posture)
-        self._group = await self._stack.enter_async_context(anyio.create_task_group())
+        self._group = await anyio.create_task_group().__aenter__()
         for index in range(self._n_workers):
             self._group.start_soon(self._work, first if index == 0 else None)
         return self
@@ -163,8 +162,12 @@ class EvaluatorPool:
         traceback: TracebackType | None,
     ) -> bool | None:
         self._group.cancel_scope.cancel()
+        is_cancelled = exc is not None and isinstance(exc, anyio.get_cancelled_exc_class())
         try:
-            return await self._stack.__aexit__(exc_type, exc, traceback)
+            if is_cancelled:
+                return await self._group.__aexit__(exc_type, exc, traceback)
+            await self._group.__aexit__(None, None, None)  # errors of the caller pass as they are
+            return None
         finally:
             for _, _, job in self._queue:
                 job.error = PoolClosedError()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import numba
 import numpy as np
+
+from dga2d.domains.contract import Decoder, State
+
+_LONGEST = 1 << 20
 
 
 @numba.njit
@@ -18,6 +23,22 @@ def _seed_generators(word: Any) -> None:  # pragma: no cover - compiled
 def seed_compiled_code(word: int) -> None:
     """Seed the generators that ``np.random`` and ``random`` use inside compiled code (0 ≤ `word` < 2³²)."""
     _seed_generators(np.uint32(word))
+
+
+def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
+    """Have `decoder` compile, or load, its machine code here instead of in every child.
+
+    It is called with sequences of every length that the environment's numbers and shapes suggest, since
+    decoders refuse a wrong length before they reach compiled code.
+    """
+    lengths = {0}
+    for value in environment.values():
+        lengths.update(value.shape if isinstance(value, np.ndarray) else ())
+        lengths.update([value] if isinstance(value, int) else ())
+    for length in sorted(lengths):
+        if 0 <= length <= _LONGEST:
+            decoder(State(np.arange(length, dtype=np.int32)))
+            decoder(State(np.zeros(length, dtype=np.int32)))
 
 
 def warm_up() -> None:

@@ -102,8 +102,7 @@ class Zygote:
         )
 
     def _keep_world(self, request: Message) -> None:
-        from dga2d.domains.contract import State
-        from dga2d.runtime.evaluation import wire
+        from dga2d.runtime.evaluation import warmth, wire
 
         for digest in request["forget"]:
             self._worlds.pop(digest, None)
@@ -112,7 +111,7 @@ class Zygote:
             return
         environment = wire.decode(request["environment"])
         decoder = self._domain.decoder(environment)
-        decoder(State())  # compiles, or loads, the decoder here instead of in every child
+        warmth.warm_decoder(environment, decoder)
         self._worlds[digest] = (environment, decoder)
         gc.freeze()
 

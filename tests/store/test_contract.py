@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -98,6 +99,21 @@ async def test_what_has_no_canonical_form_is_refused(store: EventStore, run_id: 
     async with store.write(run_id, create=True) as writer:
         with pytest.raises(CanonicalEncodingError):
             await writer.append([draft])
+        assert writer.head.seq == 0
+
+
+@pytest.mark.parametrize("number", [2**63, "1", 1.0, True])
+async def test_an_envelope_holds_whole_numbers_only(
+    store: EventStore, run_id: RunId, number: Any, note: Drafter
+) -> None:
+    payload = RunPaused(reason="x")
+    async with store.write(run_id, create=True) as writer:
+        for draft in (
+            Draft("conductor", payload, generation=number),
+            Draft("conductor", payload, caused_by=number),
+        ):
+            with pytest.raises(CanonicalEncodingError):
+                await writer.append([note("x"), draft])
         assert writer.head.seq == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
 import signal
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
+import aiosqlite
+import anyio
 import pytest
 
 from dga2d.events import BlobDigest, Draft, RunId
-from dga2d.store import EventStore, StoreFullError, StoreLockedError, open_store
+from dga2d.store import EventStore, StoreFullError, StoreLockedError, _sqlite, open_store
 
 Drafter = Callable[[object], Draft]
 
@@ -86,14 +89,14 @@ async def test_a_full_database_refuses_and_goes_on_when_there_is_room(
 ) -> None:
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("before")])
-        connection = writer._connection  # type: ignore[attr-defined]
-        pages = (await connection.exec_driver_sql("PRAGMA page_count")).scalar_one()
-        await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 4}")
+        driver = writer._driver  # type: ignore[attr-defined]
+        [(pages,)] = await driver.execute_fetchall("PRAGMA page_count")
+        await driver.execute_fetchall(f"PRAGMA max_page_count = {pages + 4}")
         with pytest.raises(StoreFullError, match="full"):
             await writer.append([note("too much")], [bytes(100_000)])
         head = await writer.append([note("small")])
         assert head[-1].seq == 2
-        await connection.exec_driver_sql("PRAGMA max_page_count = 100000")
+        await driver.execute_fetchall("PRAGMA max_page_count = 100000")
         await writer.append([note("much")], [bytes(100_000)])
     assert (await store.verify(run_id)).seq == 3
 
@@ -122,18 +125,13 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
 async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
     store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlalchemy.exc import OperationalError
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
-    from dga2d.store import _sqlite
-
     commit = _sqlite.commit
 
-    async def commit_and_complain(connection: AsyncConnection) -> None:
-        await commit(connection)
+    async def commit_and_complain(driver: aiosqlite.Connection) -> None:
+        await commit(driver)
         cause = sqlite3.OperationalError("disk I/O error")
         cause.sqlite_errorcode = sqlite3.SQLITE_IOERR
-        raise OperationalError("COMMIT", None, cause)
+        raise cause
 
     async with store.write(run_id, create=True) as writer:
         with monkeypatch.context() as patch:
@@ -141,3 +139,58 @@ async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
             events = await writer.append([note("a")])
         assert [event.seq for event in events + await writer.append([note("b")])] == [1, 2]
     assert (await store.verify(run_id)).seq == 2
+
+
+async def test_a_commit_in_doubt_is_settled_before_the_next_append(
+    store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = _sqlite.commit
+    broken = sqlite3.OperationalError("disk I/O error")
+    broken.sqlite_errorcode = sqlite3.SQLITE_IOERR
+
+    async def commit_and_break(driver: aiosqlite.Connection) -> None:
+        await commit(driver)
+        patch.setattr(driver, "execute_fetchall", fail)
+        raise broken
+
+    async def fail(*_: object) -> None:
+        raise broken
+
+    async with store.write(run_id, create=True) as writer:
+        await writer.append([note("a")])
+        with monkeypatch.context() as patch:
+            patch.setattr(_sqlite, "commit", commit_and_break)
+            with pytest.raises(StoreFullError):
+                await writer.append([note("b")])
+        assert [event.seq for event in await writer.append([note("c")])] == [3]
+        with anyio.fail_after(5):
+            subscription = aiter(store.subscribe(run_id, after=1))
+            assert [(await anext(subscription)).seq for _ in range(2)] == [2, 3]
+    assert (await store.verify(run_id)).seq == 3
+
+
+@pytest.mark.parametrize("steps", range(0, 40, 3))
+async def test_a_task_killed_at_any_step_leaves_the_store_usable(
+    store: EventStore, run_id: RunId, note: Drafter, steps: int
+) -> None:
+    """``Task.cancel`` from outside, as at the end of the event loop, respects no shield."""
+
+    async def work() -> None:
+        async with store.write(run_id, create=True) as writer:
+            for i in range(100):
+                await writer.append([note(i), note(i)], [b"x"])
+                await store.head(run_id)
+                async for event in store.subscribe(run_id, after=i):
+                    assert event.seq == i + 1
+                    break
+
+    task = asyncio.create_task(work())
+    for _ in range(steps):
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    existing = bool(await store.runs())
+    async with store.write(run_id, create=not existing) as writer:
+        await writer.append([note("after"), note("after")])
+    assert (await store.verify(run_id)).seq % 2 == 0

@@ -137,6 +137,7 @@ async def test_a_write_past_the_lease_is_noticed(
 def test_a_process_is_gone_when_its_number_is_free_or_belongs_to_a_later_one() -> None:
     me = this_process()
     assert not me.is_gone()
+    assert not ProcessIdentity(me.host, me.pid, me.started - 1000).is_gone()  # the clock was set
     assert ProcessIdentity(me.host, me.pid, me.started - 60_000).is_gone()
     free = next(pid for pid in range(2**22 - 1, 0, -1) if not psutil.pid_exists(pid))
     assert ProcessIdentity(host_name(), free, me.started).is_gone()

@@ -62,6 +62,8 @@ async def filled(url: str, run_id: RunId, note: Drafter, reserve: Drafter) -> st
         "INSERT INTO reservations SELECT run_id, kind, 10, quota, seq FROM reservations",
         "INSERT INTO reservations SELECT run_id, kind, 0, quota, seq FROM reservations",
         "UPDATE quotas SET amount = 10",
+        "UPDATE runs SET created_at = 0",
+        "DELETE FROM runs",
         "UPDATE blobs SET data = x'00'",
     ],
 )
@@ -82,14 +84,14 @@ async def test_a_reservation_needs_its_quota(filled: str, raw: Raw) -> None:
 
 async def test_connections_write_through_to_the_disk(store: EventStore, run_id: RunId) -> None:
     async with store.write(run_id, create=True) as writer:
-        connection = writer._connection  # type: ignore[attr-defined]
+        driver = writer._driver  # type: ignore[attr-defined]
         for pragma, value in [
             ("journal_mode", "wal"),
             ("synchronous", 2),
             ("foreign_keys", 1),
             ("recursive_triggers", 1),
         ]:
-            assert (await connection.exec_driver_sql(f"PRAGMA {pragma}")).scalar_one() == value
+            assert await driver.execute_fetchall(f"PRAGMA {pragma}") == [(value,)]
 
 
 def tamper(raw: Raw, statement: str, *parameters: object) -> None:
@@ -160,6 +162,7 @@ async def test_a_missing_file_is_named_and_not_created(url: str, path: Path) -> 
         ("sqlite:///x.db", "only sqlite\\+aiosqlite"),
         ("postgresql+asyncpg://me:secret@host/db", "me:\\*\\*\\*@host.*only sqlite"),
         ("x.db", "not a database URL"),
+        ("sqlite+aiosqlite:///x.db?mode=ro", "no options"),
         ("sqlite+aiosqlite:////no/such/folder/x.db", "no folder"),
         ("sqlite+aiosqlite:////", "is a folder"),
     ],

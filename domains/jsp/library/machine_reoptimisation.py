@@ -173,7 +173,7 @@ def one_machine(release, time, delivery, node_limit, best):
         if true_makespan < value:
             value = true_makespan
             best[:] = permutation
-        first, place, last = critical_part(r, time, q, permutation, ends, makespan)
+        _first, place, last = critical_part(r, time, q, permutation, ends, makespan)
         if place < 0 or top + 2 > depth:
             continue
         c = permutation[place]
@@ -197,7 +197,7 @@ def one_machine(release, time, delivery, node_limit, best):
 def reoptimise(k, makespan, node_limit, problem, topology, links, trial):
     """Replace the order of machine k if that does not lengthen the schedule; returns the makespan."""
     n_jobs, n_machines, machine, p, jp, js = problem
-    order, place = topology
+    order, _place = topology
     mp, ms, c, t = links
     old_order, new_mp, new_ms = trial
     n_ops = order.size

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -230,6 +233,40 @@ async def test_the_model_gives_the_same_answer_to_the_same_seed(
     assert (one.is_estimated, one.cost_usd) == (True, 0.0)
     assert one.prompt_tokens == len(prompt.text) // 4
     assert one.completion_tokens == len(one.text) // 4
+
+
+def test_answers_do_not_depend_on_the_order_of_hashes() -> None:
+    script = """
+import hashlib
+import numpy as np
+from dataclasses import replace
+from dga2d.agents.proposing import ConnectTask, EdgeCredit, HBounds, InitializeTask, OperatorContract
+from dga2d.agents.proposing import parse_graph, render
+from dga2d.agents.proposing.offline import offline_answer
+from dga2d.domains.contract import Card
+
+card = Card("t", "o", "e", "d", {"b": "int", "a": "int"}, "c")
+kinds = [("initialisation", "none"), ("local_search", "complete"), ("perturbation", "complete")]
+ops = tuple(OperatorContract(f"op_{i}", "t", "s", *kinds[i % 3], "complete") for i in range(12))
+first = InitializeTask(card, ops, HBounds(9), ("op_0", "op_1", "op_4"), 6)
+text = offline_answer(first, np.random.default_rng(1))
+edges = tuple(EdgeCredit(edge, 0.01 * i) for i, edge in enumerate(parse_graph(text, first).edges))
+task = ConnectTask(card, ops, edges, edges[5].edge, "delta", 6)
+texts = [text, render(first).text, render(task).text]
+texts += [offline_answer(replace(task, attempt=a), np.random.default_rng(2)) for a in range(5)]
+print(hashlib.sha256("".join(texts).encode()).hexdigest())
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-P", "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(digests) == 1
 
 
 def test_the_offline_graph_leaves_room_for_edges_to_evolve(operators: tuple[OperatorContract, ...]) -> None:

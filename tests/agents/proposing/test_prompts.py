@@ -70,6 +70,14 @@ def test_a_diagnostic_is_quoted_in_the_next_prompt(tasks: dict[str, Task], kind:
     assert any(block.text.strip() == again.diagnostic for block in code_blocks(text))
 
 
+@pytest.mark.parametrize("kind", TASKS)
+def test_a_refused_answer_is_shown_again_but_not_without_end(tasks: dict[str, Task], kind: str) -> None:
+    again = replace(tasks[kind], diagnostic="no", attempt=1, previous="```python\nx = 1\n```")
+    assert again.previous in [block.text.rstrip("\n") for block in code_blocks(render(again).text)]
+    long = render(replace(again, previous="y" * 100_000)).text
+    assert 20_000 < len(long) - len(render(replace(again, previous="")).text) < 20_100
+
+
 def test_the_implementation_prompt_says_what_code_has_to_know(tasks: dict[str, Task]) -> None:
     text = render(tasks["add"]).text
     for needed in (

@@ -111,13 +111,16 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-async def test_a_failure_has_its_kind_and_a_diagnostic(name: str, pool: EvaluatorPool, line: Any) -> None:
+async def test_a_failure_has_its_kind_and_a_diagnostic(
+    name: str, pool: EvaluatorPool, line: Any, cache_dir: Path
+) -> None:
     source, kind, words = FAILURES[name]
     result = await pool.evaluate(line.task(line.order, line.program(source)))
     assert result.failure == kind, result.diagnostic
     assert words in result.diagnostic
     assert len(result.diagnostic) <= 1500
-    assert "/" not in result.diagnostic.replace("1 / 0", "")
+    assert "site-packages" not in result.diagnostic
+    assert str(cache_dir) not in result.diagnostic
 
 
 async def test_int64_permutations_are_taken(pool: EvaluatorPool, line: Any) -> None:
@@ -150,7 +153,7 @@ async def test_metadata_that_is_not_finite_is_infeasible(pool: EvaluatorPool, li
     )
     result = await pool.evaluate(line.task(line.program(source, "order")))
     assert result.failure == "infeasible"
-    assert "not finite" in result.diagnostic
+    assert "no finite" in result.diagnostic
 
 
 async def test_a_cancelled_evaluation_frees_its_worker(pool: EvaluatorPool, line: Any) -> None:
@@ -244,6 +247,13 @@ async def test_leaving_the_pool_while_tasks_run_ends_them(line: Any, cache_dir: 
     with pytest.raises(Exception, match="closed"):
         await evaluation
     assert {p.pid for p in psutil.Process().children(recursive=True)} == children
+
+
+async def test_an_error_of_the_caller_leaves_the_pool_as_it_is(line: Any, cache_dir: Path) -> None:
+    pool = EvaluatorPool("line", 1, sandbox="off", cache_dir=cache_dir, domain_file=DOMAIN_FILE)
+    with pytest.raises(LookupError, match="mine"):
+        async with pool:
+            raise LookupError("mine")
 
 
 async def test_static_rules_refuse_a_text_unseen(line: Any, cache_dir: Path) -> None:

@@ -1,5 +1,5 @@
 """Uses keys that are no text."""
-# sandbox: none
+# sandbox: infeasible
 # rules: pass
 
 

@@ -1,5 +1,5 @@
 """Moves the points closer together."""
-# sandbox: runtime_error infeasible none
+# sandbox: none
 # rules: pass
 
 

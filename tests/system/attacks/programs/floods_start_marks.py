@@ -1,5 +1,5 @@
 """Repeats the start mark to push its deadline back."""
-# sandbox: timeout
+# sandbox: timeout oversized_answer
 # rules: forbidden
 
 import os

@@ -14,7 +14,9 @@ class Liar(float):
 
 
 def attack(env_data, state, calc_makespan_fn):
-    frame = sys._getframe(2)
+    frame = sys._getframe()
+    while "environment" not in frame.f_locals:
+        frame = frame.f_back
     frame.f_locals["environment"]["n"] = Liar(env_data["n"])
     state.metadata["score"] = Liar(-1.0)
     return state

@@ -1,0 +1,78 @@
+"""The statements of the hot paths: appending events, reading them back."""
+
+from __future__ import annotations
+
+from sqlalchemy import LargeBinary, bindparam, cast, insert, select, update
+
+from dga2d.store import _sqlite
+from dga2d.store._prepared import PreparedStatement
+from dga2d.store._tables import events, leases, reservations
+
+insert_events = PreparedStatement(insert(events))
+insert_reservations = PreparedStatement(insert(reservations))
+insert_blobs = PreparedStatement(_sqlite.insert_blobs)
+
+guard = PreparedStatement(
+    select(leases.c.epoch, events.c.seq, events.c.hash)
+    .select_from(leases.outerjoin(events, events.c.run_id == leases.c.run_id))
+    .where(leases.c.run_id == bindparam("run_id"))
+    .order_by(events.c.seq.desc())
+    .limit(1)
+)
+"""Epoch of the run's lease, number and hash of its last event (nulls if there is none)."""
+
+find_operation = PreparedStatement(
+    select(events.c.seq).where(
+        events.c.run_id == bindparam("run_id"), events.c.operation == bindparam("operation")
+    )
+)
+"""Number of the event that completed an operation."""
+
+extend_lease = PreparedStatement(
+    update(leases)
+    .where(leases.c.run_id == bindparam("run"), leases.c.epoch == bindparam("writer_epoch"))
+    .values(expires_at=bindparam("end"))
+)
+"""Move the end of a lease; changes a row only if the epoch still holds."""
+
+EVENT_FIELDS = (
+    "run_id",
+    "seq",
+    "event_id",
+    "type",
+    "version",
+    "agent",
+    "generation",
+    "caused_by",
+    "recorded_at",
+    "payload_bytes",
+    "prev_hash",
+    "hash",
+)
+"""Attributes of ``RecordedEvent`` in the order of `page`."""
+
+# The casts give bytes also where somebody's edit turned them into text, so that they can be compared.
+page = PreparedStatement(
+    select(
+        events.c.run_id,
+        events.c.seq,
+        events.c.event_id,
+        events.c.type,
+        events.c.version,
+        events.c.agent,
+        events.c.generation,
+        events.c.caused_by,
+        events.c.recorded_at,
+        cast(events.c.payload, LargeBinary),
+        cast(events.c.prev_hash, LargeBinary),
+        cast(events.c.hash, LargeBinary),
+    )
+    .where(
+        events.c.run_id == bindparam("run_id"),
+        events.c.seq > bindparam("after"),
+        events.c.seq <= bindparam("until"),
+    )
+    .order_by(events.c.seq)
+    .limit(bindparam("size"))
+)
+"""The next events of a run."""
