@@ -8,9 +8,10 @@ sequences with the logits of the whole vocabulary and dense AdamW. Ours reads th
 keys and values among all walks, scores alias tokens only and trains the vocabulary rows in use. Both start
 from the same parameters and learn from the same walks; the losses printed must agree.
 
-Every measurement runs in a process of its own. Times are medians after one warm-up, in which the first update
-allocates the optimiser's moments; processor time is the one to read where the machine has other work. Memory is the peak resident set over the resident set of the loaded model
-plus the parameters themselves, so that neither the interpreter nor the construction of the model counts.
+Every measurement runs in a process of its own. Times are medians after one warm-up, in which the first
+update allocates the optimiser's moments; processor time is the one to read where the machine has other work.
+Memory is the peak resident set over the resident set of the loaded model plus the parameters themselves, so
+that neither the interpreter nor the construction of the model counts.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def benchmark_context() -> PolicyContext:
 
 def make_model(shape: str) -> tuple[Any, Any]:
     """A random model and a tokenizer: ``embedded``, or ``0.5B`` with the shape of Qwen2.5-0.5B."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen2Config
 
     from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
@@ -78,8 +80,6 @@ def make_model(shape: str) -> tuple[Any, Any]:
     if shape == "embedded":
         tokenizer = character_tokenizer()
         return random_model(small_qwen2_config(len(tokenizer)), 1), tokenizer
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
     pairs = ["".join((a, b)) for a in "ABCDEFGHIJKLMNOP" for b in "ABCDEFGHIJKLMNOP"]
     texts = [f" {p}" for p in pairs] * 3 + Path(__file__).read_text(encoding="utf-8").split("\n")
     base = Tokenizer(models.BPE())
@@ -100,7 +100,8 @@ def make_model(shape: str) -> tuple[Any, Any]:
         tie_word_embeddings=True,
         rms_norm_eps=1e-6,
     )
-    return random_model(config, 1), PreTrainedTokenizerFast(tokenizer_object=base, eos_token="<|endoftext|>")
+    tokenizer: Any = PreTrainedTokenizerFast
+    return random_model(config, 1), tokenizer(tokenizer_object=base, eos_token="<|endoftext|>")
 
 
 class Ours:
@@ -184,7 +185,7 @@ class Plain:
             chosen = torch.tensor(tokens)[:, None]
             totals.append(masked.log_softmax(-1).gather(1, chosen).sum())
         loss = -(torch.stack(totals) @ torch.tensor(REWARDS)) / len(walks)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
         self._optimizer.step()
         return float(loss.detach())
@@ -286,7 +287,8 @@ def main() -> None:
     parser.add_argument("--worker", nargs=2, metavar=("WAY", "SHAPE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(work(*options.worker, options.repetitions, options.threads)))
+        way, shape = options.worker
+        print(json.dumps(work(way, shape, options.repetitions, options.threads)))
         return
     shapes = (options.shape,) if options.shape else ("embedded",) if options.quick else ("embedded", "0.5B")
     for shape in shapes:

@@ -32,7 +32,7 @@ CallPurpose = Literal["initialize", "implement", "connect"]
 class Model(BaseModel):
     """Base of all recorded models: immutable, closed, finite numbers only."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Payload(Model):

@@ -68,12 +68,13 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
             raise
         return connection
 
+    pool = {"poolclass": NullPool} if read_only else {"poolclass": AsyncAdaptedQueuePool, "max_overflow": -1}
     return create_async_engine(
         "sqlite+aiosqlite://",
         async_creator=connect,
         isolation_level="AUTOCOMMIT",
-        poolclass=NullPool if read_only else AsyncAdaptedQueuePool,
         pool_reset_on_return=None,
+        **pool,
     )
 
 

@@ -32,6 +32,8 @@ from dga2d.store.errors import (
 )
 from dga2d.store.verification import verified
 
+QUERIES_AT_ONCE = 8
+"""Each takes a connection and its thread; writers have connections of their own."""
 POLL_S = 0.2
 """How often a subscriber asks the database for the events of another process."""
 
@@ -48,6 +50,7 @@ class SqlEventStore:
         self._is_read_only = is_read_only
         self._is_closed = False
         self._write_lock = anyio.Lock(fast_acquire=True)
+        self._query_slots = anyio.CapacityLimiter(QUERIES_AT_ONCE)
         self._tails: dict[RunId, LiveTail] = {}
 
     async def prepare(self) -> None:
@@ -78,7 +81,7 @@ class SqlEventStore:
     async def _query(self) -> AsyncIterator[AsyncConnection]:
         """A connection for something short that a cancellation should not cut in two."""
         with CancelScope(shield=True):
-            async with self._connect() as connection:
+            async with self._query_slots, self._connect() as connection:
                 yield connection
 
     # ------------------------------------------------------------ reading

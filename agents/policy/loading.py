@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.utils import logging
 
 from dga2d.agents.policy.adapters import add_adapters
 from dga2d.agents.policy.aliases import choose_aliases
@@ -143,20 +146,35 @@ def _available_bytes(settings: PolicySettings) -> int:
 
 def _weights(spec: str, settings: PolicySettings) -> Any:
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            spec,
-            dtype=getattr(torch, settings.dtype),
-            attn_implementation="sdpa",
-            use_safetensors=True,
-            local_files_only=settings.local_files_only,
-            output_loading_info=True,
-        )
+        with _quiet_transformers():
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                spec,
+                dtype=getattr(torch, settings.dtype),
+                attn_implementation="sdpa",
+                use_safetensors=True,
+                local_files_only=settings.local_files_only,
+                output_loading_info=True,
+            )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise PolicyLoadError(spec, f"no usable weights: {_first_line(error)}") from error
     model, info = loaded
     if missing := sorted(info["missing_keys"]):
         raise PolicyLoadError(spec, f"the weights lack {len(missing)} parameters, {missing[0]} first")
     return model
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """No progress bars or warnings on stderr; what matters is raised as an error."""
+    verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if had_bars:
+            logging.enable_progress_bar()
 
 
 def _checkpoint_activations(model: Any) -> None:

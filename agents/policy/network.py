@@ -141,7 +141,7 @@ def action_log_probabilities(
         first += len(trie.branches)
     terms = table.flatten()[network.ids(places)]
     flat = terms.new_zeros(total).index_add(0, network.ids(targets), terms)
-    return list(torch.split(flat, [len(trie.actions) for trie in tries]))  # type: ignore[no-untyped-call]
+    return list(torch.split(flat, [len(trie.actions) for trie in tries]))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dga2d.domains.contract import Decoder, State
 from dga2d.domains.jsp.card import INVALID_SCORE
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def makespan(sequence, machines, times, next_op, job_free, machine_free):  # type: ignore[no-untyped-def]
     """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 

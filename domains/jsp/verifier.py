@@ -20,7 +20,7 @@ Operation = tuple[int, int]
 
 def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance; never raises on a broken one."""
-    sequence = getattr(state, "sequence", None)
+    sequence: Any = getattr(state, "sequence", None)
     violation = _encoding_violation(sequence, *machines.shape)
     if violation is not None:
         return Verdict(None, violation)

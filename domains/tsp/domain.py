@@ -12,8 +12,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Card, Decoder, Instance, InstanceRef, Operator, PipelineStep, Reference
-from dga2d.domains.contract import State, Verdict
+from dga2d.domains.contract import (
+    Card,
+    Decoder,
+    Instance,
+    InstanceRef,
+    Operator,
+    PipelineStep,
+    Reference,
+    State,
+    Verdict,
+)
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
 from dga2d.domains.library import load_library, pipeline
 from dga2d.domains.tsp.card import CARD

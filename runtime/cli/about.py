@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +111,8 @@ def _print_domain(view: dict[str, Any]) -> None:
 @json_option
 def doctor(url: str, as_json: bool) -> int:
     """Check Python, packages, the sandbox's layers and the database."""
+    from importlib.metadata import version
+
     from dga2d.runtime.doctor import examine
 
     report = examine(url)

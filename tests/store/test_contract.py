@@ -262,6 +262,22 @@ async def test_a_later_writer_continues_under_a_greater_epoch(
     assert (await store.verify(run_id)).seq == 2
 
 
+async def test_many_runs_are_written_and_read_at_once(store: EventStore, note: Drafter) -> None:
+    async def work(name: str) -> None:
+        run = RunId(name)
+        async with store.write(run, create=True) as writer:
+            await writer.append([note(name)])
+            await store.put_blob(name.encode())
+            async with anyio.create_task_group() as readers:
+                for _ in range(3):
+                    readers.start_soon(store.verify, run)
+
+    async with anyio.create_task_group() as tasks:
+        for i in range(20):
+            tasks.start_soon(work, f"run-{i:02d}")
+    assert sorted(run.run_id for run in await store.runs()) == [f"run-{i:02d}" for i in range(20)]
+
+
 async def test_errors_of_the_block_come_out_as_they_are(store: EventStore, run_id: RunId) -> None:
     with pytest.raises(KeyError, match="mine"):
         async with store.write(run_id, create=True):

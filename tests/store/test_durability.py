@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import random
 import signal
 import sqlite3
@@ -177,7 +178,7 @@ async def test_a_task_killed_at_any_step_leaves_the_store_usable(
 
     async def work() -> None:
         async with store.write(run_id, create=True) as writer:
-            for i in range(100):
+            for i in itertools.count():
                 await writer.append([note(i), note(i)], [b"x"])
                 await store.head(run_id)
                 async for event in store.subscribe(run_id, after=i):

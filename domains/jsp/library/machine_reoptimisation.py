@@ -94,7 +94,7 @@ def sort_topologically(jp, js, mp, ms, order):
     waits = np.empty(n_ops, np.int8)
     count = 0
     for x in range(n_ops):
-        waits[x] = (jp[x] != n_ops) + (mp[x] != n_ops)
+        waits[x] = int(jp[x] != n_ops) + int(mp[x] != n_ops)
         if waits[x] == 0:
             order[count] = x
             count += 1

@@ -1,6 +1,6 @@
-"""Double bridge: cut the tour at four places and let the two middle segments change places.
+"""Double bridge: cut the tour A B C D at four places and reconnect it as A D C B.
 
-The segments are at most SEGMENT cities long, so most of the tour stays as it is.
+B, C and D are at most SEGMENT cities long, so most of the tour stays as it is.
 Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the traveling salesman problem"
 (1991). Complexity: O(n). Work units: one per bridge.
 """
@@ -13,10 +13,10 @@ SEGMENT = 50  # tunable: int 2..200
 
 def bridged(tour, rng):
     n = len(tour)
-    longest = min(SEGMENT, (n - 2) // 2)
-    a, b = (int(size) for size in rng.integers(1, longest + 1, size=2))
+    longest = min(SEGMENT, (n - 2) // 3)
+    b, c, d = np.cumsum(rng.integers(1, longest + 1, size=3))
     tour = np.roll(tour, -int(rng.integers(n)))
-    return np.concatenate([tour[a : a + b], tour[:a], tour[a + b :]])
+    return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -264,10 +264,10 @@ def kick_cuts(tour, pos, near, rng, longest, cuts):
     """
     n = tour.size
     longest = min(longest, (n - 2) // 3)
-    p = rng.integers(0, n)
+    p = int(rng.random() * n)
     for i in range(4):
         cuts[i] = p % n
-        p += rng.integers(1, longest + 1)
+        p += 1 + int(rng.random() * longest)
 
 
 # exchangeable: cooling

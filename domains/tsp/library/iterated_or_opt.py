@@ -127,7 +127,7 @@ def bridge_sizes(n, rng, longest, sizes):
     """Draw the lengths of the three neighbouring segments that a double bridge exchanges; n >= 8."""
     longest = min(longest, (n - 2) // 3)
     for i in range(3):
-        sizes[i] = rng.integers(1, longest + 1)
+        sizes[i] = 1 + int(rng.random() * longest)
 
 
 # exchangeable: cooling
@@ -142,7 +142,7 @@ def kick(tour, pos, dist, journal, sizes, rng, queue, waiting):
     """Exchange three neighbouring segments B C D to D C B; returns the change, the top and the queue's length."""
     n = tour.size
     bridge_sizes(n, rng, KICK_SEGMENT, sizes)
-    start = rng.integers(0, n)
+    start = int(rng.random() * n)
     total = sizes[0] + sizes[1] + sizes[2]
     change = 0
     p = start

@@ -11,8 +11,10 @@ BRIDGES = 1  # tunable: int 1..10
 
 def bridged(tour, rng):
     n = len(tour)
-    first, middle, last = (int(cut) for cut in np.sort(rng.choice(n - 1, size=3, replace=False)) + 1)
-    return np.concatenate([tour[:first], tour[middle:last], tour[first:middle], tour[last:]])
+    a, b, c, d = np.sort(rng.choice(n, size=4, replace=False))
+    tour = np.roll(tour, -a)
+    b, c, d = b - a, c - a, d - a
+    return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -38,7 +38,7 @@ def test_gradient_equals_autograd_on_the_enumerated_distribution(
     table = torch.stack([plain_log_probability(policy, context, walk, dense) for walk in walks])
     assert float(table.exp().sum().detach()) == pytest.approx(1.0, abs=1e-5)
     picked = table[[walks.index(walk) for walk in some(walks)]]
-    torch.autograd.backward((-(picked @ torch.tensor(REWARDS, dtype=torch.float64)) / 4))
+    torch.autograd.backward(-(picked @ torch.tensor(REWARDS, dtype=torch.float64)) / 4)
     torch.autograd.backward(loss_of(policy, context, some(walks), REWARDS))
     trained = dict(policy._learner._trained())
     for name, parameter in dense.named_parameters():
@@ -58,7 +58,7 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
     prompted = policy._prompted(context)
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(context, prompted, batch))
-    torch.autograd.backward((values.detach().exp() @ values))
+    torch.autograd.backward(values.detach().exp() @ values)
     largest = max(float(p.grad.abs().max()) for _, p in policy._learner._trained() if p.grad is not None)
     assert largest < 1e-3
 

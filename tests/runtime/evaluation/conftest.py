@@ -71,7 +71,8 @@ async def hold(pool: EvaluatorPool) -> AsyncIterator[EvaluatorPool]:
             await stop.wait()
 
     keeper = asyncio.create_task(keep_open())
-    await asyncio.wait({ready, keeper}, return_when=asyncio.FIRST_COMPLETED)
+    futures: list[asyncio.Future[Any]] = [ready, keeper]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
     if keeper.done():
         await keeper
     yield await ready

@@ -8,17 +8,17 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
+from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 
 HERE = Path(__file__).parent
 DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"
-SMOKE_POINTS = 8
 LIMITS = EvaluationLimits(
     work_wall_s=1.5, load_s=3.0, prepare_run_s=3.0, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
 )
@@ -142,13 +142,10 @@ async def pool(host: Host) -> AsyncIterator[EvaluatorPool]:
             await stop.wait()
 
     keeper = asyncio.create_task(keep_open())
-    await asyncio.wait({ready, keeper}, return_when=asyncio.FIRST_COMPLETED)
+    futures: list[asyncio.Future[Any]] = [ready, keeper]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
     if keeper.done():
         await keeper
     yield await ready
     stop.set()
     await keeper
-
-
-def program(source: str) -> Implementation:
-    return Implementation(OperatorId("order"), source, "attack")

@@ -1,7 +1,7 @@
 """Every attack is contained by the sandbox alone, and most are refused before by the static rules.
 
-Each program runs twice: it strikes at once, in the preparation where it may write its own cache folder; and it
-behaves on the smoke instance and strikes later, in an evaluation.
+Each program runs twice. First it strikes at once, in the preparation, where it may write its own cache.
+Then it behaves on the smoke instance and strikes later, in an evaluation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: 
 
 
 def assert_honest_result(result: EvaluationResult, host: Any) -> None:
-    """Whatever the program did, the objective is that of its solution, and nothing secret is in the result."""
+    """The objective is that of the solution, whatever the program did, and the result holds no secret."""
     assert "sk-secret" not in repr(result)
     assert len(result.diagnostic) <= 1500
     assert "\x1b" not in result.diagnostic

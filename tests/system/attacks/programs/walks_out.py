@@ -6,4 +6,6 @@ import os
 
 
 def attack(env_data, state, calc_makespan_fn):
-    return open(os.path.join(os.path.dirname(__file__), "..", "..", "..", "..", "..", "..", "etc/passwd")).read()
+    return open(
+        os.path.join(os.path.dirname(__file__), "..", "..", "..", "..", "..", "..", "etc/passwd")
+    ).read()
