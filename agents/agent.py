@@ -49,8 +49,9 @@ class Agent(Protocol):
 async def run_agent(agent: Agent, source: EventSource, run_id: RunId, state: RunState) -> None:
     """Follow the log from `state` on and perform `agent`'s duties until the run ends.
 
-    Returns once the run is completed, failed or paused; an error of a duty cancels the other duties and
-    is raised in an exception group.
+    Returns once the run is completed, failed or paused; duties still under way are cancelled then, they will
+    be owed again when the run goes on. An error of a duty cancels the other duties and is raised in an
+    exception group.
     """
     under_way: set[str] = set()
     async with anyio.create_task_group() as tasks:
@@ -64,14 +65,14 @@ async def run_agent(agent: Agent, source: EventSource, run_id: RunId, state: Run
                     tasks.start_soon(agent.perform, duty, at, name=f"{agent.name}:{duty.key}")
             under_way.intersection_update(keys)
 
-        start_owed(agent.duties(state), state)
-        if not is_live(state):
-            return
-        async for event in source.subscribe(run_id, state.seq):
-            state = fold(state, event)
+        if is_live(state):
             start_owed(agent.duties(state), state)
-            if not is_live(state):
-                return
+            async for event in source.subscribe(run_id, state.seq):
+                state = fold(state, event)
+                if not is_live(state):
+                    break
+                start_owed(agent.duties(state), state)
+        tasks.cancel_scope.cancel()
 
 
 def is_live(state: RunState) -> bool:

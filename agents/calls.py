@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dga2d.agents.agent import Duty
-from dga2d.agents.ports import EventAppender
+from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import CompletionRequest, LanguageModel, Prompt, Task
-from dga2d.events import Draft, blob_digest
+from dga2d.events import Draft, RecordedEvent, blob_digest
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import (
     CallPurpose,
@@ -22,8 +22,11 @@ from dga2d.events.payloads import (
     LLMCallReserved,
     LLMCallSettled,
 )
+from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import DuplicateOperationError
+
+ABANDONED = "the process ended before an answer was recorded"
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,22 @@ class GiveUp:
     caused_by: int
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """The latest rejected answer for a subject: what the next prompt says of it."""
+
+    diagnostic: str | None = None
+    previous: str | None = None
+
+
 def next_call(
     state: RunState, subject: str, caused_by: int, attempts: int, allowance: int
 ) -> Duty | GiveUp | None:
     """What is owed towards an answer for `subject`: a duty ``ask``, ``judge`` or ``abandon``, or giving up.
 
     ``None`` while the present process waits for an answer, or when an answer was accepted. `caused_by` is
-    the event that asks for the edit; `allowance` counts the calls the agent may still make.
+    the event that asks for the edit; at most `attempts` calls are made, and no more than the `allowance`
+    for the subject.
     """
     calls = state.ledger.calls_for(subject)
     if not calls:
@@ -55,7 +67,7 @@ def next_call(
         return Duty(f"judge/{last.number}", last.ended_seq, ("judge", last.number))
     if last.verdict == "accepted":
         return None
-    return _ask_or_give_up(subject, len(calls), last.ended_seq, attempts, allowance)
+    return _ask_or_give_up(subject, len(calls), last.judged_seq or last.ended_seq, attempts, allowance)
 
 
 def _ask_or_give_up(
@@ -63,9 +75,27 @@ def _ask_or_give_up(
 ) -> Duty | GiveUp:
     if attempt >= attempts:
         return GiveUp(f"no valid answer in {attempts} attempts", caused_by)
-    if allowance <= 0:
+    if attempt >= allowance:
         return GiveUp("no model calls left", caused_by)
     return Duty(f"ask/{subject}/{attempt}", caused_by, ("ask", attempt))
+
+
+async def answer_of(call: Call, blobs: BlobSource) -> str:
+    """The recorded text of a settled call."""
+    assert call.response is not None
+    return (await blobs.get_blob(call.response)).decode()
+
+
+async def last_refusal(state: RunState, subject: str, attempt: int, blobs: BlobSource) -> Refusal:
+    """The latest rejected answer before `attempt`; empty at the first, and when all were abandoned."""
+    rejected = [
+        call
+        for call in state.ledger.calls_for(subject)
+        if call.attempt < attempt and call.verdict == "rejected"
+    ]
+    if not rejected:
+        return Refusal()
+    return Refusal(rejected[-1].diagnostic, await answer_of(rejected[-1], blobs))
 
 
 class CallDesk:
@@ -89,15 +119,17 @@ class CallDesk:
     ) -> None:
         """Reserve, send, and settle; the answer is judged by a duty of its own.
 
+        An answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
+
         Raises
         ------
         QuotaExceededError
             The store holds that the limit is reached.
         """
-        number = await self._reserve(state, subject, attempt, prompt, caused_by)
+        number, reserved_seq = await self._reserve(state, subject, attempt, prompt, caused_by)
         started = time.perf_counter()
         completion = await self._model.complete(CompletionRequest(prompt, task, seed))
-        text = completion.text.encode()
+        text = completion.text.encode("utf-8", errors="replace")
         settled = LLMCallSettled(
             call=number,
             response=blob_digest(text),
@@ -107,16 +139,16 @@ class CallDesk:
             cost_usd=completion.cost_usd,
             elapsed_s=time.perf_counter() - started,
         )
-        await self._append(state, settled, caused_by, [text])
+        await self._append(state, settled, reserved_seq, [text])
 
     async def abandon(self, state: RunState, number: int, caused_by: int) -> None:
         """Close a call whose process is gone."""
-        reason = "the process ended before an answer was recorded"
-        await self._append(state, LLMCallAbandoned(call=number, reason=reason), caused_by)
+        await self._append(state, LLMCallAbandoned(call=number, reason=ABANDONED), caused_by)
 
     async def _reserve(
         self, state: RunState, subject: str, attempt: int, prompt: Prompt, caused_by: int
-    ) -> int:
+    ) -> tuple[int, int]:
+        """Number of the call and of the event that charges it."""
         text = prompt.text.encode()
         number = state.ledger.used + 1
         while True:
@@ -130,11 +162,11 @@ class CallDesk:
                 model=self._model.name,
             )
             try:
-                await self._append(state, reserved, caused_by, [text])
-            except DuplicateOperationError:  # the other evolver took this number
+                event = await self._append(state, reserved, caused_by, [text])
+            except DuplicateOperationError:  # another edit took this number
                 number += 1
             else:
-                return number
+                return number, event.seq
 
     async def _append(
         self,
@@ -142,9 +174,9 @@ class CallDesk:
         payload: LLMCallReserved | LLMCallSettled | LLMCallAbandoned,
         caused_by: int,
         blobs: Sequence[bytes] = (),
-    ) -> None:
+    ) -> RecordedEvent:
         number = None if state.generation is None else state.generation.number
-        await self._log.append([Draft(self._agent, payload, number, caused_by)], blobs)
+        return (await self._log.append([Draft(self._agent, payload, number, caused_by)], blobs))[0]
 
 
 def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:
@@ -157,6 +189,10 @@ def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) ->
     return edge if is_edge else calls_left - edge
 
 
-def calls_made(state: RunState, agent: AgentName, generation: int) -> int:
-    """Calls an agent has been charged in a generation."""
-    return sum(call.agent == agent and call.generation == generation for call in state.ledger.calls.values())
+def slot_allowance(calls_left: int, edits: int, attempts: int, slot: int, is_edge: bool) -> int:
+    """Calls that may be made for one slot: the evolver's share, dealt out evenly, the first slots first.
+
+    Fixed before any call is made, so that slots treated at once never race for the last call either.
+    """
+    share, rest = divmod(share_of_calls(calls_left, edits, attempts, is_edge), edits)
+    return share + (slot < rest)

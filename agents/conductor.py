@@ -55,7 +55,7 @@ def next_step(state: RunState) -> tuple[Duty, Payload] | None:
             return Duty(f"validate/{number}", closed), started
         if generation.validation.scores is None:
             return None
-        closed = max(closed, generation.validation.outcomes_seq)
+        closed = max(closed, generation.validation.scored_seq)
     completed = GenerationCompleted(generation=number, state_digest=state_digest(state))
     return Duty(f"complete/{number}", closed), completed
 
@@ -91,7 +91,11 @@ def _closing_event(state: RunState, generation: GenerationState) -> int | None:
         slots = state.settings.edits_per_generation
         if len(generation.implementation_verdicts) < slots or len(generation.edge_verdicts) < slots:
             return None
-    return max(generation.basis.seq, generation.policy_updated_seq, generation.verdict_seq)
+    verdicts: list[int] = [
+        *generation.implementation_verdicts.values(),
+        *generation.edge_verdicts.values(),
+    ]
+    return max(generation.basis.seq, generation.policy_updated_seq, *verdicts)
 
 
 def validation_is_due(state: RunState, number: int) -> bool:

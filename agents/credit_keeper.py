@@ -9,7 +9,13 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidate, standardise, update_credits
 from dga2d.events import Draft
 from dga2d.events.ownership import AgentName
-from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
+from dga2d.events.payloads import (
+    CandidateScored,
+    CreditsUpdated,
+    GenerationScored,
+    Payload,
+    TransitionCredit,
+)
 from dga2d.replay.state.run_state import GenerationState, RunState
 
 
@@ -23,7 +29,7 @@ class CreditKeeper:
 
     def duties(self, state: RunState) -> Sequence[Duty]:
         generation = state.generation
-        if state.status != "running" or generation is None or generation.scoring is not None:
+        if state.status != "running" or generation is None or generation.basis is not None:
             return ()
         needed = state.settings.pipelines * len(state.header.batch)
         if len(generation.outcomes) < needed:
@@ -36,7 +42,10 @@ class CreditKeeper:
 
 
 def score_generation(state: RunState, generation: GenerationState, caused_by: int) -> list[Draft]:
-    """The decision: candidate scores, rewards and credits of a fully evaluated generation."""
+    """The decision: candidate scores, rewards and credits of a fully evaluated generation.
+
+    What the log holds of them already is left out (a log that was cut within the append).
+    """
     settings, header = state.settings, state.header
     references = [state.reference(key) for key in header.batch]
     scored = [
@@ -54,20 +63,20 @@ def score_generation(state: RunState, generation: GenerationState, caused_by: in
     ]
     changed = update_credits(state.credits, walks, standard.rewards, settings.credit_rate)
     number = generation.number
-    payloads = [
-        *(
-            CandidateScored(generation=number, candidate=j, score=s.score, gaps=s.gaps)
-            for j, s in enumerate(scored)
-        ),
-        GenerationScored(
-            generation=number, mean=standard.mean, deviation=standard.deviation, rewards=standard.rewards
-        ),
-        CreditsUpdated(
-            generation=number,
-            transitions=tuple(
-                TransitionCredit(source=t.source, target=t.target, credit=r.credit, activations=r.activations)
-                for t, r in changed
-            ),
-        ),
+    payloads: list[Payload] = [
+        CandidateScored(generation=number, candidate=j, score=s.score, gaps=s.gaps)
+        for j, s in enumerate(scored)
+        if j not in generation.scores
     ]
+    if generation.scoring is None:
+        payloads.append(
+            GenerationScored(
+                generation=number, mean=standard.mean, deviation=standard.deviation, rewards=standard.rewards
+            )
+        )
+    transitions = tuple(
+        TransitionCredit(source=t.source, target=t.target, credit=r.credit, activations=r.activations)
+        for t, r in changed
+    )
+    payloads.append(CreditsUpdated(generation=number, transitions=transitions))
     return [Draft("credit_keeper", payload, number, caused_by) for payload in payloads]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from dga2d.agents.agent import Duty, test_is_open
-from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, EventSource, InstanceSource
+from dga2d.agents.ports import BlobSource, EvaluationRequest, Evaluator, EventAppender, InstanceSource
 from dga2d.domains.contract import Implementation, OperatorId
 from dga2d.events import Draft, ImplementationId, InstanceKey, blob_digest
 from dga2d.events.ownership import AgentName
@@ -20,7 +20,7 @@ _STREAMS: dict[SplitName, str] = {"train": "evaluation", "validation": "validati
 class SourceReader:
     """Implementations by id: text from the log's blobs, kept in memory."""
 
-    def __init__(self, source: EventSource) -> None:
+    def __init__(self, source: BlobSource) -> None:
         self._source = source
         self._known: dict[ImplementationId, Implementation] = {}
 
@@ -40,7 +40,7 @@ class EvaluatorPoolAgent:
     name: AgentName = "evaluator_pool"
 
     def __init__(
-        self, log: EventAppender, source: EventSource, evaluator: Evaluator, instances: InstanceSource
+        self, log: EventAppender, source: BlobSource, evaluator: Evaluator, instances: InstanceSource
     ) -> None:
         self._log = log
         self._sources = SourceReader(source)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.briefing import DomainBriefing
-from dga2d.agents.calls import CallDesk, GiveUp, next_call
-from dga2d.agents.ports import EventAppender, EventSource
+from dga2d.agents.calls import CallDesk, GiveUp, Refusal, answer_of, last_refusal, next_call
+from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     GraphProposal,
     HBounds,
@@ -21,8 +21,10 @@ from dga2d.agents.proposing import (
 )
 from dga2d.events import Draft, ImplementationId, OperatorId
 from dga2d.events.ownership import AgentName
-from dga2d.events.payloads import Edge, GraphInitialized, GraphRejected, Payload
+from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
+from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.structure import restricted
 from dga2d.replay.streams import spawn_key
 
 SUBJECT = "initialize"
@@ -34,7 +36,7 @@ class Initializer:
     name: AgentName = "initializer"
 
     def __init__(
-        self, log: EventAppender, source: EventSource, model: LanguageModel, briefing: DomainBriefing
+        self, log: EventAppender, source: BlobSource, model: LanguageModel, briefing: DomainBriefing
     ) -> None:
         self._log = log
         self._source = source
@@ -44,50 +46,62 @@ class Initializer:
     def duties(self, state: RunState) -> Sequence[Duty]:
         if state.status != "running" or state.graph is not None:
             return ()
-        step = next_call(state, SUBJECT, 1, state.settings.attempts_per_edit, state.ledger.left)
-        if isinstance(step, GiveUp):
-            return (Duty("whole-library", step.caused_by, ("library",)),)
-        return () if step is None else (step,)
+        duty = graph_duty(state)
+        return () if duty is None else (duty,)
 
     async def perform(self, duty: Duty, state: RunState) -> None:
         kind = duty.subject[0]
         if kind == "library":
-            await self._append(library_graph(state, self._task(state, 0)), duty.caused_by)
+            task = initialize_task(state, 0, self._briefing)
+            await self._append(library_graph(state, task), duty.caused_by)
         elif kind == "abandon":
             await self._desk.abandon(state, int(duty.subject[1]), duty.caused_by)
         elif kind == "ask":
             attempt = int(duty.subject[1])
-            task = self._task(state, attempt)
-            seed = (state.header.seed, *spawn_key("proposal", 0, 0, 0, attempt))
+            refusal = await last_refusal(state, SUBJECT, attempt, self._source)
+            task = initialize_task(state, attempt, self._briefing, refusal)
+            seed = (state.header.seed, *spawn_key("proposal", 0, 0, 0))
             await self._desk.ask(state, SUBJECT, attempt, render(task), task, seed, duty.caused_by)
         else:
             await self._judge(state, int(duty.subject[1]), duty.caused_by)
 
-    def _task(self, state: RunState, attempt: int) -> InitializeTask:
-        calls = state.ledger.calls_for(SUBJECT)
-        return InitializeTask(
-            card=self._briefing.card,
-            operators=tuple(self._briefing.contracts[o.id] for o in state.header.library),
-            bounds=HBounds(
-                operator_limit_max=state.settings.operator_limit,
-                temperature_min=state.settings.temperature,
-                temperature_max=state.settings.temperature,
-            ),
-            baseline=tuple(step.operator for step in state.header.baseline),
-            max_length=state.settings.max_length,
-            diagnostic=calls[-1].diagnostic if calls else None,
-            attempt=attempt,
-        )
-
     async def _judge(self, state: RunState, number: int, caused_by: int) -> None:
         call = state.ledger.calls[number]
-        assert call.response is not None
-        answer = (await self._source.get_blob(call.response)).decode()
-        task = self._task(state, call.attempt)
+        task = initialize_task(state, call.attempt, self._briefing)
+        answer = await answer_of(call, self._source)
         await self._append(graph_verdict(state, task, number, answer), caused_by)
 
     async def _append(self, payload: Payload, caused_by: int) -> None:
         await self._log.append([Draft(self.name, payload, None, caused_by)])
+
+
+def graph_duty(state: RunState) -> Duty | None:
+    """What is owed towards the first graph; ``None`` while an answer is awaited."""
+    step = next_call(state, SUBJECT, 1, state.settings.attempts_per_edit, state.ledger.limit)
+    if isinstance(step, GiveUp):
+        return Duty("whole-library", step.caused_by, ("library",))
+    return step
+
+
+def initialize_task(
+    state: RunState, attempt: int, briefing: DomainBriefing, refusal: Refusal | None = None
+) -> InitializeTask:
+    """What a proposer is asked for the first graph. τ is the configured one, K at most the configured."""
+    refusal = refusal or Refusal()
+    return InitializeTask(
+        card=briefing.card,
+        operators=tuple(briefing.contracts[o.id] for o in state.header.library),
+        bounds=HBounds(
+            operator_limit_max=state.settings.operator_limit,
+            temperature_min=state.settings.temperature,
+            temperature_max=state.settings.temperature,
+        ),
+        baseline=tuple(step.operator for step in state.header.baseline),
+        max_length=state.settings.max_length,
+        diagnostic=refusal.diagnostic,
+        attempt=attempt,
+        previous=refusal.previous,
+    )
 
 
 def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: str) -> Payload:
@@ -103,12 +117,13 @@ def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: st
 def library_graph(state: RunState, task: InitializeTask) -> Payload:
     """D₁ over the library itself, when no proposal was valid; the log says so."""
     graph = default_graph(task.operators, task.bounds.operator_limit_max, task.baseline)
+    graph, cut = _structured(state, graph)
     pools = _pools(state, graph.operators)
     return GraphInitialized(
         origin="library",
         operator_limit=task.bounds.operator_limit_max,
         temperature=state.settings.temperature,
-        clamped=(),
+        clamped=cut,
         operators=graph.operators,
         edges=tuple(sorted(graph.edges)),
         pools=pools,
@@ -119,17 +134,34 @@ def library_graph(state: RunState, task: InitializeTask) -> Payload:
 def _initialized(
     state: RunState, proposal: GraphProposal, clamped: tuple[str, ...], number: int
 ) -> GraphInitialized:
-    edges: tuple[Edge, ...] = tuple(sorted(proposal.edges))
+    proposed = proposal.graph(o.id for o in state.header.library if o.requires == "none")
+    graph, cut = _structured(state, proposed)
     return GraphInitialized(
         origin="proposed",
         operator_limit=proposal.operator_limit,
         temperature=proposal.temperature,
-        clamped=clamped,
-        operators=tuple(sorted(proposal.operators)),
-        edges=edges,
-        pools=_pools(state, proposal.operators),
+        clamped=(*clamped, *cut),
+        operators=graph.operators,
+        edges=tuple(sorted(graph.edges)),
+        pools=_pools(state, graph.operators),
         call=number,
     )
+
+
+def _structured(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, tuple[str, ...]]:
+    """The graph cut down to the run's structure, and a line about it for the log.
+
+    A graph that would lose its last route falls back to the baseline's chain, which is of every structure
+    as long as no operator comes twice in it.
+    """
+    structure = state.settings.structure
+    if structure == "dg":
+        return graph, ()
+    baseline = [step.operator for step in state.header.baseline]
+    kept = restricted(graph, structure, baseline)
+    if not kept.has_route(state.settings.max_length):
+        kept = restricted(graph, "fixed", baseline)
+    return kept, (f"structure {structure}: {len(graph.edges)} edges -> {len(kept.edges)}",)
 
 
 def _pools(

@@ -14,18 +14,19 @@ import numpy as np
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
-from dga2d.replay.state.credit import START_IMPLEMENTATION, CreditTable, Pools
+from dga2d.replay.state.credit import CreditTable, Pools
 from dga2d.replay.streams import choose
 
 
 def selection_probabilities(
     credits: CreditTable,
-    previous: ImplementationId,
+    history: Sequence[ImplementationId],
     pool: Sequence[ImplementationId],
     temperature: float,
 ) -> tuple[float, ...]:
-    """π^code(c | previous) over the pool in its order: softmax of Q/τ."""
-    logits = [credits.credit(previous, c) / temperature for c in pool]
+    """π^code(c | history) over the pool in its order: softmax of Q/τ, on the context of the credits."""
+    source = credits.source_after(history)
+    logits = [credits.credit(source, c) / temperature for c in pool]
     top = max(logits)
     weights = [math.exp(value - top) for value in logits]
     total = math.fsum(weights)
@@ -40,23 +41,26 @@ def sample_implementations(
     draws: np.random.Generator,
 ) -> tuple[Step, ...]:
     """One implementation per operator by inverse distribution function, one draw per position."""
-    steps: list[Step] = []
-    previous = START_IMPLEMENTATION
+    chosen: list[ImplementationId] = []
     for operator in operators:
         pool = pools[operator]
-        probabilities = selection_probabilities(credits, previous, pool, temperature)
-        previous = pool[choose(probabilities, float(draws.random()))]
-        steps.append(Step(operator=operator, implementation=previous))
-    return tuple(steps)
+        probabilities = selection_probabilities(credits, chosen, pool, temperature)
+        chosen.append(pool[choose(probabilities, float(draws.random()))])
+    return _steps(operators, chosen)
 
 
 def best_implementations(
     operators: Sequence[OperatorId], pools: Pools, credits: CreditTable
 ) -> tuple[Step, ...]:
     """The implementation of highest transition credit at each position, ties to the smallest id."""
-    steps: list[Step] = []
-    previous = START_IMPLEMENTATION
+    chosen: list[ImplementationId] = []
     for operator in operators:
-        previous = min(pools[operator], key=lambda c: (-credits.credit(previous, c), c))
-        steps.append(Step(operator=operator, implementation=previous))
-    return tuple(steps)
+        source = credits.source_after(chosen)
+        ranked = sorted((-credits.credit(source, c), c) for c in pools[operator])
+        chosen.append(ranked[0][1])
+    return _steps(operators, chosen)
+
+
+def _steps(operators: Sequence[OperatorId], chosen: Sequence[ImplementationId]) -> tuple[Step, ...]:
+    pairs = zip(operators, chosen, strict=True)
+    return tuple(Step(operator=operator, implementation=c) for operator, c in pairs)

@@ -17,12 +17,16 @@ class EventAppender(Protocol):
     async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]: ...
 
 
-class EventSource(Protocol):
+class BlobSource(Protocol):
+    """Large things that events name by their digest."""
+
+    async def get_blob(self, digest: BlobDigest) -> bytes: ...
+
+
+class EventSource(BlobSource, Protocol):
     """The only way an agent listens: every event after a number, once, in order, then live ones."""
 
     def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]: ...
-
-    async def get_blob(self, digest: BlobDigest) -> bytes: ...
 
 
 @dataclass(frozen=True)

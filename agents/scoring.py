@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from dga2d.domains.gap import normalised_gap
 from dga2d.events import ImplementationId
-from dga2d.replay.state.credit import START_IMPLEMENTATION, CreditTable, Transition, TransitionRecord
+from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.run_state import Outcome
 
 
@@ -66,14 +66,12 @@ def update_credits(
     """
     changed: dict[Transition, TransitionRecord] = {}
     for implementations, reward in zip(candidates, rewards, strict=True):
-        previous = START_IMPLEMENTATION
-        for implementation in implementations:
-            transition = Transition(previous, implementation)
+        for position, implementation in enumerate(implementations):
+            transition = Transition(table.source_after(implementations[:position]), implementation)
             record = changed.get(transition) or table.records.get(transition) or TransitionRecord(0.0, 0)
             changed[transition] = TransitionRecord(
                 (1.0 - rate) * record.credit + rate * reward, record.activations + 1
             )
-            previous = implementation
     return tuple(sorted(changed.items()))
 
 

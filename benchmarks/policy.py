@@ -281,9 +281,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="embedded model only, two repetitions")
     parser.add_argument("--shape", choices=("embedded", "0.5B"), help="one model only")
     parser.add_argument("--repetitions", type=int, help="timed repetitions; default 5, or 2 at 0.5B")
-    parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, help="threads of torch; default all"
-    )
+    parser.add_argument("--threads", type=int, help="threads of torch; default 1, or all at 0.5B")
     parser.add_argument("--worker", nargs=2, metavar=("WAY", "SHAPE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -293,7 +291,8 @@ def main() -> None:
     shapes = (options.shape,) if options.shape else ("embedded",) if options.quick else ("embedded", "0.5B")
     for shape in shapes:
         repetitions = options.repetitions or (2 if options.quick or shape == "0.5B" else 5)
-        report(shape, repetitions, options.threads)
+        threads = options.threads or ((os.cpu_count() or 1) if shape == "0.5B" else 1)
+        report(shape, repetitions, threads)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ OWNERS: dict[str, tuple[AgentName, ...]] = {
     "GraphRejected": ("initializer",),
     "PipelineSampled": ("pipeline_sampler",),
     "PolicyUpdated": ("pipeline_sampler",),
+    "PolicyCheckpointed": ("pipeline_sampler",),
     "PipelinesDecoded": ("pipeline_sampler",),
     "EvaluationRecorded": ("evaluator_pool",),
     "CandidateScored": ("credit_keeper",),

@@ -318,6 +318,21 @@ class PolicyUpdated(Payload):
         return f"policy-updated/{self.generation}"
 
 
+class PolicyCheckpointed(Payload):
+    """Parameters and optimiser state of the policy were saved to files outside the database."""
+
+    generation: int
+    policy_updates: int
+    """Updates the saved policy has learned from."""
+    parameters_digest: str
+    files_digest: str
+    """SHA-256 over the files' digests; the name of their folder."""
+    size_bytes: int
+
+    def operation(self) -> str:
+        return f"policy-checkpointed/{self.generation}"
+
+
 # ---------------------------------------------------------------- evolution of implementations and edges
 
 
@@ -565,6 +580,7 @@ PAYLOAD_TYPES: dict[str, type[Payload]] = {
         GenerationScored,
         CreditsUpdated,
         PolicyUpdated,
+        PolicyCheckpointed,
         ImplementationAdded,
         ImplementationReplaced,
         ImplementationDeleted,

@@ -9,6 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Structure = Literal["dg", "dag", "linear", "fixed"]
+CreditContext = Literal["zero", "first", "second", "full"]
+
 
 class RunSettings(BaseModel):
     """Everything a user can set for a run; keys of the TOML file and names of the flags."""
@@ -29,10 +32,15 @@ class RunSettings(BaseModel):
     """Most operators in the graph, K."""
     pool_limit: int = Field(10, ge=1)
     """Most implementations per operator, M."""
+    structure: Structure = "dg"
+    """What the graph may look like (ablation of Section 4.3.1): any directed graph, one without cycles,
+    chains without branches, or the baseline's chain for ever."""
     temperature: float = Field(0.7, gt=0.0, le=1.0)
     """Sampling temperature τ of implementations and policy."""
     credit_rate: float = Field(0.1, gt=0.0, lt=1.0)
     """Learning rate α of transition credits."""
+    credit_context: CreditContext = "first"
+    """How much of its history a credit depends on (ablation of Section 4.3.2)."""
     epsilon: float = Field(1e-8, gt=0.0)
     """ε of reward standardisation and credit aggregation."""
     failure_reward: float = Field(-5.0, lt=0.0)
@@ -51,6 +59,20 @@ class RunSettings(BaseModel):
     """AdamW learning rate of the policy."""
     max_gradient_norm: float = Field(1.0, gt=0.0)
     """Gradient clipping norm of the policy."""
+    policy_dtype: Literal["float32", "bfloat16"] = "float32"
+    """Number format of the policy's parameters."""
+    policy_device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the policy runs; ``auto`` takes a GPU for a large model when there is one."""
+    policy_threads: int = Field(0, ge=0)
+    """Processor threads of the policy; 0: one for the embedded model, torch's own choice for others."""
+    lora_rank: int = Field(0, ge=0)
+    """Rank of low-rank adapters trained instead of the policy's own parameters; 0 trains all of them."""
+    gradient_checkpointing: bool = False
+    """Recompute the policy's activations in the backward pass: less memory, more time."""
+    policy_checkpoints: Literal["auto", "on", "off"] = "auto"
+    """Whether policy states are saved to files; ``auto`` saves those of large models."""
+    policy_checkpoint_interval: int = Field(1, ge=1)
+    """Generations between saved policy states."""
     validation_interval: int = Field(5, ge=0)
     """Generations between validations; 0 validates after the last generation only."""
     beam_width: int = Field(4, ge=1)

@@ -20,12 +20,14 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        The file is missing, is not TOML, or holds an unknown key.
+        The file is missing, is not UTF-8 text or not TOML, or holds an unknown key.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: is not text (byte {error.start} is not UTF-8)") from error
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -4,12 +4,14 @@ Dga2dError
 └── UsageError            wrong arguments, settings or files; exit code 2
     ├── SettingsError     an unknown or invalid setting
     ├── RunStateError     the run cannot do what was asked (not finished, tested already, …)
-    └── CodeChangedError  the run was written by another version of the program
+    ├── CodeChangedError  the run was written by another version of the program
+    └── OutputFileError   a file cannot be written
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from pathlib import Path
 
 from dga2d.events.errors import Dga2dError
 
@@ -46,3 +48,10 @@ class CodeChangedError(UsageError):
             f"run {run_id} was written by dga2d {recorded}, this is {present}; its decisions may differ. "
             "Use the recorded version, or resume with --accept-code-change (the log will say so)"
         )
+
+
+class OutputFileError(UsageError):
+    """A result cannot be written where the user wants it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"cannot write {path}: {reason}; name another file")

@@ -10,7 +10,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.views import calls_view, ledger_view, percent, run_row
+from dga2d.runtime.views import best_gap, calls_view, ledger_view, run_row
 from dga2d.store import CorruptEventError, EventStore, open_store, verified
 
 
@@ -32,7 +32,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
                     status=status,
                     generations=state.completed,
                     calls=state.ledger.used,
-                    best_gap_percent=None if state.best is None else percent(-state.best.score),
+                    best_gap_percent=best_gap(state),
                 )
             rows.append(row)
     return rows

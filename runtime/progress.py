@@ -10,7 +10,7 @@ from typing import TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.views import percent
+from dga2d.runtime.views import gap_of
 
 
 class ProgressLines:
@@ -44,15 +44,15 @@ class ProgressLines:
             added = ", ".join("→".join(edge) for edge in payload.added)
             self._line(f"  ~ edge {removed} replaced by {added}")
         elif isinstance(payload, p.CheckpointSelected):
-            self._line(f"  * checkpoint: validation gap {percent(-payload.score):.2f} %")
+            self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
 
     def _generation(self, state: RunState, payload: p.GenerationCompleted) -> None:
         summary = state.history[payload.generation]
         total = state.settings.generations
         self._line(
             f"generation {summary.number:>{len(str(total))}}/{total}  "
-            f"best {percent(-summary.best):6.2f} %  mean {percent(-summary.mean):7.2f} %  "
-            f"so far {percent(-summary.best_so_far):6.2f} %  "
+            f"best {self._gap(state, summary.best)}  so far {self._gap(state, summary.best_so_far)}  "
+            f"failed {summary.failures}/{summary.candidates}  "
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
         )
 
@@ -62,6 +62,11 @@ class ProgressLines:
         label = "test" if payload.split == "test" else f"{payload.split} {payload.generation}"
         self._stream.write(f"\r\x1b[K{label}: {self._evaluations} evaluations  {self._elapsed()}")
         self._stream.flush()
+
+    @staticmethod
+    def _gap(state: RunState, score: float) -> str:
+        gap = gap_of(score, state.settings.failure_reward)
+        return "  failed" if gap is None else f"{gap:6.2f} %"
 
     def _elapsed(self) -> str:
         seconds = int(self._clock() - self._start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,21 @@ _ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"
 def new_run_id(domain: str) -> RunId:
     """A fresh name such as ``jsp-k3v9q2``; names carry no meaning and enter no decision."""
     return RunId(f"{domain}-" + "".join(secrets.choice(_ALPHABET) for _ in range(6)))
+
+
+def checked_run_id(name: str) -> RunId:
+    """`name` as the name of a run.
+
+    Raises
+    ------
+    UsageError
+        It is not 1 to 64 ASCII letters, digits, ``.``, ``_`` and ``-``, the first a letter or digit.
+    """
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) is None:
+        raise UsageError(
+            f"run id {name!r}: expected 1 to 64 letters, digits, '.', '_' or '-', not '.', '_' or '-' first"
+        )
+    return RunId(name)
 
 
 def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:

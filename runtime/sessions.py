@@ -18,7 +18,7 @@ from dga2d.runtime.code_version import code_version
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import CodeChangedError, RunStateError
 from dga2d.runtime.problem import Problem
-from dga2d.runtime.run_start import new_run_id
+from dga2d.runtime.run_start import checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
 from dga2d.store import EventStore, open_store
 
@@ -58,7 +58,8 @@ async def evolve(
         Something the run needs is missing (before any event is written), or an agent failed.
     """
     problem = Problem.open(domain, data_dir)
-    name = run_id or new_run_id(domain)
+    name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
+    shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     async with surroundings(problem, settings, seed) as around, open_store(url) as store:
         quotas = {LLM_CALL: settings.llm_calls}
         async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:

@@ -18,6 +18,16 @@ def percent(gap: float | None) -> float | None:
     return None if gap is None else round(100.0 * gap, 4)
 
 
+def gap_of(score: float, failure_reward: float) -> float | None:
+    """Gap in percent behind a score; ``None`` for R_fail, which stands for a failure, not for a gap."""
+    return None if score <= failure_reward else percent(-score)
+
+
+def best_gap(state: RunState) -> float | None:
+    """Gap in percent of A*, ``None`` while there is none."""
+    return None if state.best is None else gap_of(state.best.score, state.settings.failure_reward)
+
+
 def run_row(run: RunSummary) -> dict[str, Any]:
     """A line of ``dga2d runs``."""
     return {
@@ -37,15 +47,15 @@ def steps_view(steps: tuple[Step, ...]) -> list[dict[str, str]]:
     return [{"operator": s.operator, "implementation": s.implementation} for s in steps]
 
 
-def program_view(program: ScoredProgram | None) -> dict[str, Any] | None:
-    """A* or the checkpoint; the gap is the negated score."""
+def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, Any] | None:
+    """A* or the checkpoint; the gap is the negated score, ``None`` where the program failed."""
     if program is None:
         return None
     return {
         "generation": program.generation,
         "candidate": program.candidate if program.candidate >= 0 else None,
         "score": program.score,
-        "gap_percent": percent(-program.score),
+        "gap_percent": gap_of(program.score, state.settings.failure_reward),
         "pipeline": steps_view(program.steps),
     }
 
@@ -115,14 +125,17 @@ def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def history_view(state: RunState) -> list[dict[str, Any]]:
-    """One row per closed generation."""
+    """One row per closed generation; a gap is ``None`` where every candidate failed."""
+    failed = state.settings.failure_reward
     return [
         {
             "generation": s.number,
-            "mean_gap_percent": percent(-s.mean),
-            "best_gap_percent": percent(-s.best),
-            "best_so_far_percent": percent(-s.best_so_far),
-            "validation_gap_percent": None if s.validation is None else percent(-s.validation),
+            "candidates": s.candidates,
+            "failures": s.failures,
+            "mean_score": s.mean,
+            "best_gap_percent": gap_of(s.best, failed),
+            "best_so_far_percent": gap_of(s.best_so_far, failed),
+            "validation_gap_percent": None if s.validation is None else gap_of(s.validation, failed),
             "calls": s.calls,
             "state_digest": s.state_digest,
         }
@@ -163,8 +176,8 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "state_digest": state_digest(state),
         "graph": None if state.graph is None else graph_view(state.graph, state.settings.max_length),
         "operators": operator_credits(state),
-        "best": program_view(state.best),
-        "checkpoint": program_view(state.checkpoint),
+        "best": program_view(state, state.best),
+        "checkpoint": program_view(state, state.checkpoint),
         "history": history_view(state),
         "ledger": ledger_view(state.ledger),
         "policy": {"updates": state.policy_updates, "digest": state.policy_digest},

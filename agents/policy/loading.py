@@ -167,14 +167,14 @@ def _weights(spec: str, settings: PolicySettings) -> Any:
 def _quiet_transformers() -> Iterator[None]:
     """No progress bars or warnings on stderr; what matters is raised as an error."""
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
         if had_bars:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _checkpoint_activations(model: Any) -> None:

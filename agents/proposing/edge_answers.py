@@ -12,6 +12,7 @@ from dga2d.agents.proposing.interfaces import compatible_edges, contracts_by_id,
 from dga2d.agents.proposing.tasks import ConnectTask
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.graph import END, START, OperatorGraph
+from dga2d.replay.state.structure import violation
 
 MAX_DELTA = 2
 """Most additions, and most deletions, of one delta (Template III)."""
@@ -73,6 +74,11 @@ def interfaces_fit(edit: EdgeEdit) -> str | None:
     return None
 
 
+def the_structure_holds(edit: EdgeEdit) -> str | None:
+    """The edited graph is of the run's structure."""
+    return violation(edit.graph.edited(edit.removed, edit.added).edges, edit.task.structure)
+
+
 def a_route_remains(edit: EdgeEdit) -> str | None:
     """A pipeline of at most ``max_length`` operators still leads from START to END."""
     if edit.graph.edited(edit.removed, edit.added).has_route(edit.task.max_length):
@@ -87,6 +93,7 @@ RULES: tuple[tuple[str, Callable[[EdgeEdit], str | None]], ...] = (
     ("edge_present", added_edges_are_absent),
     ("edge_loop", no_operator_follows_itself),
     ("edge_interface", interfaces_fit),
+    ("structure", the_structure_holds),
     ("route", a_route_remains),
 )
 """Stage → rule, in the order in which they are asked; a rule gives the reason why it is broken."""

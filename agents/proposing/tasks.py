@@ -9,6 +9,7 @@ from typing import Literal
 from dga2d.domains.contract import Card, Implementation, Operator, SolutionKind
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
+from dga2d.replay.settings import Structure
 from dga2d.replay.state.graph import OperatorGraph
 
 
@@ -141,6 +142,8 @@ class ConnectTask:
     diagnostic: str | None = None
     attempt: int = 0
     previous: str | None = None
+    structure: Structure = "dg"
+    """What the graph may look like."""
 
     def __post_init__(self) -> None:
         if self.mode == "replace" and self.remove is None:

@@ -22,21 +22,20 @@ def makespan(sequence, machines, times, next_op, job_free, machine_free):  # typ
     next_op[:] = 0
     job_free[:] = 0
     machine_free[:] = 0
-    latest = 0
     for i in range(sequence.size):
-        job = sequence[i]
-        if job < 0 or job >= n_jobs:
+        job = np.uint32(sequence[i])  # unsigned: negative ids become huge, and indexing needs no sign check
+        if job >= n_jobs:
             return INVALID_SCORE
-        k = next_op[job]
-        if k == n_machines:
+        k = np.uint32(next_op[job])
+        if k >= n_machines:
             return INVALID_SCORE
-        machine = machines[job, k]
-        end = max(job_free[job], machine_free[machine]) + times[job, k]
+        machine = np.uint32(machines[job, k])
+        ready, free = job_free[job], machine_free[machine]
+        end = (ready if ready > free else free) + times[job, k]  # a select: which is later is a coin toss
         job_free[job] = end
         machine_free[machine] = end
         next_op[job] = k + 1
-        latest = max(latest, end)
-    return latest
+    return machine_free.max()
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:

@@ -59,7 +59,7 @@ def parse_instance(text: str, path: Path | str) -> JobShopData:
         raise InstanceFormatError(path, None, "no data line")
     n_jobs, n_machines = _header(path, *lines[0])
     if len(lines) - 1 < n_jobs:
-        raise InstanceFormatError(path, None, f"expected {n_jobs} job lines, found {len(lines) - 1}")
+        raise InstanceFormatError(path, lines[-1][0], f"expected {n_jobs} job lines, found {len(lines) - 1}")
     if len(lines) - 1 > n_jobs:
         raise InstanceFormatError(path, lines[n_jobs + 1][0], f"data after the last of {n_jobs} jobs")
     rows = [_job(path, line, values, n_machines) for line, values in lines[1:]]

@@ -13,7 +13,7 @@ from dga2d.domains.contract import Decoder, State
 INVALID_SCORE: Final = 999_999_999.0
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
     """Length, or `INVALID_SCORE` unless every city occurs once; `seen` is scratch, uint8 `(n,)`."""
     n = distances.shape[0]

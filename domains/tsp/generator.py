@@ -4,7 +4,7 @@ References
 ----------
 D. S. Johnson, L. A. McGeoch, "Experimental Analysis of Heuristics for the STSP", in: The Traveling Salesman
 Problem and its Variations, Kluwer 2002: instance classes E (uniform) and C (clustered).
-D. E. Knuth, The Art of Computer Programming 2, Sections 3.2.2 (subtractive generator) and 3.4.1 (polar method).
+D. E. Knuth, The Art of Computer Programming 2: Sections 3.2.2 (subtractive generator), 3.4.1 (polar method).
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def uniform_cities(size: int, seed: int) -> NDArray[np.float64]:
 
 
 def clustered_cities(size: int, seed: int) -> NDArray[np.float64]:
-    """Integer points around max(1, ``size // 100``) uniform centres (class C, ``portcgen``): float64 `(size, 2)`.
+    """Integer points around uniform centres (class C, ``portcgen``): float64 `(size, 2)`.
 
-    Each city picks a centre and adds to both coordinates a normal variate times ``SIDE / sqrt(size)``,
+    There are max(1, ``size // 100``) centres. Each city picks a centre and adds to both coordinates a normal variate times ``SIDE / sqrt(size)``,
     truncated towards zero; coordinates may leave the square.
     """
     rng = SubtractiveGenerator(seed)

@@ -97,8 +97,9 @@ def _dimension(path: Path, header: dict[str, _Line]) -> int:
 def _coordinates(path: Path, lines: Iterator[_Line], size: int) -> NDArray[np.float64]:
     coords = np.full((size, 2), math.nan)
     seen = np.zeros(size, dtype=np.bool_)
+    number = 0
     for found in range(size):
-        number, text = next(lines, _Line(0, "EOF"))
+        number, text = next(lines, _Line(number, "EOF"))
         if text == "EOF":
             raise InstanceFormatError(path, number or None, f"ends after {found} of {size} cities")
         tokens = text.split()

@@ -5,7 +5,7 @@ Sums run in sorted order of the transitions: the result never depends on how a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,20 +14,51 @@ from immutables import Map
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
+from dga2d.replay.settings import CreditContext
 from dga2d.replay.state.graph import END, START
 
 START_IMPLEMENTATION = ImplementationId(START)
 """c_start, the predecessor of the first implementation of every candidate."""
+NO_CONTEXT = ImplementationId("*")
+"""Source of every transition under zero-order credit."""
+SEPARATOR = ">"
+"""Between the implementations of a source of more than one."""
 
 Pools = Mapping[OperatorId, tuple[ImplementationId, ...]]
 """C^(t): implementations of each operator, sorted by id."""
 
 
 class Transition(NamedTuple):
-    """First-order implementation transition e = (u, c)."""
+    """Implementation transition e = (u, c); `source` is a context, of one implementation by default."""
 
     source: ImplementationId
     target: ImplementationId
+
+    @property
+    def predecessor(self) -> ImplementationId:
+        """What ran just before the target; ``NO_CONTEXT`` under zero-order credit."""
+        return ImplementationId(self.source.rpartition(SEPARATOR)[2])
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """All implementations of the context, and the target."""
+        return (*self.source.split(SEPARATOR), self.target)
+
+
+def context_after(history: Sequence[ImplementationId], order: CreditContext) -> ImplementationId:
+    """The source of the transition that follows `history` (without c_start).
+
+    References
+    ----------
+    DGA2D paper, Appendix D.2: contexts of order 0 (the target alone), 1, 2 and the full history; each
+    refines the one before.
+    """
+    if order == "first":
+        return history[-1] if history else START_IMPLEMENTATION
+    if order == "zero":
+        return NO_CONTEXT
+    whole = (START_IMPLEMENTATION, *history)
+    return ImplementationId(SEPARATOR.join(whole[-2:] if order == "second" else whole))
 
 
 class TransitionRecord(NamedTuple):
@@ -42,6 +73,12 @@ class CreditTable:
     """Q_t and n_t; transitions that were never activated are absent and have credit 0."""
 
     records: Map[Transition, TransitionRecord] = Map()
+    order: CreditContext = "first"
+    """How much of the history a transition's source holds."""
+
+    def source_after(self, history: Sequence[ImplementationId]) -> ImplementationId:
+        """Source of the transition that follows `history`."""
+        return context_after(history, self.order)
 
     def credit(self, source: ImplementationId, target: ImplementationId) -> float:
         """Q_t(e), 0 for unseen transitions."""
@@ -55,16 +92,18 @@ class CreditTable:
 
     def updated(self, records: Iterable[tuple[Transition, TransitionRecord]]) -> CreditTable:
         """The table with some transitions set."""
-        return CreditTable(self.records.update(dict(records)))
+        return CreditTable(self.records.update(dict(records)), self.order)
 
     def without(self, implementation: ImplementationId) -> CreditTable:
         """The table after `implementation` left its pool."""
-        kept = {t: r for t, r in self.records.items() if implementation not in t}
-        return CreditTable(Map(kept))
+        kept = {t: r for t, r in self.records.items() if implementation not in t.members}
+        return CreditTable(Map(kept), self.order)
 
     def implementation_credit(self, implementation: ImplementationId, epsilon: float) -> float:
         """Q̄(c): activation-weighted mean over the transitions into or out of c; 0 if none (Eq. 10)."""
-        return _weighted_mean((r for t, r in self.ordered if implementation in t), epsilon)
+        return _weighted_mean(
+            (r for t, r in self.ordered if implementation in (t.predecessor, t.target)), epsilon
+        )
 
     def operator_credit(self, pool: Iterable[ImplementationId], epsilon: float) -> float:
         """Q̄(O): plain mean of Q̄(c) over the operator's pool; 0 for an empty pool (Eq. 11)."""
@@ -74,13 +113,15 @@ class CreditTable:
     def edge_credit(self, edge: Edge, pools: Pools, epsilon: float) -> float:
         """Q̄(O_i, O_j): activation-weighted mean over the transitions between the two pools (Eq. 14).
 
-        ``START`` stands for c_start; edges into ``END`` carry no transitions and have credit 0.
+        ``START`` stands for c_start; edges into ``END`` carry no transitions and have credit 0. Under
+        zero-order credit no transition knows its predecessor: an edge has the credit of its target's pool.
         """
         source, target = edge
         sources = {START_IMPLEMENTATION} if source == START else set(pools.get(source, ()))
+        sources.add(NO_CONTEXT)
         targets = set() if target == END else set(pools.get(target, ()))
         return _weighted_mean(
-            (r for t, r in self.ordered if t.source in sources and t.target in targets), epsilon
+            (r for t, r in self.ordered if t.predecessor in sources and t.target in targets), epsilon
         )
 
 

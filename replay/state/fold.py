@@ -12,10 +12,15 @@ from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_run import RUN_HANDLERS
-from dga2d.replay.state.invariants import Handler
+from dga2d.replay.state.invariants import Handler, require
 from dga2d.replay.state.run_state import RunState
 
 HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
+
+ALWAYS = frozenset(
+    {"RunPaused", "RunResumed", "RunFailed", "TestStarted", "EvaluationRecorded", "TestScored"}
+)
+"""What may also follow when the run is paused, completed or failed (of evaluations, those of a test)."""
 
 
 def fold(state: RunState, event: RecordedEvent) -> RunState:
@@ -28,8 +33,16 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
     PayloadError, UnknownEventTypeError
         The event cannot be decoded.
     """
-    handler = HANDLERS[event.type]
-    return replace(handler(state, event, event.payload), seq=event.seq)
+    payload = event.payload
+    require(event.seq == state.seq + 1, event, f"event {state.seq + 1} is next")
+    if event.type != "RunStarted":
+        require(state.started is not None, event, "the run has not started")
+        require(
+            state.status == "running" or event.type in ALWAYS,
+            event,
+            f"the run is {state.status} at this point",
+        )
+    return replace(HANDLERS[event.type](state, event, payload), seq=event.seq)
 
 
 def fold_all(events: Iterable[RecordedEvent], state: RunState | None = None) -> RunState:

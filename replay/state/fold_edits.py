@@ -7,23 +7,25 @@ from dataclasses import replace
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
-from dga2d.replay.state.invariants import Handler, open_generation, require
+from dga2d.replay.state.graph import END, START
+from dga2d.replay.state.invariants import Handler, judge, open_generation, require
 from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.structure import violation
 
 
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.basis is not None, event, "the credits have not been updated")
+    _check_slot(state, event, payload.slot)
     require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
-    return replace(
-        state,
-        generation=replace(
-            generation,
-            implementation_verdicts=generation.implementation_verdicts | {payload.slot},
-            verdict_seq=event.seq,
-        ),
-    )
+    verdicts = generation.implementation_verdicts.set(payload.slot, event.seq)
+    return replace(state, generation=replace(generation, implementation_verdicts=verdicts))
+
+
+def _check_slot(state: RunState, event: RecordedEvent, slot: int) -> None:
+    require(state.settings.evolution, event, "nothing evolves in this run")
+    require(0 <= slot < state.settings.edits_per_generation, event, f"there is no slot {slot}")
 
 
 def _set_pool(
@@ -58,26 +60,15 @@ def _set_pool(
     )
 
 
-def _accepted(state: RunState, event: RecordedEvent, call: int) -> RunState:
-    require(call in state.ledger.calls, event, f"call {call} was never reserved")
-    require(state.ledger.calls[call].status == "settled", event, f"call {call} was not answered")
-    return replace(state, ledger=state.ledger.judged(call, "accepted"))
-
-
-def _rejected(state: RunState, event: RecordedEvent, call: int, diagnostic: str) -> RunState:
-    require(call in state.ledger.calls, event, f"call {call} was never reserved")
-    return replace(state, ledger=state.ledger.judged(call, "rejected", diagnostic))
-
-
 def _implementation_added(state: RunState, event: RecordedEvent, payload: p.ImplementationAdded) -> RunState:
-    state = _implementation_verdict(_accepted(state, event, payload.call), event, payload)
+    state = _implementation_verdict(judge(state, event, payload.call, "accepted"), event, payload)
     return _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
 
 
 def _implementation_replaced(
     state: RunState, event: RecordedEvent, payload: p.ImplementationReplaced
 ) -> RunState:
-    state = _implementation_verdict(_accepted(state, event, payload.call), event, payload)
+    state = _implementation_verdict(judge(state, event, payload.call, "accepted"), event, payload)
     added = (payload.implementation, payload.source)
     return _set_pool(state, event, payload.operator, added, payload.removed)
 
@@ -92,30 +83,42 @@ def _implementation_deleted(
 def _implementation_rejected(
     state: RunState, event: RecordedEvent, payload: p.ImplementationRejected
 ) -> RunState:
-    state = _rejected(state, event, payload.call, f"{payload.stage}: {payload.diagnostic}")
+    open_generation(state, event, payload.generation)
+    diagnostic = f"{payload.stage}: {payload.diagnostic}"
+    state = judge(state, event, payload.call, "rejected", diagnostic)
     return _implementation_verdict(state, event, payload) if payload.is_final else state
 
 
 def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:
     generation = open_generation(state, event, number)
     require(generation.basis is not None, event, "the credits have not been updated")
+    _check_slot(state, event, slot)
     require(slot not in generation.edge_verdicts, event, "the slot has its verdict")
-    verdicts = generation.edge_verdicts | {slot}
-    return replace(state, generation=replace(generation, edge_verdicts=verdicts, verdict_seq=event.seq))
+    verdicts = generation.edge_verdicts.set(slot, event.seq)
+    return replace(state, generation=replace(generation, edge_verdicts=verdicts))
 
 
 def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplaced) -> RunState:
-    state = _edge_verdict(_accepted(state, event, payload.call), event, payload.generation, payload.slot)
+    state = judge(state, event, payload.call, "accepted")
+    state = _edge_verdict(state, event, payload.generation, payload.slot)
     assert state.graph is not None
+    require(payload.removed or payload.added, event, "the edit is empty")
+    nodes = {START, END, *state.graph.operators}
+    require(
+        all(end in nodes for edge in payload.added for end in edge), event, "an edge leads out of the graph"
+    )
+    require(not any(s == END or t == START for s, t in payload.added), event, "an edge enters START")
     require(set(payload.removed) <= state.graph.edges, event, "a removed edge is not in the graph")
     require(not set(payload.added) & state.graph.edges, event, "an added edge is in the graph already")
     graph = state.graph.edited(payload.removed, payload.added)
     require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
+    require(violation(graph.edges, state.settings.structure) is None, event, "the structure would be lost")
     return replace(state, graph=graph, graph_seq=event.seq)
 
 
 def _edge_rejected(state: RunState, event: RecordedEvent, payload: p.EdgeRejected) -> RunState:
-    state = _rejected(state, event, payload.call, payload.reason)
+    open_generation(state, event, payload.generation)
+    state = judge(state, event, payload.call, "rejected", payload.reason)
     return _edge_verdict(state, event, payload.generation, payload.slot) if payload.is_final else state
 
 

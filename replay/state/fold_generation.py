@@ -19,6 +19,7 @@ from dga2d.replay.state.run_state import (
     Outcome,
     RunState,
     SampledPipeline,
+    SavedPolicy,
     ScoredProgram,
     Scoring,
     ValidationState,
@@ -123,6 +124,7 @@ def _candidate_scored(state: RunState, event: RecordedEvent, payload: p.Candidat
 
 def _generation_scored(state: RunState, event: RecordedEvent, payload: p.GenerationScored) -> RunState:
     generation = open_generation(state, event, payload.generation)
+    require(generation.scoring is None, event, "the generation was scored before")
     require(len(generation.scores) == state.settings.pipelines, event, "not all candidates are scored")
     require(len(payload.rewards) == state.settings.pipelines, event, "one reward per candidate")
     scoring = Scoring(event.seq, payload.mean, payload.deviation, payload.rewards)
@@ -150,13 +152,27 @@ def _policy_updated(state: RunState, event: RecordedEvent, payload: p.PolicyUpda
         state,
         policy_updates=state.policy_updates + 1,
         policy_digest=payload.parameters_digest,
-        generation=replace(generation, policy_updated_seq=event.seq),
+        generation=replace(generation, policy_updated_seq=event.seq, policy_update=payload),
     )
+
+
+def _policy_checkpointed(state: RunState, event: RecordedEvent, payload: p.PolicyCheckpointed) -> RunState:
+    open_generation(state, event, payload.generation)
+    require(payload.policy_updates == state.policy_updates, event, "the policy has been updated since")
+    require(payload.parameters_digest == state.policy_digest, event, "the parameters are others")
+    saved = SavedPolicy(event.seq, payload.policy_updates, payload.files_digest)
+    return replace(state, saved_policies=(*state.saved_policies, saved))
 
 
 def _validation_started(state: RunState, event: RecordedEvent, payload: p.ValidationStarted) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.validation is None, event, "the generation was validated before")
+    known = {entry.key for entry in state.header.splits.validation}
+    require(
+        payload.instances and set(payload.instances) <= known,
+        event,
+        "an instance is not of the validation split",
+    )
     return replace(
         state,
         generation=replace(generation, validation=ValidationState(event.seq, payload.instances)),
@@ -170,7 +186,11 @@ def _pipelines_decoded(state: RunState, event: RecordedEvent, payload: p.Pipelin
         validation is not None and validation.pipelines is None, event, "no validation waits for pipelines"
     )
     assert validation is not None
-    known = all(step.implementation in state.sources for steps in payload.pipelines for step in steps)
+    known = all(
+        state.operator_of.get(step.implementation) == step.operator
+        for steps in payload.pipelines
+        for step in steps
+    )
     require(payload.pipelines and known, event, "a decoded pipeline uses an unknown implementation")
     validation = replace(validation, pipelines=payload.pipelines, decoded_seq=event.seq)
     return replace(state, generation=replace(generation, validation=validation))
@@ -187,38 +207,58 @@ def _validation_scored(state: RunState, event: RecordedEvent, payload: p.Validat
         "evaluations of the validation are missing",
     )
     assert validation is not None
-    validation = replace(validation, scores=payload.scores)
+    assert validation.pipelines is not None
+    require(validation.scores is None, event, "the validation was scored before")
+    require(len(payload.scores) == len(validation.pipelines), event, "one score per pipeline")
+    validation = replace(validation, scores=payload.scores, scored_seq=event.seq)
     return replace(state, generation=replace(generation, validation=validation))
 
 
 def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.CheckpointSelected) -> RunState:
+    open_generation(state, event, payload.generation)
     require(
         state.checkpoint is None or payload.score > state.checkpoint.score,
         event,
         "the checkpoint is no better than the one before",
     )
     checkpoint = ScoredProgram(payload.generation, -1, payload.score, payload.pipeline)
-    return replace(state, checkpoint=checkpoint)
+    return replace(state, checkpoint=checkpoint, checkpoint_updates=payload.policy_updates)
 
 
 def _generation_completed(state: RunState, event: RecordedEvent, payload: p.GenerationCompleted) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.policy_updated_seq, event, "the policy has not been updated")
     require(generation.basis is not None, event, "the credits have not been updated")
+    require(
+        generation.validation is None or generation.validation.scores is not None,
+        event,
+        "the validation is not over",
+    )
     digest = state_digest(state)
     if digest != payload.state_digest:
-        raise DigestMismatchError(event.seq, payload.generation, payload.state_digest, digest)
+        raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)
     assert generation.scoring is not None
+    assert generation.basis is not None
+    assert generation.policy_update is not None
     assert state.best is not None
     validation = generation.validation
     summary = GenerationSummary(
         number=generation.number,
+        candidates=len(generation.scores),
+        failures=len({j for (j, _), outcome in generation.outcomes.items() if outcome.failure is not None}),
         mean=generation.scoring.mean,
         best=max(generation.scores.values()),
         best_so_far=state.best.score,
         validation=max(validation.scores) if validation and validation.scores else None,
         calls=state.ledger.used,
         state_digest=digest,
+        graph=generation.basis.graph,
+        walks=tuple(
+            tuple(step.implementation for step in pipeline.steps)
+            for _, pipeline in sorted(generation.pipelines.items())
+        ),
+        credits=generation.basis.credits,
+        policy=generation.policy_update,
     )
     return replace(
         state,
@@ -237,6 +277,7 @@ GENERATION_HANDLERS: dict[str, Handler] = {
     "GenerationScored": _generation_scored,
     "CreditsUpdated": _credits_updated,
     "PolicyUpdated": _policy_updated,
+    "PolicyCheckpointed": _policy_checkpointed,
     "ValidationStarted": _validation_started,
     "PipelinesDecoded": _pipelines_decoded,
     "ValidationScored": _validation_scored,

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from immutables import Map
+from pydantic import ValidationError
 
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
+from dga2d.replay.errors import DigestMismatchError, InvariantError
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.invariants import Handler, require
+from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.graph import END, START, OperatorGraph
+from dga2d.replay.state.invariants import Handler, judge, require
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import Outcome, RunState, TestState
+from dga2d.replay.state.structure import violation
 
 
 def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -> RunState:
     require(event.seq == 1, event, "a run starts once, with its first event")
-    settings = RunSettings.model_validate(payload.settings)
+    settings = _settings(event, payload.settings)
     sources: dict[ImplementationId, BlobDigest] = {}
     operator_of: dict[ImplementationId, OperatorId] = {}
     for operator in payload.library:
@@ -27,6 +33,13 @@ def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -
             )
             sources[implementation.id] = implementation.source
             operator_of[implementation.id] = operator.id
+    known = {entry.key for entry in payload.splits.train}
+    require(payload.batch and set(payload.batch) <= known, event, "the batch is not of the training split")
+    require(
+        all(operator_of.get(step.implementation) == step.operator for step in payload.baseline),
+        event,
+        "the baseline is not of the library",
+    )
     return RunState(
         status="running",
         started=payload,
@@ -36,17 +49,29 @@ def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -
         sources=Map(sources),
         operator_of=Map(operator_of),
         temperature=settings.temperature,
+        credits=CreditTable(order=settings.credit_context),
         ledger=Ledger(limit=settings.llm_calls),
     )
 
 
+def _settings(event: RecordedEvent, values: dict[str, Any]) -> RunSettings:
+    try:
+        return RunSettings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise InvariantError(event.seq, event.type, f"setting {name}: {first['msg']}") from error
+
+
 def _run_paused(state: RunState, event: RecordedEvent, payload: p.RunPaused) -> RunState:
+    """A pause of a held-out test leaves a run that was over as it is."""
+    if state.status != "running":
+        return state
     return replace(state, status="paused", reason=payload.reason)
 
 
 def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -> RunState:
-    require(state.started is not None, event, "the run has not started")
-    settings = RunSettings.model_validate({**state.settings.model_dump(), **payload.changed})
+    settings = _settings(event, {**state.settings.model_dump(), **payload.changed})
     require(
         settings.llm_calls == state.settings.llm_calls, event, "the limit of model calls cannot be changed"
     )
@@ -61,11 +86,18 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
 
 
 def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunCompleted) -> RunState:
+    require(state.graph is not None, event, "there is no graph yet")
     require(state.generation is None, event, "a generation is still open")
+    digest = state_digest(state)
+    if digest != payload.state_digest:
+        raise DigestMismatchError(event.seq, event.type, state.completed, payload.state_digest, digest)
     return replace(state, status="completed", reason=payload.reason)
 
 
 def _run_failed(state: RunState, event: RecordedEvent, payload: p.RunFailed) -> RunState:
+    """A failure of a held-out test leaves a run that was over as it is."""
+    if state.status != "running":
+        return state
     return replace(state, status="failed", reason=f"{payload.reason}: {payload.detail}")
 
 
@@ -74,12 +106,18 @@ def _graph_initialized(state: RunState, event: RecordedEvent, payload: p.GraphIn
     library = {operator.id: operator for operator in state.header.library}
     unknown = [operator for operator in payload.operators if operator not in library]
     require(not unknown, event, f"operators are not in the library: {', '.join(unknown)}")
+    nodes = {START, END, *payload.operators}
+    require(
+        all(end in nodes for edge in payload.edges for end in edge), event, "an edge leads out of the graph"
+    )
+    require(not any(s == END or t == START for s, t in payload.edges), event, "an edge enters START")
     graph = OperatorGraph(
         tuple(sorted(payload.operators)),
         frozenset(o for o in payload.operators if library[o].requires == "none"),
         frozenset(payload.edges),
     )
     require(graph.has_route(state.settings.max_length), event, "no route leads from START to END")
+    _check_structure(state, event, graph)
     require(set(payload.pools) == set(payload.operators), event, "pools and operators differ")
     for operator, pool in payload.pools.items():
         require(
@@ -90,29 +128,50 @@ def _graph_initialized(state: RunState, event: RecordedEvent, payload: p.GraphIn
             event,
             f"pool of {operator} holds another operator's implementation",
         )
-    ledger = state.ledger if payload.call is None else state.ledger.judged(payload.call, "accepted")
+    if payload.call is not None:
+        state = judge(state, event, payload.call, "accepted")
     return replace(
         state,
         graph=graph,
         graph_seq=event.seq,
         pools=Map({operator: tuple(sorted(pool)) for operator, pool in payload.pools.items()}),
         temperature=payload.temperature,
-        ledger=ledger,
     )
 
 
+def _check_structure(state: RunState, event: RecordedEvent, graph: OperatorGraph) -> None:
+    if (reason := violation(graph.edges, state.settings.structure)) is not None:
+        raise InvariantError(event.seq, event.type, reason)
+
+
 def _graph_rejected(state: RunState, event: RecordedEvent, payload: p.GraphRejected) -> RunState:
-    return replace(state, ledger=state.ledger.judged(payload.call, "rejected", payload.reason))
+    return judge(state, event, payload.call, "rejected", payload.reason)
 
 
 def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted) -> RunState:
+    """A test has a process of its own: a run that was killed does not go on until it is resumed."""
     before = state.test
     require(
         payload.attempt == (before.attempt if before else 0) + 1, event, "test attempts are counted 1, 2, …"
     )
     require(before is None or payload.forced, event, "a second test must be forced")
+    require(before is None or before.mean_gaps is not None, event, "another test is open")
+    known = all(
+        state.operator_of.get(step.implementation) == step.operator
+        for candidate in payload.candidates
+        for step in candidate.pipeline
+    )
+    require(payload.candidates and known, event, "a candidate uses an unknown implementation")
+    held_out = {entry.key for entry in state.header.splits.test}
+    require(
+        payload.instances and set(payload.instances) <= held_out,
+        event,
+        "an instance is not of the test split",
+    )
     return replace(
         state,
+        status="paused" if state.status == "running" else state.status,
+        reason="a held-out test took the log over" if state.status == "running" else state.reason,
         test=TestState(event.seq, payload.attempt, payload.forced, payload.candidates, payload.instances),
     )
 
@@ -134,6 +193,10 @@ def _test_scored(state: RunState, event: RecordedEvent, payload: p.TestScored) -
     test = state.test
     require(test is not None and test.attempt == payload.attempt, event, "no such test is open")
     assert test is not None
+    require(test.mean_gaps is None, event, "the test was scored before")
+    needed = len(test.candidates) * len(test.instances)
+    require(len(test.outcomes) == needed, event, "evaluations of the test are missing")
+    require(len(payload.mean_gaps) == len(test.candidates), event, "one mean gap per candidate")
     return replace(state, test=replace(test, mean_gaps=payload.mean_gaps))
 
 

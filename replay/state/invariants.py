@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.errors import InvariantError
@@ -34,6 +35,7 @@ def open_generation(state: RunState, event: RecordedEvent, number: int) -> Gener
         No generation is open, or another one is.
     """
     generation = state.generation
+    require(state.status == "running", event, f"the run is {state.status}")
     if generation is None:
         raise InvariantError(event.seq, event.type, "no generation is open")
     require(
@@ -42,3 +44,26 @@ def open_generation(state: RunState, event: RecordedEvent, number: int) -> Gener
         f"speaks of generation {number} while generation {generation.number} is open",
     )
     return generation
+
+
+def judge(
+    state: RunState,
+    event: RecordedEvent,
+    number: int,
+    verdict: Literal["accepted", "rejected"],
+    diagnostic: str | None = None,
+) -> RunState:
+    """The state after the asking agent judged the answer to call `number`.
+
+    Raises
+    ------
+    InvariantError
+        There is no such call, it is another agent's, has no answer, or was judged before.
+    """
+    call = state.ledger.calls.get(number)
+    require(call is not None, event, f"call {number} was never reserved")
+    assert call is not None
+    require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
+    require(call.status == "settled", event, f"call {number} was not answered")
+    require(call.verdict is None, event, f"call {number} was judged before")
+    return replace(state, ledger=state.ledger.judged(number, event.seq, verdict, diagnostic))

@@ -34,6 +34,7 @@ class Call:
     cost_usd: float = 0.0
     verdict: Literal["accepted", "rejected"] | None = None
     """What the asking agent made of the answer; ``None`` until it has spoken."""
+    judged_seq: int | None = None
     diagnostic: str | None = None
     """Why the answer was rejected."""
 
@@ -82,8 +83,8 @@ class Ledger:
         )
 
     def judged(
-        self, number: int, verdict: Literal["accepted", "rejected"], diagnostic: str | None = None
+        self, number: int, seq: int, verdict: Literal["accepted", "rejected"], diagnostic: str | None = None
     ) -> Ledger:
-        """The ledger after the asking agent judged an answer."""
-        call = replace(self.calls[number], verdict=verdict, diagnostic=diagnostic)
+        """The ledger after event `seq`, with which the asking agent judged an answer."""
+        call = replace(self.calls[number], verdict=verdict, judged_seq=seq, diagnostic=diagnostic)
         return replace(self, calls=self.calls.set(number, call))

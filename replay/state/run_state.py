@@ -11,6 +11,7 @@ from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import (
     FailureKind,
     InstanceEntry,
+    PolicyUpdated,
     PositionTrace,
     RunStarted,
     Step,
@@ -76,6 +77,7 @@ class ValidationState:
     outcomes: Map[EvaluationKey, Outcome] = Map()
     outcomes_seq: int = 0
     scores: tuple[float, ...] | None = None
+    scored_seq: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,11 @@ class GenerationState:
     scoring: Scoring | None = None
     basis: EvolutionBasis | None = None
     policy_updated_seq: int = 0
-    implementation_verdicts: frozenset[int] = frozenset()
-    edge_verdicts: frozenset[int] = frozenset()
-    verdict_seq: int = 0
-    """Event that brought the last verdict of an evolver."""
+    policy_update: PolicyUpdated | None = None
+    implementation_verdicts: Map[int, int] = Map()
+    """Slot → event of its verdict."""
+    edge_verdicts: Map[int, int] = Map()
+    """Slot → event of its verdict."""
     validation: ValidationState | None = None
 
 
@@ -128,12 +131,35 @@ class GenerationSummary:
     """What remains of a closed generation."""
 
     number: int
+    candidates: int
+    failures: int
+    """Candidates that failed on at least one instance of the batch."""
     mean: float
+    """Mean score; failed candidates enter with R_fail."""
     best: float
     best_so_far: float
     validation: float | None
     calls: int
     state_digest: str
+    graph: OperatorGraph
+    """D_t, from which the generation was sampled."""
+    walks: tuple[tuple[ImplementationId, ...], ...]
+    """Implementations of each candidate, in order."""
+    credits: CreditTable
+    """Q_{t+1} and n_{t+1}."""
+    policy: PolicyUpdated
+    """Figures of the policy's update."""
+
+
+@dataclass(frozen=True)
+class SavedPolicy:
+    """A state of the policy that was saved to files."""
+
+    seq: int
+    updates: int
+    """Updates the policy had learned from."""
+    digest: str
+    """Of the saved files; their folder's name."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +194,14 @@ class RunState:
     history: Map[int, GenerationSummary] = Map()
     policy_updates: int = 0
     policy_digest: str = ""
+    saved_policies: tuple[SavedPolicy, ...] = ()
+    """Oldest first; all but the last two and the checkpoint's may be gone from the disk."""
     best: ScoredProgram | None = None
     """A*, the best program on the shared training batch."""
     checkpoint: ScoredProgram | None = None
     """The best program on the validation split."""
+    checkpoint_updates: int = 0
+    """Updates the policy had learned from when it found the checkpoint."""
     test: TestState | None = None
 
     @property

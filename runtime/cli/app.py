@@ -9,8 +9,9 @@ import click
 from dga2d import __version__
 from dga2d.domains.errors import DomainError
 from dga2d.events.errors import Dga2dError
-from dga2d.runtime.cli import about, inspect_commands, run_commands, solve_command
+from dga2d.runtime.cli import about, inspect_commands, report_command, run_commands, solve_command
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.evaluation.errors import EvaluationError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -31,6 +32,7 @@ for command in (
     *run_commands.COMMANDS,
     *inspect_commands.COMMANDS,
     solve_command.solve,
+    report_command.report,
     *about.COMMANDS,
 ):
     app.add_command(command)
@@ -42,10 +44,13 @@ def main() -> None:
         code = app(standalone_mode=False)
     except click.exceptions.Abort:
         code = ExitCode.STOPPED
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = ExitCode.USAGE
-    except (Dga2dError, DomainError) as error:
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+        code = ExitCode.USAGE
+    except (Dga2dError, DomainError, EvaluationError) as error:
         click.echo(f"error: {error}", err=True)
         code = getattr(error, "exit_code", ExitCode.USAGE)
     except BrokenPipeError:

@@ -135,14 +135,14 @@ def _print_state(view: dict[str, Any]) -> None:
         )
     if view["history"]:
         print_table(
-            ("generation", "best %", "mean %", "so far %", "validation %", "calls", "state digest"),
+            ("generation", "best %", "so far %", "validation %", "failed", "calls", "state digest"),
             [
                 (
                     row["generation"],
                     row["best_gap_percent"],
-                    row["mean_gap_percent"],
                     row["best_so_far_percent"],
                     row["validation_gap_percent"],
+                    f"{row['failures']}/{row['candidates']}",
                     row["calls"],
                     row["state_digest"][:16],
                 )

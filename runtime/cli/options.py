@@ -32,6 +32,21 @@ data_option = click.option(
     metavar="DIR",
     help="Folder of published instances; without it the program generates real benchmark instances.",
 )
+_report_file_option = click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the HTML report goes; RUN.html in the working directory by default.",
+)
+_no_report_option = click.option("--no-report", is_flag=True, help="Write no report.")
+
+
+def report_option(command: Command) -> Command:
+    """Add ``--report FILE`` and ``--no-report``."""
+    return _report_file_option(_no_report_option(command))
+
+
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 accept_code_option = click.option(
     "--accept-code-change",

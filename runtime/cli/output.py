@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
+
+from dga2d.runtime.errors import OutputFileError
 
 
 def print_json(value: Any) -> None:
@@ -45,3 +49,31 @@ def _is_number(cell: str) -> bool:
 def gap_text(gap_percent: float | None) -> str:
     """A gap for people."""
     return "failed" if gap_percent is None else f"{gap_percent:.2f} %"
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`OutputFileError` where `path` could not be written, before any work is done for it."""
+    folder = path.parent
+    if path.is_dir():
+        raise OutputFileError(path, "it is a directory")
+    if not folder.is_dir():
+        raise OutputFileError(path, f"there is no directory {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise OutputFileError(path, "permission denied")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a whole file or nothing.
+
+    Raises
+    ------
+    OutputFileError
+        The system refused.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputFileError(path, error.strerror or str(error)) from error

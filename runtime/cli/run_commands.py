@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ from dga2d.runtime.cli.options import (
     given_settings,
     json_option,
     quiet_option,
+    report_option,
     settings_from,
     settings_options,
     store_option,
 )
-from dga2d.runtime.cli.output import gap_text, print_json
+from dga2d.runtime.cli.output import check_writable, gap_text, print_json, write_file
 from dga2d.runtime.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @settings_options
 @data_option
 @store_option
+@report_option
 @quiet_option
 @json_option
 def evolve(
@@ -45,6 +48,8 @@ def evolve(
     assignments: tuple[str, ...],
     data_dir: Path | None,
     url: str,
+    report_file: Path | None,
+    no_report: bool,
     quiet: bool,
     as_json: bool,
     **flags: Any,
@@ -60,12 +65,13 @@ def evolve(
     from dga2d.events import RunId
     from dga2d.runtime.sessions import evolve as start
 
+    report = _report_choice(report_file, no_report)
     settings = settings_from(flags, config_file, assignments)
     name = None if run_id is None else RunId(run_id)
     finished = _in_loop(start, url, domain, settings, seed, data_dir, _watcher(quiet), name)
     if and_test and finished.state.status == "completed":
         finished = _hold_out(url, finished.run_id, quiet, force=False, data_dir=data_dir)
-    return _report(finished, url, as_json)
+    return _conclude(finished, url, report, as_json)
 
 
 @click.command(short_help="Go on with a run that was stopped, or extend it.")
@@ -74,6 +80,7 @@ def evolve(
 @data_option
 @store_option
 @accept_code_option
+@report_option
 @quiet_option
 @json_option
 def resume(
@@ -83,6 +90,8 @@ def resume(
     data_dir: Path | None,
     url: str,
     accept_code_change: bool,
+    report_file: Path | None,
+    no_report: bool,
     quiet: bool,
     as_json: bool,
     **flags: Any,
@@ -97,9 +106,10 @@ def resume(
     from dga2d.events import RunId
     from dga2d.runtime.sessions import resume as go_on
 
+    report = _report_choice(report_file, no_report)
     changed = given_settings(flags, config_file, assignments)
     finished = _in_loop(go_on, url, RunId(run), _watcher(quiet), changed, data_dir, accept_code_change)
-    return _report(finished, url, as_json)
+    return _conclude(finished, url, report, as_json)
 
 
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
@@ -108,6 +118,7 @@ def resume(
 @data_option
 @store_option
 @accept_code_option
+@report_option
 @quiet_option
 @json_option
 def hold_out(
@@ -116,12 +127,15 @@ def hold_out(
     data_dir: Path | None,
     url: str,
     accept_code_change: bool,
+    report_file: Path | None,
+    no_report: bool,
     quiet: bool,
     as_json: bool,
 ) -> int:
     """Evaluate the best validated algorithm of RUN, beside the safe baseline, on the held-out split."""
+    report = _report_choice(report_file, no_report)
     finished = _hold_out(url, run, quiet, force, data_dir, accept_code_change)
-    return _report(finished, url, as_json)
+    return _conclude(finished, url, report, as_json)
 
 
 COMMANDS = (evolve, resume, hold_out)
@@ -154,27 +168,48 @@ def _in_loop(function: Any, *args: Any) -> Finished:
     return finished
 
 
-def _report(finished: Finished, url: str, as_json: bool) -> int:
+def _report_choice(path: Path | None, no_report: bool) -> Callable[[str], Path | None]:
+    """Where the report of a run goes, by the run's name; a file that cannot be written is an error now."""
+    if no_report:
+        return lambda run: None
+    check_writable(path or Path("report.html"))
+    return lambda run: path or Path(f"{run}.html")
+
+
+def _write_report(finished: Finished, url: str, path: Path | None) -> None:
+    from dga2d.runtime.report import read_story, render_html
+
+    if path is not None:
+        import anyio
+
+        story = anyio.run(functools.partial(read_story, url, finished.run_id))
+        write_file(path, render_html(story))
+
+
+def _conclude(finished: Finished, url: str, report: Callable[[str], Path | None], as_json: bool) -> int:
     from dga2d.runtime.views import history_view, ledger_view, program_view, test_view
 
     state = finished.state
+    path = report(finished.run_id)
+    _write_report(finished, url, path)
     view = {
         "run": finished.run_id,
         "status": state.status,
         "reason": state.reason,
         "store": url,
         "generations": state.completed,
-        "best": program_view(state.best),
-        "checkpoint": program_view(state.checkpoint),
+        "best": program_view(state, state.best),
+        "checkpoint": program_view(state, state.checkpoint),
         "test": test_view(state),
         "ledger": ledger_view(state.ledger),
         "history": history_view(state),
         "head_hash": finished.head_hash,
+        "report": None if path is None else str(path),
     }
     if as_json:
         print_json(view)
     else:
-        _print_report(view)
+        _print_summary(view)
     return exit_code(view)
 
 
@@ -185,7 +220,7 @@ def exit_code(view: dict[str, Any]) -> int:
     return int(ExitCode.OK if reached_end and not spent else ExitCode.STOPPED)
 
 
-def _print_report(view: dict[str, Any]) -> None:
+def _print_summary(view: dict[str, Any]) -> None:
     click.echo(f"run          {view['run']}  ({view['status']}: {view['reason']})")
     for label, key in (("best", "best"), ("checkpoint", "checkpoint")):
         program = view[key]
@@ -206,6 +241,8 @@ def _print_report(view: dict[str, Any]) -> None:
         for purpose, row in ledger["by_purpose"].items()
     )
     click.echo(f"model calls  {ledger['used']} of {ledger['limit']}: {per_purpose or 'none'}")
+    if view["report"] is not None:
+        click.echo(f"report       {view['report']}")
     click.echo(f"log          {view['store']}, head {view['head_hash']}")
     if view["status"] in ("paused", "failed"):
         click.echo(f"resume with  dga2d resume {view['run']} --store {view['store']}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dga2d.runtime.cli.options import data_option, json_option, store_option
-from dga2d.runtime.cli.output import print_json
+from dga2d.runtime.cli.output import check_writable, print_json, write_file
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
@@ -52,12 +52,14 @@ def solve(
     from dga2d.runtime.solving import solve_instance
     from dga2d.runtime.views import percent
 
+    if output is not None:
+        check_writable(output)
     settings: RunSettings = make_settings({}, {"time_limit": time_limit, "work": work, "sandbox": sandbox})
     solved = anyio.run(
         functools.partial(solve_instance, domain, instance, url, run_id, settings, seed, data_dir)
     )
     if output is not None:
-        output.write_text(solved.solution_text, encoding="utf-8")
+        write_file(output, solved.solution_text)
     reference = solved.instance.reference
     view = {
         "domain": domain,

@@ -1,6 +1,7 @@
 """Double bridge: cut the tour A B C D at four places and reconnect it as A D C B.
 
-B, C and D are at most SEGMENT cities long, so most of the tour stays as it is.
+Three of the segments have at most SEGMENT cities, so most of the tour stays as it is, and no two neighbouring
+ones have a single city each: the edge between those would come back and leave only three exchanged.
 Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the traveling salesman problem"
 (1991). Complexity: O(n). Work units: one per bridge.
 """
@@ -14,7 +15,7 @@ SEGMENT = 50  # tunable: int 2..200
 def bridged(tour, rng):
     n = len(tour)
     longest = min(SEGMENT, (n - 2) // 3)
-    b, c, d = np.cumsum(rng.integers(1, longest + 1, size=3))
+    b, c, d = np.cumsum(rng.integers([1, 2, 1], longest + 1))
     tour = np.roll(tour, -int(rng.integers(n)))
     return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])
 

@@ -1,4 +1,4 @@
-"""Iterated Lin-Kernighan: sequential k-exchanges after local double-bridge kicks, undone when they do not pay.
+"""Iterated Lin-Kernighan: sequential k-exchanges after local double bridges, undone when they do not pay.
 
 A search step looks depth-first for an improving sequential exchange of at most ``len(BREADTHS) + 1`` edges:
 t1-t2 leaves, t2-t3 enters, t3-t4 leaves, and so on, as long as the partial gain stays positive. Both tour

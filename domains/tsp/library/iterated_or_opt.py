@@ -64,7 +64,7 @@ def reverse(tour, pos, first, last):
 
 @njit(cache=True)
 def swap_edges(tour, pos, a, b, c, d, journal, top):
-    """Replace edges a-b, c-d by a-c, b-d (b follows a and d follows c in one direction); returns the new top."""
+    """Replace edges a-b, c-d by a-c, b-d (b follows a, d follows c in one direction); returns the new top."""
     p = pos[a] + 1
     if p == tour.size:
         p = 0
@@ -82,7 +82,6 @@ def improve_city(city, tour, pos, dist, near, journal, top, touched):
         p = pos[city]
         step = 1 if side == 0 else -1
         after = tour[(p + step) % n]
-        before = tour[(p - step) % n]
         old = dist[city, after]
         for i in range(near.shape[1]):
             other = near[city, i]
@@ -139,7 +138,7 @@ def cooling(remaining):
 
 @njit(cache=True)
 def kick(tour, pos, dist, journal, sizes, rng, queue, waiting):
-    """Exchange three neighbouring segments B C D to D C B; returns the change, the top and the queue's length."""
+    """Exchange neighbouring segments B C D to D C B; returns the change, the top and the queue's length."""
     n = tour.size
     bridge_sizes(n, rng, KICK_SEGMENT, sizes)
     start = int(rng.random() * n)
@@ -187,7 +186,7 @@ def turn(tour, pos, first, last):
 
 @njit(cache=True)
 def chain(tour, pos, dist, near, best, lengths, heat, kicks, rng):
-    """`kicks` rounds of kick and descent; kicks = 0: one descent from all cities. lengths = [current, best]."""
+    """`kicks` rounds of kick and descent; 0: one descent from all cities. lengths = [current, best]."""
     n = tour.size
     journal = np.empty((JOURNAL_CITIES * n + 64, 2), np.int32)
     queue = tour.copy()

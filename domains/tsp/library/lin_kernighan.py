@@ -199,7 +199,7 @@ def improve_from(t1, tour, pos, dist, near, breadths, search, spare):
 
 @njit(cache=True)
 def descend(tour, pos, dist, near, breadths, queue, waiting, n_queued, max_moves):
-    """Work on the queued cities, rotated to the queue's front; returns the moves made and the queue's length."""
+    """Work on the queued cities, rotated to the queue's front; returns the moves and the queue's length."""
     n = tour.size
     search = np.zeros((9, 2 * MAX_CUTS), np.int64)
     spare = np.empty(n + MAX_CUTS, np.int32)
@@ -207,7 +207,7 @@ def descend(tour, pos, dist, near, breadths, queue, waiting, n_queued, max_moves
     moves = 0
     while n_queued > 0 and moves < max_moves:
         city = queue[head]
-        gain, k = improve_from(city, tour, pos, dist, near, breadths, search, spare)
+        _, k = improve_from(city, tour, pos, dist, near, breadths, search, spare)
         if k == 0:
             head = head + 1 if head + 1 < n else 0
             n_queued -= 1

@@ -1,4 +1,4 @@
-"""Or-2opt: reversals and segment moves in one descent, whichever improves the city at hand more cheaply first.
+"""Or-2opt: reversals and segment moves in one descent, down to a local optimum of both.
 
 Each city whose don't-look bit is off is tried for a 2-opt move and, where none helps, for moving a segment
 that ends in it. Stops at a local optimum of both neighbourhoods.

@@ -1,12 +1,12 @@
-"""Ruin and recreate: take strings of neighbouring cities out of the tour and put each back where it costs least.
+"""Ruin and recreate: take strings of neighbouring cities out and put each back where it costs least.
 
 A ruin removes, around a random city, short strings of the tour through its nearest cities. Recreation goes
 through the removed cities in random order and inserts each next to one of its nearest cities in the tour,
 passing over a place with probability BLINK. Results are accepted as in simulated annealing; a refused one is
 taken back by undoing insertions and removals in reverse order.
 Source: J. Christiaens, G. Vanden Berghe, "Slack induction by string removals for vehicle routing problems"
-(2020), for one route; G. Schrimpf and others, "Record breaking optimization results using the ruin and recreate
-principle" (2000). Complexity: O(removed k) per round. Work units: one per round.
+(2020), for one route; G. Schrimpf and others, "Record breaking optimization results using the ruin and
+recreate principle" (2000). Complexity: O(removed k) per round. Work units: one per round.
 """
 
 import numpy as np
@@ -107,7 +107,7 @@ def insertion_place(city, after, before, dist, near, is_out, blink, rng):
 
 @njit(cache=True)
 def rounds(after, before, dist, near, heat, lengths, best, n_rounds, rng):
-    """Make `n_rounds` rounds at temperature `heat`; lengths = [current, best], best: successors of the best."""
+    """Make `n_rounds` rounds at `heat`; lengths = [current, best], best: successors in the best tour."""
     n = after.size
     removed, left_of, order = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     is_out = np.zeros(n, np.uint8)

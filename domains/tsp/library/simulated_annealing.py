@@ -3,9 +3,9 @@
 A proposal joins a random city to one of its NEIGHBOURS nearest, either by a reversal or by moving the city
 (or a short segment that begins with it) there. The temperature falls with the share of the budget left, from
 HOT to COLD times the mean edge length.
-Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing" (1983); D. S. Johnson,
-L. A. McGeoch, "The traveling salesman problem: a case study in local optimization" (1997), for neighbour lists.
-Complexity: O(1) per refused proposal, O(n) per accepted one at worst. Work units: one per PROPOSALS_PER_UNIT
+Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing" (1983);
+D. S. Johnson, L. A. McGeoch, "The traveling salesman problem: a case study in local optimization" (1997), for
+neighbour lists. Complexity: O(1) per refused proposal, O(n) per accepted one at worst. Work units: one per PROPOSALS_PER_UNIT
 proposals.
 """
 
@@ -72,7 +72,7 @@ def cooling(remaining):
 
 @njit(cache=True)
 def propose_reversal(city, other, side, tour, pos, dist, limit):
-    """Join city and other by a reversal unless it lengthens the tour by `limit` or more; returns the change."""
+    """Join city and other by a reversal if it lengthens the tour by less than `limit`; returns the change."""
     n = tour.size
     p, q = pos[city], pos[other]
     step = 1 if side == 0 else -1

@@ -1,9 +1,9 @@
 """2-opt with neighbour lists and don't-look bits: replace two edges by two shorter ones until none can be.
 
 A reversal turns the shorter side of the tour. Stops at a local optimum.
-Source: G. A. Croes, "A method for solving traveling-salesman problems" (1958); J. L. Bentley, "Fast algorithms
-for geometric traveling salesman problems" (1992). Complexity: O(n k) per sweep, O(n) per move at worst.
-Work units: one per move and one per sweep.
+Source: G. A. Croes, "A method for solving traveling-salesman problems" (1958); J. L. Bentley, "Fast
+algorithms for geometric traveling salesman problems" (1992). Complexity: O(n k) per sweep, O(n) per move at
+worst. Work units: one per move and one per sweep.
 """
 
 import numpy as np

@@ -1,5 +1,6 @@
 """Double bridge with cuts anywhere on the tour: a far jump for searches that are stuck.
 
+Every segment has two cities or more, so that four edges are always exchanged.
 Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the traveling salesman problem"
 (1991). Complexity: O(n). Work units: one per bridge.
 """
@@ -11,7 +12,7 @@ BRIDGES = 1  # tunable: int 1..10
 
 def bridged(tour, rng):
     n = len(tour)
-    a, b, c, d = np.sort(rng.choice(n, size=4, replace=False))
+    a, b, c, d = np.sort(rng.choice(n - 4, size=4, replace=False)) + np.arange(4)
     tour = np.roll(tour, -a)
     b, c, d = b - a, c - a, d - a
     return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])

@@ -146,7 +146,7 @@ def test_scribbling_on_the_environment_changes_neither_scores_nor_the_instance(
 def test_a_schedule_with_one_start_moved_earlier_is_caught(
     make_instance: Make, random_sequence: Sequences, size: tuple[int, int], seed: int, data: st.DataObject
 ) -> None:
-    """In a semi-active schedule no operation can start earlier on its own: every such change breaks a rule."""
+    """In a semi-active schedule no operation can start earlier on its own: each such change breaks a rule."""
     instance = make_instance(*size, seed)
     machines, times = instance.data["machines"], instance.data["times"]
     starts = verifier.schedule(machines, times, random_sequence(instance, seed))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,7 +42,7 @@ def shortened(implementation: Implementation) -> Implementation:
 
 
 @pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Implementation], Run]]:
+def plain(monkeypatch: pytest.MonkeyPatch) -> Callable[[Implementation], Run]:
     """Loads an implementation with ``njit`` replaced by nothing."""
     fake = ModuleType("numba")
     fake.njit = lambda **_: lambda function: function  # type: ignore[attr-defined]

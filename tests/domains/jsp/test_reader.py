@@ -37,7 +37,7 @@ MALFORMED = {
     "a huge number": ("1 2\n0 9999999999999 1 6\n", 2),
     "too few numbers": ("2 2\n0 1 1 2\n0 1 1\n", 3),
     "too many numbers": ("2 2\n0 1 1 2\n0 1 1 2 0\n", 3),
-    "truncated": ("2 2\n0 1 1 2\n", None),
+    "truncated": ("2 2\n0 1 1 2\n", 2),
     "trailing line": ("1 2\n0 1 1 2\n0 1 1 2\n", 3),
     "repeated machine": ("1 2\n0 1 0 2\n", 2),
     "machine too large": ("1 2\n0 1 2 2\n", 2),

@@ -48,18 +48,24 @@ def test_uniform_cities_are_whole_numbers_in_the_square() -> None:
     assert cities.max() < 1_000_000
 
 
-def test_clustered_cities_are_whole_numbers_and_closer_than_uniform_ones() -> None:
-    clustered = DOMAIN.environment(DOMAIN.load(_generated("C1000.0")))["distance_matrix"]
-    uniform = DOMAIN.environment(DOMAIN.load(_generated("E1000.0")))["distance_matrix"]
-    np.fill_diagonal(clustered, 10**9)
-    np.fill_diagonal(uniform, 10**9)
-    assert 3 * clustered.min(axis=1).mean() < uniform.min(axis=1).mean()
-    cities = clustered_cities(100, 1)
+@pytest.mark.parametrize("seed", range(5))
+def test_clustered_cities_spread_normally_around_their_centre(seed: int) -> None:
+    cities = clustered_cities(199, seed)  # below 200 cities there is a single centre, drawn first
+    rng = SubtractiveGenerator(seed)
+    centre = [int(rng.unit() * 1_000_000) for _ in range(2)]
+    spread = 1_000_000 / np.sqrt(199)
     assert (cities == np.floor(cities)).all()
+    assert np.abs(cities.mean(axis=0) - centre).max() < 4 * spread / np.sqrt(199)
+    np.testing.assert_allclose(cities.std(axis=0), spread, rtol=0.2)
 
 
-def _generated(name: str) -> InstanceRef:
-    return next(ref for ref in DOMAIN.generated() if ref.name == name)
+def test_clustered_cities_lie_near_one_of_size_over_100_centres() -> None:
+    cities = clustered_cities(1000, 3)
+    rng = SubtractiveGenerator(3)
+    centres = np.array([[int(rng.unit() * 1_000_000) for _ in range(2)] for _ in range(10)])
+    away = np.abs(cities[:, None, :] - centres[None, :, :]).max(axis=2)
+    assert away.min(axis=1).max() < 5 * 1_000_000 / np.sqrt(1000)
+    assert set(away.argmin(axis=1).tolist()) == set(range(10))
 
 
 def test_generated_instances_have_references_and_stable_names() -> None:

@@ -86,8 +86,8 @@ def test_runs_repeat_under_a_work_budget(
 ) -> None:
     run = load(implementation)
     instance = DOMAIN.load(next(ref for ref in DOMAIN.generated() if ref.name == "E100.0"))
-    tours = [apply(run, instance, start(operator, 100, 3), seed=4, work=2500).sequence for _ in range(2)]
-    np.testing.assert_array_equal(*tours)
+    first, again = (apply(run, instance, start(operator, 100, 3), seed=4, work=2500) for _ in range(2))
+    np.testing.assert_array_equal(first.sequence, again.sequence)
 
 
 @pytest.mark.parametrize(("operator", "implementation"), CASES)
@@ -128,12 +128,14 @@ def _links(tour: NDArray[np.int32]) -> set[frozenset[int]]:
 
 def test_double_bridge_exchanges_exactly_four_edges(load: Loader) -> None:
     operator = next(op for op in DOMAIN.operators() if op.id == "double_bridge")
-    instance = DOMAIN.smoke_instance()
-    before = start(operator, 16, 2)
-    for implementation in operator.implementations:
-        for seed in range(10):
-            after = apply(load(implementation), instance, before.copy(), seed)
-            assert len(_links(before.sequence) - _links(after.sequence)) == 4
+    for n in (8, 9, 16, 60):
+        coords = np.random.default_rng(n).integers(0, 1000, size=(n, 2)).astype(np.float64)
+        instance = Instance("tsp", "test", f"spread{n}", {"coords": coords})
+        before = start(operator, n, 2)
+        for implementation in operator.implementations:
+            for seed in range(25):
+                after = apply(load(implementation), instance, before.copy(), seed)
+                assert len(_links(before.sequence) - _links(after.sequence)) == 4
 
 
 def test_strong_descents_reach_two_opt_optima(load: Loader) -> None:

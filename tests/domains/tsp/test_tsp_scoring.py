@@ -73,7 +73,7 @@ GARBAGE: list[Any] = [
     np.array(3, dtype=np.int32),
     np.empty(0, dtype=np.int32),
     np.array([0, 1, 2, None], dtype=object),
-    np.ma.masked_array(np.arange(4, dtype=np.int32), mask=[1, 0, 0, 0]),
+    np.ma.masked_array(np.arange(4, dtype=np.int32), mask=[True, False, False, False]),
 ]
 
 

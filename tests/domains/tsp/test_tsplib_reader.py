@@ -56,7 +56,7 @@ def test_reader_accepts_the_published_variants(tmp_path: Path, text: str) -> Non
         pytest.param(GOOD.replace(": 3", f": {MAX_CITIES + 1}"), 3, "DIMENSION", id="too large"),
         pytest.param(GOOD.replace(": 3", ": 4"), 9, "ends after 3 of 4", id="dimension too large"),
         pytest.param(GOOD.replace(": 3", ": 2"), 8, "unexpected text", id="dimension too small"),
-        pytest.param(GOOD[: GOOD.index("3 6 8")], None, "ends after 2 of 3", id="truncated"),
+        pytest.param(GOOD[: GOOD.index("3 6 8")], 7, "ends after 2 of 3", id="truncated"),
         pytest.param(GOOD.replace("3 6 8", "3 6"), 8, "id x y", id="truncated line"),
         pytest.param(GOOD.replace("3 6 8", "3 6 8 9"), 8, "id x y", id="too many numbers"),
         pytest.param(GOOD.replace("3 6 8", "2 6 8"), 8, "given twice", id="repeated id"),

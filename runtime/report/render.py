@@ -1,0 +1,98 @@
+"""Turns a :class:`RunStory` into HTML or Markdown; whatever a model wrote is escaped."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from dga2d import __version__
+from dga2d.replay.state.graph import END, START
+from dga2d.runtime.report import chart
+from dga2d.runtime.report.story import RunStory
+
+
+def render_html(story: RunStory) -> str:
+    """One self-contained page: no script, no outside request, light and dark."""
+    return _environment(escapes=True).get_template("report.html.j2").render(**_context(story))
+
+
+def render_markdown(story: RunStory) -> str:
+    """The same in Markdown, without the texts of calls."""
+    return _environment(escapes=False).get_template("report.md.j2").render(**_context(story))
+
+
+@cache
+def _environment(escapes: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("dga2d.runtime.report"),
+        autoescape=escapes,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["gap"] = _gap
+    environment.filters["figure"] = _figure
+    environment.filters["utc"] = _utc
+    environment.filters["fenced"] = _fenced
+    environment.filters["cell"] = _table_cell
+    return environment
+
+
+def _context(story: RunStory) -> dict[str, Any]:
+    return {
+        "story": story,
+        "view": story.view,
+        "chart": chart.convergence(story.view["history"]),
+        "plot": chart,
+        "matrix": _matrix(story),
+        "version": __version__,
+    }
+
+
+def _gap(value: float | None) -> str:
+    return "failed" if value is None else f"{value:.2f} %"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _utc(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _fenced(text: str) -> str:
+    """A Markdown code block whose fence is longer than any in `text`."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _table_cell(text: object) -> str:
+    """Text that cannot leave its cell of a Markdown table, nor be taken for markup."""
+    flat = " ".join(str(text).split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in flat)
+
+
+def _matrix(story: RunStory) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
+    """Rows of the transition matrix: source, then (target, shown credit, credit, intensity in 0 … 1)."""
+    graph = story.view["graph"]
+    if graph is None:
+        return []
+    entries = set(graph["initialisers"])
+    operators = sorted(graph["operators"], key=lambda operator: (operator not in entries, operator))
+    credit = {(a, b): value for a, b, value in story.edges}
+    largest = max([abs(value) for value in credit.values()], default=0.0) or 1.0
+    rows = []
+    for source in (START, *operators):
+        cells = []
+        for target in (*operators, END):
+            value = credit.get((source, target))
+            shown = "" if value is None else ("·" if value == 0 else f"{value:+.2f}")
+            cells.append((target, shown, value, abs(value or 0.0) / largest))
+        rows.append((source, cells))
+    return rows

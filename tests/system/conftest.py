@@ -1,0 +1,194 @@
+"""The program as a user starts it, and one finished run that many tests look at."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import pytest
+
+WAIT_S = 120.0
+"""Longest wait for something that must happen; a loaded machine with cold caches stays far below."""
+
+SMALL = (
+    *("--policy", "uniform", "--library", "basic", "--operator-limit", "4", "--generations", "3"),
+    *("--pipelines", "3", "--batch-size", "2", "--validation-instances", "1", "--test-instances", "1"),
+    *("--work", "300", "--llm-calls", "12", "--evaluators", "1", "--seed", "1", "--quiet", "--no-report"),
+)
+"""A run of few seconds with evolution and validation; a work budget, so that it repeats bit for bit."""
+
+
+class Row(NamedTuple):
+    """An event as it lies in the database."""
+
+    seq: int
+    type: str
+    operation: str | None
+    generation: int | None
+    payload: bytes
+    prev_hash: bytes
+    hash: bytes
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The payload, decoded."""
+        value: dict[str, Any] = json.loads(self.payload)
+        return value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the program ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What ``--json`` printed."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> str:
+        """The one error line."""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("error: "), self.err
+        return lines[0]
+
+
+@dataclass(frozen=True)
+class Program:
+    """``dga2d`` in other processes, with its own folder and store."""
+
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "log.db"
+
+    def run(self, *arguments: str, **more: Any) -> Outcome:
+        """Start the program and wait for its end."""
+        with self.started(*arguments, **more) as process:
+            out, err = process.communicate(timeout=WAIT_S)
+        return Outcome(process.returncode, out, err)
+
+    @contextmanager
+    def started(
+        self, *arguments: str, env: Mapping[str, str] | None = None, **more: Any
+    ) -> Iterator[subprocess.Popen[str]]:
+        """The running program; killed with the block if it still runs."""
+        url = f"sqlite+aiosqlite:///{self.database}"
+        with subprocess.Popen(
+            [sys.executable, "-P", "-m", "dga2d", *arguments],
+            env={**os.environ, "DGA2D_STORE": url, **self.environment, **(env or {})},
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        ) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    def rows(self, run: str) -> list[Row]:
+        """What another reader sees of a run's log now; nothing if there is no log yet."""
+        query = (
+            "SELECT seq, type, operation, generation, payload, prev_hash, hash "
+            "FROM events WHERE run_id = ? ORDER BY seq"
+        )
+        try:
+            with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
+                return [Row(*values) for values in connection.execute(query, (run,))]
+        except sqlite3.OperationalError:  # the file or its tables are not there yet
+            return []
+
+    def wait_for(self, run: str, condition: Callable[[list[Row]], bool]) -> list[Row]:
+        """Poll until the log fulfils `condition`."""
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            rows = self.rows(run)
+            if condition(rows):
+                return rows
+            time.sleep(0.005)
+        raise TimeoutError(f"{run}: nothing of the kind after {WAIT_S:g} s, {len(self.rows(run))} events")
+
+    def copy(self, folder: Path) -> Program:
+        """The same store in another folder."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return Program(folder, self.environment)
+
+
+def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """All processes below `process`."""
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def await_end(processes: list[psutil.Process]) -> None:
+    """Wait until all of `processes` have ended by themselves."""
+    _, alive = psutil.wait_procs(processes, timeout=20)
+    assert not alive, alive
+
+
+def digests(rows: list[Row]) -> dict[int, str]:
+    """State digest of every closed generation."""
+    return {
+        row.fields["generation"]: row.fields["state_digest"]
+        for row in rows
+        if row.type == "GenerationCompleted"
+    }
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A store with the complete, uninterrupted run ``done`` of the small settings. Look, don't write."""
+    program = Program(tmp_path_factory.mktemp("finished"), {"PYTHONHASHSEED": "0"})
+    with program.started("evolve", "tsp", *SMALL, "--run-id", "done") as process:
+        out, err = process.communicate(timeout=3 * WAIT_S)  # the first run of all compiles its operators
+    assert (process.returncode, err) == (0, ""), out + err
+    return program
+
+
+@pytest.fixture
+def doomed(finished: Program, tmp_path: Path) -> Program:
+    """A copy of the finished store, to be damaged."""
+    return finished.copy(tmp_path)
+
+
+@pytest.fixture
+def tools() -> Tools:
+    return Tools
+
+
+class Tools:
+    """What the tests share and cannot import."""
+
+    SMALL = SMALL
+    digests = staticmethod(digests)
+    descendants = staticmethod(descendants)
+    await_end = staticmethod(await_end)
