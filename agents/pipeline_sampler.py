@@ -8,12 +8,20 @@ from dataclasses import dataclass
 import anyio.to_thread
 
 from dga2d.agents.agent import Duty
+from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.instantiation import best_implementations, sample_implementations
-from dga2d.agents.policy import DecodedWalk, PipelinePolicy, PolicyContext, SampledWalk
+from dga2d.agents.policy import DecodedWalk, PipelinePolicy, PolicyArchive, PolicyContext, SampledWalk
 from dga2d.agents.ports import EventAppender
 from dga2d.events import Draft, OperatorId
 from dga2d.events.ownership import AgentName
-from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyStep, PolicyUpdated, Step
+from dga2d.events.payloads import (
+    PipelineSampled,
+    PipelinesDecoded,
+    PolicyCheckpointed,
+    PolicyStep,
+    PolicyUpdated,
+    Step,
+)
 from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.replay.streams import stream
 
@@ -32,10 +40,18 @@ class PipelineSampler:
 
     name: AgentName = "pipeline_sampler"
 
-    def __init__(self, log: EventAppender, policy: PipelinePolicy, briefing: PolicyBriefing) -> None:
+    def __init__(
+        self,
+        log: EventAppender,
+        policy: PipelinePolicy,
+        briefing: PolicyBriefing,
+        archive: PolicyArchive | None = None,
+    ) -> None:
+        """`archive` takes saved states of the policy; without one it is rebuilt from the log alone."""
         self._log = log
         self._policy = policy
         self._briefing = briefing
+        self._archive = archive
 
     def duties(self, state: RunState) -> Sequence[Duty]:
         generation = state.generation
@@ -81,13 +97,40 @@ class PipelineSampler:
             kl_to_initial=report.kl_to_initial,
             parameters_digest=report.parameters_digest,
         )
-        await self._log.append([Draft(self.name, updated, generation.number, caused_by)])
+        drafts = [Draft(self.name, updated, generation.number, caused_by)]
+        if self._archive is None or not checkpoint_is_due(state, generation.number):
+            await self._log.append(drafts)
+            return
+        files = await anyio.to_thread.run_sync(self._archive.save, self._policy)
+        saved = PolicyCheckpointed(
+            generation=generation.number,
+            policy_updates=state.policy_updates + 1,
+            parameters_digest=report.parameters_digest,
+            files_digest=files.digest,
+            size_bytes=files.size_bytes,
+        )
+        await self._log.append([*drafts, Draft(self.name, saved, generation.number, caused_by)])
+        await anyio.to_thread.run_sync(self._archive.prune, kept_policies(state, files.digest))
 
     async def _decode(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
         context = policy_context(state, self._briefing)
         walks = await anyio.to_thread.run_sync(self._policy.decode, context, state.settings.beam_width)
         decoded = validated_pipelines(state, walks)
         await self._log.append([Draft(self.name, decoded, generation.number, caused_by)])
+
+    def restore(self, state: RunState) -> int:
+        """Load the policy's last saved state; returns how many updates it has learned from, 0 if none.
+
+        Raises
+        ------
+        PolicyCheckpointError
+            The files are missing or damaged.
+        """
+        if self._archive is None or not state.saved_policies:
+            return 0
+        last = state.saved_policies[-1]
+        self._archive.load(self._policy, last.digest)
+        return last.updates
 
     def rebuild(self, before: RunState) -> str:
         """Apply again the update that the log records after state `before`; returns the new digest."""
@@ -107,6 +150,20 @@ def policy_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
         instance_summary=briefing.instance_summary,
         titles=briefing.titles,
     )
+
+
+def checkpoint_is_due(state: RunState, number: int) -> bool:
+    """Whether the policy is saved after the update of generation `number`: at the set interval, and
+    whenever a validation follows, because that may select this policy.
+    """
+    return number % state.settings.policy_checkpoint_interval == 0 or validation_is_due(state, number)
+
+
+def kept_policies(state: RunState, newest: str) -> frozenset[str]:
+    """Digests of the saved states that stay on the disk: the last two and the checkpoint's."""
+    kept = {newest, *(saved.digest for saved in state.saved_policies[-1:])}
+    kept.update(s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
+    return frozenset(kept)
 
 
 def training_batch(

@@ -16,7 +16,7 @@ CreditContext = Literal["zero", "first", "second", "full"]
 class RunSettings(BaseModel):
     """Everything a user can set for a run; keys of the TOML file and names of the flags."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     library: Literal["full", "basic"] = "full"
     """Start from the whole operator library or from its basic tier alone."""
@@ -93,6 +93,26 @@ class RunSettings(BaseModel):
     """Evaluation processes; ``None`` for one per core."""
     sandbox: Literal["strict", "best-effort", "off"] = "best-effort"
     """What to do when a layer of the sandbox is missing."""
+    memory_limit: int = Field(2048, ge=32)
+    """MiB of address space one evaluation may add to its interpreter's."""
+    cpu_limit: float | None = Field(None, gt=0.0)
+    """Seconds of processor time of one evaluation; ``None`` for as long as its deadline."""
+    grace_limit: float = Field(1.0, gt=0.0)
+    """Seconds past ``time_limit`` before an evaluation is killed."""
+    work_time_limit: float = Field(300.0, gt=0.0)
+    """Wall-clock seconds before an evaluation under ``work`` is killed."""
+    import_limit: float = Field(20.0, gt=0.0)
+    """Seconds for importing the implementations of one evaluation; its budget starts after them."""
+    compile_limit: float = Field(120.0, gt=0.0)
+    """Seconds for the first compilation of an implementation."""
+    process_limit: int = Field(0, ge=0)
+    """Processes and threads one evaluation may start; the kernel does not count those of root."""
+    open_file_limit: int = Field(32, ge=8)
+    """Files one evaluation may hold open."""
+    file_size_limit: int = Field(64, ge=1)
+    """MiB of the largest file an evaluation may write; only the compiler's cache can be written at all."""
+    answer_limit: int = Field(8, ge=1)
+    """MiB of the largest answer of an evaluation."""
 
     @property
     def budget(self) -> tuple[float, Literal["s", "work"]]:

@@ -14,6 +14,7 @@ from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.events.payloads import PositionTrace
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation.limits import MIB
 
 
 class PoolEvaluator:
@@ -70,6 +71,22 @@ def cache_dir() -> Path:
     return Path(given) if given else user_cache_path("dga2d")
 
 
+def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
+    """The limits of one evaluation that the settings ask for."""
+    return EvaluationLimits(
+        wall_grace_s=settings.grace_limit,
+        work_wall_s=settings.work_time_limit,
+        cpu_s=settings.cpu_limit,
+        load_s=settings.import_limit,
+        prepare_s=settings.compile_limit,
+        memory_bytes=settings.memory_limit * MIB,
+        open_files=settings.open_file_limit,
+        file_bytes=settings.file_size_limit * MIB,
+        answer_bytes=settings.answer_limit * MIB,
+        processes=settings.process_limit,
+    )
+
+
 @asynccontextmanager
 async def open_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[PoolEvaluator]:
     """Start the evaluation processes of a run, and end them with the block."""
@@ -77,7 +94,7 @@ async def open_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[Po
     pool = EvaluatorPool(
         domain,
         workers=settings.evaluators or os.cpu_count() or 1,
-        limits=EvaluationLimits(),
+        limits=evaluation_limits(settings),
         sandbox=settings.sandbox,
         cache_dir=cache_dir(),
     )

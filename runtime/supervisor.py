@@ -30,6 +30,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
+from dga2d.runtime.diagnostics import logger
 from dga2d.runtime.errors import RunStateError, SettingsError
 from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
 from dga2d.runtime.problem import Problem
@@ -154,6 +155,8 @@ async def run_to_end(
     and raised.
     """
     agents = make_agents(store, writer, around, state)
+    log = logger(run=writer.run_id, epoch=writer.epoch)
+    log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.posture)
     stop = _Stop()
     try:
         async with anyio.create_task_group() as outer:
@@ -165,9 +168,11 @@ async def run_to_end(
             outer.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         error = first_error(group)
+        log.error("run failed", error=type(error).__name__)
         await _record_failure(writer, error)
         raise error from None
     if stop.signal_name is not None:
+        log.warning("interrupted", signal=stop.signal_name)
         await _append(writer, RunPaused(reason=f"interrupted by {stop.signal_name}"))
     return await load_state(store, writer.run_id)
 
@@ -206,8 +211,10 @@ class _Stop:
 
 
 async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Watcher) -> None:
+    log = logger(run=run_id)
     async for event in store.subscribe(run_id, state.seq):
         state = fold(state, event)
+        log.debug("event", seq=event.seq, type=event.type, agent=event.agent, caused_by=event.caused_by)
         watcher(state, event)
         if not is_live(state):
             return

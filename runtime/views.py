@@ -10,6 +10,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState, ScoredProgram
+from dga2d.replay.theory import generation_theory
 from dga2d.store import RunSummary
 
 
@@ -143,6 +144,28 @@ def history_view(state: RunState) -> list[dict[str, Any]]:
     ]
 
 
+def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
+    """The policy's update and the theory's figures (`replay/theory.py`), one row per closed generation."""
+    rows = []
+    for row in generation_theory(state):
+        update = state.history[row.generation].policy
+        rows.append(
+            {
+                "generation": row.generation,
+                "loss": update.loss,
+                "gradient_norm": update.gradient_norm,
+                "entropy_nats": update.entropy,
+                "kl_to_initial_nats": update.kl_to_initial,
+                "pipelines": row.pipelines,
+                "growth_rate": row.growth_rate,
+                "largest_credit": row.largest_credit,
+                "credit_bound": row.credit_bound,
+                "context_cells": dict(row.cells),
+            }
+        )
+    return rows
+
+
 def operator_credits(state: RunState) -> list[dict[str, Any]]:
     """Every operator of the graph with its credit and its pool, lowest credit first."""
     epsilon = state.settings.epsilon
@@ -179,6 +202,7 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "best": program_view(state, state.best),
         "checkpoint": program_view(state, state.checkpoint),
         "history": history_view(state),
+        "diagnostics": diagnostics_view(state),
         "ledger": ledger_view(state.ledger),
         "policy": {"updates": state.policy_updates, "digest": state.policy_digest},
         "test": test_view(state),

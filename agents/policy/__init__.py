@@ -3,6 +3,7 @@
 Importing this package does not import torch; a model is loaded when :func:`make_policy` builds one.
 """
 
+from dga2d.agents.policy.archive import PolicyArchive, SavedFiles
 from dga2d.agents.policy.contract import (
     DecodedWalk,
     PipelinePolicy,
@@ -34,6 +35,7 @@ __all__ = [
     "InfeasibleWalkError",
     "NotCausalModelError",
     "PipelinePolicy",
+    "PolicyArchive",
     "PolicyCheckpointError",
     "PolicyContext",
     "PolicyContextError",
@@ -45,6 +47,7 @@ __all__ = [
     "PolicySettings",
     "PolicyStep",
     "SampledWalk",
+    "SavedFiles",
     "TokenizerMissingError",
     "UniformPolicy",
     "UpdateReport",

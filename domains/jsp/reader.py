@@ -19,6 +19,8 @@ from dga2d.domains.contract import InstanceRef, Reference
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.jsp.card import INVALID_SCORE
 
+UNUSUAL_BLANKS = frozenset(chr(code) for code in range(0x3001) if chr(code).isspace()) - {" ", "\t"}
+"""Characters at which Python would split a line of numbers, though the format knows only space and tab."""
 SUFFIXES = ("", ".txt", ".jsp")
 """Names an instance file may end in."""
 
@@ -70,9 +72,13 @@ def parse_instance(text: str, path: Path | str) -> JobShopData:
 
 
 def _data_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        if set(line.rstrip("\r")) & UNUSUAL_BLANKS:
+            raise InstanceFormatError(
+                path, number, "numbers are separated by other blanks than space and tab"
+            )
         yield number, [_integer(path, number, token) for token in line.split()]
 
 
@@ -114,19 +120,19 @@ def list_instances(domain: str, folder: Path) -> tuple[InstanceRef, ...]:
     Raises
     ------
     InstanceFormatError
-        The folder has instances but its table is missing or malformed.
+        The folder has instances but its table is missing or malformed, or two files share group and stem.
     """
     files = sorted(path for path in folder.glob("*/*") if path.is_file() and _is_instance(path))
     if not files:
         return ()
     references = read_references(folder / "bks.json")
-    refs = [
-        InstanceRef(
-            domain, path.parent.name, path.stem, path, references.get(f"{path.parent.name}/{path.stem}")
-        )
-        for path in files
-    ]
-    return tuple(sorted(refs, key=lambda ref: ref.key))
+    refs = {}
+    for path in files:
+        key = f"{path.parent.name}/{path.stem}"
+        if key in refs:
+            raise InstanceFormatError(path, None, f"a second file of the instance {key}")
+        refs[key] = InstanceRef(domain, path.parent.name, path.stem, path, references.get(key))
+    return tuple(ref for _, ref in sorted(refs.items()))
 
 
 def _is_instance(path: Path) -> bool:

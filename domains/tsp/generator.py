@@ -80,8 +80,8 @@ def uniform_cities(size: int, seed: int) -> NDArray[np.float64]:
 def clustered_cities(size: int, seed: int) -> NDArray[np.float64]:
     """Integer points around uniform centres (class C, ``portcgen``): float64 `(size, 2)`.
 
-    There are max(1, ``size // 100``) centres. Each city picks a centre and adds to both coordinates a normal variate times ``SIDE / sqrt(size)``,
-    truncated towards zero; coordinates may leave the square.
+    There are max(1, ``size // 100``) centres. Each city picks one and adds to both coordinates a normal
+    variate times ``SIDE / sqrt(size)``, truncated towards zero; coordinates may leave the square.
     """
     rng = SubtractiveGenerator(seed)
     n_centres = max(1, size // CITIES_PER_CLUSTER)

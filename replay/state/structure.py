@@ -37,8 +37,8 @@ def violation(edges: Iterable[Edge], structure: Structure) -> str | None:
             )
             if count > 1:
                 return f"{node} has {count} {role}, the structure is {structure}"
-    node = _node_on_cycle(inner)
-    return None if node is None else f"{node} lies on a cycle, the structure is {structure}"
+    on_cycle = _node_on_cycle(inner)
+    return None if on_cycle is None else f"{on_cycle} lies on a cycle, the structure is {structure}"
 
 
 def restricted(graph: OperatorGraph, structure: Structure, baseline: Sequence[OperatorId]) -> OperatorGraph:

@@ -9,7 +9,14 @@ import click
 from dga2d import __version__
 from dga2d.domains.errors import DomainError
 from dga2d.events.errors import Dga2dError
-from dga2d.runtime.cli import about, inspect_commands, report_command, run_commands, solve_command
+from dga2d.runtime.cli import (
+    about,
+    config_command,
+    inspect_commands,
+    report_command,
+    run_commands,
+    solve_command,
+)
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.evaluation.errors import EvaluationError
 
@@ -33,6 +40,7 @@ for command in (
     *inspect_commands.COMMANDS,
     solve_command.solve,
     report_command.report,
+    config_command.config,
     *about.COMMANDS,
 ):
     app.add_command(command)

@@ -149,8 +149,28 @@ def _print_state(view: dict[str, Any]) -> None:
                 for row in view["history"]
             ],
         )
+    if view["diagnostics"]:
+        _print_diagnostics(view["diagnostics"])
     ledger = view["ledger"]
     click.echo(f"calls      {ledger['used']} of {ledger['limit']}")
+
+
+def _print_diagnostics(rows: list[dict[str, Any]]) -> None:
+    columns = {
+        "generation": "generation",
+        "loss": "loss",
+        "gradient_norm": "gradient",
+        "entropy_nats": "entropy",
+        "kl_to_initial_nats": "KL",
+        "pipelines": "pipelines W",
+        "growth_rate": "ρ*",
+        "largest_credit": "max |Q|",
+        "credit_bound": "its bound",
+    }
+    print_table(
+        (*columns.values(), "cells d0/d1/d2/dR"),
+        [(*(row[key] for key in columns), "/".join(map(str, row["context_cells"].values()))) for row in rows],
+    )
 
 
 def _print_audit(report: dict[str, Any], list_calls: bool) -> None:

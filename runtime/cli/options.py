@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
 
 import click
 
 from dga2d.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,6 +52,25 @@ def report_option(command: Command) -> Command:
 
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+_verbose_option = click.option(
+    "-v", "--verbose", count=True, help="Log lines on stderr; -vv tells of every event."
+)
+_log_json_option = click.option("--log-json", is_flag=True, help="Log lines as JSON.")
+
+
+def log_options(command: Command) -> Command:
+    """Add ``--verbose`` and ``--log-json`` and set logging up before the command runs."""
+
+    @functools.wraps(command)
+    def configured(*args: Any, verbose: int, log_json: bool, **kwargs: Any) -> Any:
+        from dga2d.runtime.diagnostics import configure
+
+        configure(verbose, log_json)
+        return command(*args, **kwargs)
+
+    return cast("Command", _verbose_option(_log_json_option(configured)))
+
+
 accept_code_option = click.option(
     "--accept-code-change",
     is_flag=True,
@@ -60,7 +83,7 @@ def settings_options(command: Command) -> Command:
     from dga2d.replay.settings import RunSettings
 
     for name, field in reversed(RunSettings.model_fields.items()):
-        command = _setting_option(name, field.annotation, field.default)(command)
+        command = _setting_option(name, field)(command)
     command = click.option(
         "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
     )(command)
@@ -73,9 +96,10 @@ def settings_options(command: Command) -> Command:
     )(command)
 
 
-def _setting_option(name: str, annotation: Any, default: Any) -> Callable[[Command], Command]:
-    flag = "--" + name.replace("_", "-")
-    shown = f"[default: {'none' if default is None else default}]"
+def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+    flag, annotation = "--" + name.replace("_", "-"), field.annotation
+    default = "none" if field.default is None else field.default
+    shown = f"{' '.join((field.description or '').split()).replace('``', '')}  [default: {default}]"
     if annotation is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=shown)
     if get_origin(annotation) is Literal:

@@ -14,6 +14,7 @@ from dga2d.runtime.cli.options import (
     data_option,
     given_settings,
     json_option,
+    log_options,
     quiet_option,
     report_option,
     settings_from,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @report_option
 @quiet_option
 @json_option
+@log_options
 def evolve(
     domain: str,
     seed: int,
@@ -83,6 +85,7 @@ def evolve(
 @report_option
 @quiet_option
 @json_option
+@log_options
 def resume(
     run: str,
     config_file: Path | None,
@@ -121,6 +124,7 @@ def resume(
 @report_option
 @quiet_option
 @json_option
+@log_options
 def hold_out(
     run: str,
     force: bool,

@@ -23,6 +23,8 @@ class EvaluationLimits:
     """Seconds past a wall-clock budget before the child is killed."""
     work_wall_s: float = 300.0
     """Seconds an evaluation under a work budget may take."""
+    cpu_s: float | None = None
+    """Seconds of processor time an evaluation may take; ``None`` for as many as it has wall-clock seconds."""
     load_s: float = 20.0
     """Seconds for importing the implementations, before the budget starts."""
     prepare_s: float = 120.0
@@ -39,11 +41,14 @@ class EvaluationLimits:
     answer_bytes: int = 8 * MIB
     """Largest answer."""
     processes: int = 0
-    """Processes and threads a candidate may start."""
+    """Processes and threads a candidate may start. With 0 the kernel refuses every fork; above, it counts
+    them for ordinary users only: root's are not counted."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            lowest_ok = value >= 0 if field.name == "processes" else value > 0
-            if not lowest_ok:
+            if field.name == "processes":
+                if value < 0:
+                    raise ValueError(f"expected processes >= 0, got {value}")
+            elif value is not None and not value > 0:
                 raise ValueError(f"expected {field.name} > 0, got {value}")

@@ -1,4 +1,8 @@
-"""Forks one child and watches it to its end: deadlines, the answer's size, cancellation, reaping."""
+"""One child from its fork to its end: order, deadlines, the answer's size, cancellation, reaping.
+
+A child is forked ahead of its work where that is safe: it then waits for its order, and the caller of an
+evaluation does not wait for the fork. It has ended its work as soon as its whole answer is there.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.sandbox import namespaces
 
 End = Literal["answered", "died", "timeout", "oversized_answer", "cancelled"]
 _SEALED, _STARTED, _COMPILING, _COMPILED, _ANSWER = b"RSCcA"
 _CHUNK = 1 << 16
 _REAP_POLL_S = 0.002
+_CPUCLOCK_SCHED = 2
+"""Kind of a process's processor clock in the kernel's clock numbers."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +31,13 @@ class Deadlines:
     """Seconds a child may take."""
 
     load_s: float
-    """From the fork to its start mark."""
+    """From its order to its start mark."""
     run_s: float
     """From its start mark to its end."""
     total_s: float
-    """From the fork to its end, whatever its marks say."""
+    """From its order to its end, whatever its marks say."""
+    cpu_s: float
+    """Processor time from the order on; the kernel ends the child up to two seconds later."""
     excludes_compiler: bool
     """Whether `load_s` and `run_s` stop while the child says that it compiles."""
 
@@ -39,12 +48,14 @@ class Ending:
 
     end: End
     exit_code: int
-    """As :attr:`subprocess.Popen.returncode`: negative for a signal."""
+    """As :attr:`subprocess.Popen.returncode`: negative for a signal; 0 when it was ended from outside."""
     is_sealed: bool
     """Whether it got as far as the candidate's code; until then every fault is our own."""
     has_started: bool
     elapsed_s: float
     """From its start mark to its end; 0 when there was none."""
+    cpu_s: float
+    """Processor time of all its threads; 0 where the system does not tell."""
     answer: bytes
 
 
@@ -54,7 +65,7 @@ class Watch:
     def __init__(self, deadlines: Deadlines, answer_bytes: int, now: float) -> None:
         self._deadlines = deadlines
         self._answer_bytes = answer_bytes
-        self._forked = now
+        self._ordered = now
         self._is_sealed = False
         self._started: float | None = None
         self._compiling_since: float | None = None
@@ -87,11 +98,11 @@ class Watch:
 
     def deadline(self) -> float:
         """Moment at which the child must have ended, as far as is known now."""
-        total = self._forked + self._deadlines.total_s
+        total = self._ordered + self._deadlines.total_s
         if self._deadlines.excludes_compiler and self._compiling_since is not None:
             return total
         if self._started is None:
-            phase = self._forked + self._deadlines.load_s
+            phase = self._ordered + self._deadlines.load_s
         else:
             phase = self._started + self._deadlines.run_s
         if self._deadlines.excludes_compiler:
@@ -99,83 +110,165 @@ class Watch:
         return min(phase, total)
 
     @property
-    def is_oversized(self) -> bool:
-        return len(self._answer) > self._answer_bytes
+    def announced(self) -> int | None:
+        """Length of the answer, once its first bytes have told."""
+        if not self._is_answering or len(self._answer) < wire.PREFIX.size:
+            return None
+        return wire.PREFIX.size + sum(wire.PREFIX.unpack_from(self._answer))
 
-    def ending(self, end: End, exit_code: int, now: float) -> Ending:
-        elapsed = now - self._started if self._started is not None else 0.0
-        answer = bytes(self._answer) if end == "answered" else b""
-        return Ending(end, exit_code, self._is_sealed, self._started is not None, elapsed, answer)
+    @property
+    def is_oversized(self) -> bool:
+        return max(len(self._answer), self.announced or 0) > self._answer_bytes
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the announced answer is there; what follows it is not read."""
+        return self.announced is not None and len(self._answer) >= self.announced
 
     @property
     def has_answer(self) -> bool:
         return self._is_answering
 
+    def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
+        elapsed = now - self._started if self._started is not None else 0.0
+        answer = bytes(self._answer[: self.announced]) if end == "answered" else b""
+        return Ending(end, exit_code, self._is_sealed, self._started is not None, elapsed, cpu_s, answer)
 
-def supervise(
-    run_child: Callable[[int], None],
-    deadlines: Deadlines,
-    answer_bytes: int,
-    is_cancelled: Callable[[], bool],
-    control: int,
-) -> Ending:
-    """Fork, let the child call `run_child` with the descriptor of its answer pipe, and see it end.
 
-    `is_cancelled` is asked whenever `control` becomes readable. When this returns, no descendant is left.
-    """
-    reader, writer = os.pipe()
-    watch_from = time.monotonic()
-    child = os.fork()
-    if child == 0:
+class Child:
+    """A forked process that waits for one order, carries it out and is buried."""
+
+    def __init__(self, pid: int, order: int, answer: int) -> None:
+        self.pid = pid
+        self._order = order
+        self._answer = answer
+        self._status: int | None = None
+
+    @classmethod
+    def fork(cls, carry_out: Callable[[bytes, int], None], rehearse: Callable[[], None] | None) -> Child:
+        """Fork a process that will call `carry_out` with its order and the descriptor of its answer pipe.
+
+        While it waits it calls `rehearse`, to have copied the memory that every order writes to.
+        """
+        order_reader, order_writer = os.pipe()
+        answer_reader, answer_writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(order_writer)
+                os.close(answer_reader)
+                if rehearse is not None:
+                    rehearse()
+                order = _read_all(order_reader)
+                if order:
+                    carry_out(order, answer_writer)
+            finally:
+                os._exit(0 if sys.exc_info()[0] is None else 70)
+        os.close(order_reader)
+        os.close(answer_writer)
+        return cls(pid, order_writer, answer_reader)
+
+    def command(self, order: bytes) -> None:
+        """Give the child its work.
+
+        Raises
+        ------
+        BrokenPipeError
+            It is dead.
+        """
+        view = memoryview(order)
         try:
-            run_child(writer)
+            while view:
+                view = view[os.write(self._order, view) :]
         finally:
-            os._exit(0 if sys.exc_info()[0] is None else 70)
-    os.close(writer)
-    watch = Watch(deadlines, answer_bytes, watch_from)
-    try:
-        end = _see_end(child, reader, watch, is_cancelled, control)
-        now = time.monotonic()
-    finally:
-        os.close(reader)
-        exit_code = _reap(child)
-    return watch.ending(end, exit_code, now)
+            os.close(self._order)
+            self._order = -1
 
+    def see_end(
+        self, deadlines: Deadlines, answer_bytes: int, is_cancelled: Callable[[], bool], control: int
+    ) -> Ending:
+        """Wait until it has answered, died, or must be ended; call :meth:`bury` afterwards, whatever happens.
 
-def _see_end(child: int, reader: int, watch: Watch, is_cancelled: Callable[[], bool], control: int) -> End:
-    os.set_blocking(reader, False)
-    handle = os.pidfd_open(child) if hasattr(os, "pidfd_open") else None
-    poll = select.poll()
-    for descriptor in (reader, control, handle):
-        if descriptor is not None:
-            poll.register(descriptor, select.POLLIN)
-    try:
-        while True:
-            left = watch.deadline() - time.monotonic()
-            if left <= 0:
-                return "timeout"
-            ready = {descriptor for descriptor, _ in poll.poll(min(left, 60.0) * 1000 + 1)}
-            if reader in ready and not _drain(reader, watch):
-                poll.unregister(reader)
-                if handle is None:
-                    return "answered" if watch.has_answer else "died"
-            if watch.is_oversized:
-                return "oversized_answer"
-            if control in ready and is_cancelled():
-                return "cancelled"
-            if handle is not None and handle in ready:
-                _drain(reader, watch)
+        `is_cancelled` is asked whenever `control` becomes readable.
+        """
+        watch = Watch(deadlines, answer_bytes, time.monotonic())
+        end = self._see_end(watch, is_cancelled, control)
+        now, cpu_s = time.monotonic(), _cpu_s(self.pid)
+        exit_code = 0
+        if end == "died":
+            exit_code = self._reap()
+            if -exit_code in (signal.SIGKILL, signal.SIGXCPU) and cpu_s >= deadlines.cpu_s:
+                end = "timeout"
+        return watch.ending(end, exit_code, now, cpu_s)
+
+    def _see_end(self, watch: Watch, is_cancelled: Callable[[], bool], control: int) -> End:
+        reader, is_open = self._answer, True
+        os.set_blocking(reader, False)
+        handle = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else None
+        poll = select.poll()
+        for descriptor in (reader, control, handle):
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLIN)
+        try:
+            while True:
+                left = watch.deadline() - time.monotonic()
+                if left <= 0:
+                    return "timeout"
+                ready = {descriptor for descriptor, _ in poll.poll(min(left, 60.0) * 1000 + 1)}
+                is_dead = handle in ready
+                if is_open and (reader in ready or is_dead) and not _drain(reader, watch):
+                    is_open = False
+                    poll.unregister(reader)
+                    is_dead = is_dead or handle is None
                 if watch.is_oversized:
                     return "oversized_answer"
-                return "answered" if watch.has_answer else "died"
-    finally:
-        if handle is not None:
-            os.close(handle)
+                if watch.is_complete:
+                    return "answered"
+                if control in ready and is_cancelled():
+                    return "cancelled"
+                if is_dead:
+                    return "answered" if watch.has_answer else "died"
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+    def bury(self, with_descendants: bool) -> None:
+        """Kill the child, `with_descendants` all it may have left behind too, and collect them."""
+        if self._order >= 0:
+            os.close(self._order)
+        os.close(self._answer)
+        self._reap()
+        if with_descendants:
+            _kill_descendants()
+
+    def _reap(self) -> int:
+        """Its exit code. A child that ended by itself is a zombie until now: its number means no other."""
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid == 0:
+                os.kill(self.pid, signal.SIGKILL)
+                _, status = os.waitpid(self.pid, 0)
+            self._status = status
+        return os.waitstatus_to_exitcode(self._status)
+
+
+def _read_all(descriptor: int) -> bytes:
+    chunks = []
+    while chunk := os.read(descriptor, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor time of a process, dead or alive, that has not been reaped."""
+    if sys.platform != "linux":
+        return 0.0
+    return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
 def _drain(reader: int, watch: Watch) -> bool:
     """Read what is there; ``False`` once the pipe has ended."""
-    while not watch.is_oversized:
+    while not (watch.is_oversized or watch.is_complete):
         try:
             data = os.read(reader, _CHUNK)
         except BlockingIOError:
@@ -184,19 +277,6 @@ def _drain(reader: int, watch: Watch) -> bool:
             return False
         watch.feed(data, time.monotonic())
     return True
-
-
-def _reap(child: int) -> int:
-    """Kill the child and everything it left behind, and collect them; the child's exit code.
-
-    A child that has ended by itself is a zombie until now, so its number cannot mean another process.
-    """
-    pid, status = os.waitpid(child, os.WNOHANG)
-    if pid == 0:
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    _kill_descendants()
-    return os.waitstatus_to_exitcode(status)
 
 
 def _kill_descendants() -> None:

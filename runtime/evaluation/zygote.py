@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dga2d.domains.contract import Decoder
     from dga2d.runtime.evaluation.sandbox.seal import Seal
-    from dga2d.runtime.evaluation.supervise import Ending
+    from dga2d.runtime.evaluation.supervise import Child, Deadlines, Ending
     from dga2d.runtime.evaluation.wire import Message
 
 
@@ -67,6 +67,10 @@ class Channel:
             raise _Hangup from error
 
 
+_ORDER = ("programs", "budget", "unit", "seed", "writable", "world", "deadlines")
+"""Fields of a request that its child needs."""
+
+
 class Zygote:
     """Serves one request after another."""
 
@@ -77,6 +81,10 @@ class Zygote:
         self._worlds: dict[str, tuple[dict[str, Any], Decoder]] = {}
         self._codes: dict[str, CodeType] = {}
         self._hung_up = False
+        self._leaves_nothing = "seccomp" in seal.layers and seal.limits.processes == 0
+        """Whether no candidate can start a process: only then may one of ours wait beside it."""
+        self._spare: Child | None = None
+        """Forked ahead, with all the worlds and codes there are."""
 
     def serve(self) -> None:
         """Until the parent hangs up."""
@@ -87,9 +95,21 @@ class Zygote:
 
     def _evaluate(self, request: Message) -> None:
         self._keep_world(request)
-        ending = self._run(request)
+        child = self._commanded_child(request)
+        try:
+            if self._leaves_nothing:
+                self._spare = self._fork(request["world"])
+            limit = self._seal.limits.answer_bytes
+            ending = child.see_end(
+                self._deadlines(request), limit, self._is_cancelled, self._channel.reader
+            )
+            self._report(request, ending)
+        finally:
+            child.bury(with_descendants=not self._leaves_nothing)
         if ending.end == "answered":
             self._keep_codes(request)
+
+    def _report(self, request: Message, ending: Ending) -> None:
         self._channel.send(
             op="ended",
             id=request["id"],
@@ -98,6 +118,7 @@ class Zygote:
             is_sealed=ending.is_sealed,
             has_started=ending.has_started,
             elapsed_s=ending.elapsed_s,
+            cpu_s=ending.cpu_s,
             answer=ending.answer,
         )
 
@@ -109,38 +130,75 @@ class Zygote:
         digest = request["world"]
         if digest in self._worlds:
             return
+        self._dismiss_spare()
         environment = wire.decode(request["environment"])
         decoder = self._domain.decoder(environment)
         warmth.warm_decoder(environment, decoder)
         self._worlds[digest] = (environment, decoder)
         gc.freeze()
 
-    def _run(self, request: Message) -> Ending:
-        from dga2d.runtime.evaluation.child import Job, Program, run_job
-        from dga2d.runtime.evaluation.supervise import Deadlines, supervise
+    # ---------------------------------------------------------------- children
 
+    def _commanded_child(self, request: Message) -> Child:
+        """A child at work on `request`: the one that waits, or a new one."""
+        from dga2d.runtime.evaluation import wire
+
+        order = wire.encode({name: request[name] for name in _ORDER})
+        if self._spare is not None:
+            try:
+                self._spare.command(order)
+                child, self._spare = self._spare, None
+                return child
+            except BrokenPipeError:  # it died, of a lack of memory say
+                self._dismiss_spare()
+        child = self._fork(None)
+        with contextlib.suppress(BrokenPipeError):  # its death will be seen
+            child.command(order)
+        return child
+
+    def _fork(self, rehearsed: str | None) -> Child:
+        """A waiting child; it rehearses in the world `rehearsed`."""
+        from dga2d.runtime.evaluation.child import rehearse
+        from dga2d.runtime.evaluation.supervise import Child
+
+        is_ahead = rehearsed is not None
+        return Child.fork(self._carry_out, (lambda: rehearse(*self._worlds[rehearsed])) if is_ahead else None)
+
+    def _dismiss_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.bury(with_descendants=False)
+            self._spare = None
+
+    def _carry_out(self, order_bytes: bytes, answer: int) -> None:
+        """In the child: seal it and run the candidate."""
+        from dga2d.runtime.evaluation import wire
+        from dga2d.runtime.evaluation.child import Job, Program, run_job
+
+        order = wire.decode(order_bytes)
         programs = tuple(
             Program(operator, path, source, self._codes.get(path))
-            for operator, path, source in request["programs"]
+            for operator, path, source in order["programs"]
         )
-        writable = [Path(path) for path in request["writable"]]
-        job = Job(programs, request["budget"], request["unit"], tuple(request["seed"]), bool(writable))
-        environment, decoder = self._worlds[request["world"]]
+        writable = [Path(path) for path in order["writable"]]
+        job = Job(programs, order["budget"], order["unit"], tuple(order["seed"]), bool(writable))
+        self._seal.close(
+            answer,
+            cpu_s=self._deadlines(order).cpu_s,
+            readable=[Path(program.path).parent for program in programs],
+            writable=writable,
+            purpose="prepare" if writable else "evaluate",
+        )
+        run_job(job, *self._worlds[order["world"]])
+
+    def _deadlines(self, request: Message) -> Deadlines:
+        from dga2d.runtime.evaluation.supervise import Deadlines
+
         load_s, run_s, total_s = request["deadlines"]
-        deadlines = Deadlines(load_s, run_s, total_s, excludes_compiler=bool(writable))
-
-        def run_child(answer: int) -> None:
-            self._seal.close(
-                answer,
-                cpu_s=deadlines.total_s,
-                readable=[Path(program.path).parent for program in programs],
-                writable=writable,
-                purpose="prepare" if writable else "evaluate",
-            )
-            run_job(job, environment, decoder)
-
-        limit = self._seal.limits.answer_bytes
-        return supervise(run_child, deadlines, limit, self._is_cancelled, self._channel.reader)
+        is_preparation = bool(request["writable"])
+        cpu_s = self._seal.limits.cpu_s
+        if cpu_s is None or is_preparation:
+            cpu_s = total_s + 1.0  # the wall clock comes first
+        return Deadlines(load_s, run_s, total_s, cpu_s, excludes_compiler=is_preparation)
 
     def _is_cancelled(self) -> bool:
         try:
@@ -186,6 +244,7 @@ def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
         filters=filters,
         readable=readable,
         baseline_bytes=rlimits.baseline_bytes(),
+        baseline_tasks=rlimits.baseline_tasks(),
     )
     return seal, missing
 
@@ -212,7 +271,8 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     numba_cache.cache_everything()
     warmth.warm_up()
     domain = _load_domain(configuration)
-    import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork
+    import dga2d.runtime.evaluation.child
+    import dga2d.runtime.evaluation.supervise  # noqa: F401 - both loaded before the first fork
 
     seal, missing = _prepare_seal(configuration)
     gc.collect()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import psutil
 import pytest
@@ -80,6 +80,10 @@ class Program:
     def database(self) -> Path:
         return self.folder / "log.db"
 
+    @property
+    def url(self) -> str:
+        return f"sqlite+aiosqlite:///{self.database}"
+
     def run(self, *arguments: str, **more: Any) -> Outcome:
         """Start the program and wait for its end."""
         with self.started(*arguments, **more) as process:
@@ -91,10 +95,9 @@ class Program:
         self, *arguments: str, env: Mapping[str, str] | None = None, **more: Any
     ) -> Iterator[subprocess.Popen[str]]:
         """The running program; killed with the block if it still runs."""
-        url = f"sqlite+aiosqlite:///{self.database}"
         with subprocess.Popen(
             [sys.executable, "-P", "-m", "dga2d", *arguments],
-            env={**os.environ, "DGA2D_STORE": url, **self.environment, **(env or {})},
+            env={**os.environ, "DGA2D_STORE": self.url, **self.environment, **(env or {})},
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -159,6 +162,31 @@ def digests(rows: list[Row]) -> dict[int, str]:
     }
 
 
+class Command(Protocol):
+    """``dga2d`` in this process: for commands that only read, or refuse."""
+
+    def __call__(self, *arguments: str, program: Program | None = None) -> Outcome: ...
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    from dga2d.runtime.cli import main
+
+    def call(*arguments: str, program: Program | None = None) -> Outcome:
+        used = Program(tmp_path) if program is None else program
+        monkeypatch.chdir(used.folder)
+        monkeypatch.setenv("DGA2D_STORE", used.url)
+        monkeypatch.setattr(sys, "argv", ["dga2d", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(end.value.code, int)
+        return Outcome(end.value.code, out, err)
+
+    return call
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
     return Program(tmp_path)
@@ -178,17 +206,3 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def doomed(finished: Program, tmp_path: Path) -> Program:
     """A copy of the finished store, to be damaged."""
     return finished.copy(tmp_path)
-
-
-@pytest.fixture
-def tools() -> Tools:
-    return Tools
-
-
-class Tools:
-    """What the tests share and cannot import."""
-
-    SMALL = SMALL
-    digests = staticmethod(digests)
-    descendants = staticmethod(descendants)
-    await_end = staticmethod(await_end)

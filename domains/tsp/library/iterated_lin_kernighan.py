@@ -285,7 +285,11 @@ def double_bridge(tour, pos, dist, search, spare, journal, queue, waiting):
     """
     n = tour.size
     cuts, rank, order = search[0], search[2], search[4]
-    cuts[:4].sort()
+    for i in range(1, 4):
+        j = i
+        while j > 0 and cuts[j - 1] > cuts[j]:
+            cuts[j - 1], cuts[j] = cuts[j], cuts[j - 1]
+            j -= 1
     delta = 0
     n_queued = 0
     for i in range(4):

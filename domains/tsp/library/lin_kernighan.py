@@ -222,7 +222,9 @@ def descend(tour, pos, dist, near, breadths, queue, waiting, n_queued, max_moves
                     queue[(head + n_queued) % n] = touched
                     n_queued += 1
     if head > 0:
-        queue[:] = np.roll(queue, -head)
+        for i in range(n):
+            spare[i] = queue[(head + i) % n]
+        queue[:] = spare[:n]
     return moves, n_queued
 
 

@@ -1,9 +1,10 @@
 """Or-3opt: move a segment of any length up to SEGMENT, forwards or reversed, next to a near city.
 
 The segment starts or ends in the city at hand and all its lengths are tried for each of the NEIGHBOURS
-places, so that most pure three-exchanges with one short segment are covered. Uses don't-look bits and stops at
-a local optimum. Source: the segment-insertion form of 3-opt, S. Lin, "Computer solutions of the traveling salesman
-problem" (1965), with I. Or's restriction to short segments (1976).
+places, so that most pure three-exchanges with one short segment are covered. Uses don't-look bits and stops
+at a local optimum.
+Source: the segment-insertion form of 3-opt, S. Lin, "Computer solutions of the traveling salesman problem"
+(1965), with I. Or's restriction to short segments (1976).
 Complexity: O(n k SEGMENT) per sweep, O(n) per move at worst. Work units: one per move and one per sweep.
 """
 

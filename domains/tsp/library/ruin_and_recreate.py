@@ -67,15 +67,15 @@ def take_out(city, after, before, dist, is_out):
 def ruin(after, before, dist, near, is_out, removed, left_of, rng):
     """Remove about REMOVED cities in strings around a random city; returns their number and the saving."""
     n, k = near.shape
-    wanted = min(1 + rng.integers(0, 2 * REMOVED), n - 3)
-    seed = rng.integers(0, n)
+    wanted = min(1 + int(rng.random() * 2 * REMOVED), n - 3)
+    seed = int(rng.random() * n)
     count, saved = 0, 0
     for i in range(-1, k):
         city = seed if i < 0 else near[seed, i]
         if is_out[city]:
             continue
-        size = min(rng.integers(1, STRING + 1), wanted - count)
-        for _ in range(rng.integers(0, size + 1)):
+        size = min(1 + int(rng.random() * STRING), wanted - count)
+        for _ in range(int(rng.random() * (size + 1))):
             city = before[city]
         for _ in range(size):
             following = after[city]
@@ -117,13 +117,13 @@ def rounds(after, before, dist, near, heat, lengths, best, n_rounds, rng):
         for i in range(count):
             order[i] = removed[i]
         for i in range(count - 1, 0, -1):
-            j = rng.integers(0, i + 1)
+            j = int(rng.random() * (i + 1))
             order[i], order[j] = order[j], order[i]
         for i in range(count):
             city = order[i]
             left = insertion_place(city, after, before, dist, near, is_out, BLINK, rng)
             if left < 0:
-                left = rng.integers(0, n)
+                left = int(rng.random() * n)
                 while is_out[left]:
                     left = left + 1 if left + 1 < n else 0
             right = after[left]

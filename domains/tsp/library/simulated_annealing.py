@@ -5,8 +5,8 @@ A proposal joins a random city to one of its NEIGHBOURS nearest, either by a rev
 HOT to COLD times the mean edge length.
 Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing" (1983);
 D. S. Johnson, L. A. McGeoch, "The traveling salesman problem: a case study in local optimization" (1997), for
-neighbour lists. Complexity: O(1) per refused proposal, O(n) per accepted one at worst. Work units: one per PROPOSALS_PER_UNIT
-proposals.
+neighbour lists. Complexity: O(1) per refused proposal, O(n) per accepted one at worst.
+Work units: one per PROPOSALS_PER_UNIT proposals.
 """
 
 import numpy as np
@@ -130,12 +130,12 @@ def anneal(tour, pos, dist, near, heat, lengths, best, proposals, rng):
     n, k = near.shape
     longest = min(SEGMENT, n - 4)
     for _ in range(proposals):
-        city = rng.integers(0, n)
-        other = near[city, rng.integers(0, k)]
-        side = rng.integers(0, 2)
+        city = int(rng.random() * n)
+        other = near[city, int(rng.random() * k)]
+        side = int(rng.random() * 2)
         limit = 1 - heat * np.log(1.0 - rng.random())
         if rng.random() < SEGMENT_SHARE:
-            size = rng.integers(1, longest + 1)
+            size = 1 + int(rng.random() * longest)
             change = propose_segment(city, other, size, side, tour, pos, dist, limit)
         else:
             change = propose_reversal(city, other, side, tour, pos, dist, limit)

@@ -96,7 +96,7 @@ def _must_fail(what: str, action: Callable[[], object], *codes: int) -> None:
 
 def _resource_limits(seal: Seal) -> None:
     limits = replace(seal.limits, memory_bytes=min(seal.limits.memory_bytes, 1 << 28))
-    rlimits.apply(limits, seal.baseline_bytes, 5.0)
+    rlimits.apply(limits, seal.baseline_bytes, seal.baseline_tasks, 5.0)
     keep_only(ANSWER_FD, os.open(os.devnull, os.O_RDWR))
 
     def open_many() -> None:

@@ -21,11 +21,24 @@ def baseline_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def apply(limits: EvaluationLimits, baseline: int, cpu_s: float) -> None:
-    """Bind the calling process. `baseline` is what it had before the candidate came; `cpu_s` its seconds of
-    processor time."""
-    seconds = math.ceil(cpu_s) + 1
-    _limit("RLIMIT_CPU", seconds)
+def baseline_tasks() -> int:
+    """Processes and threads of this user that the kernel will count beside a child's own.
+
+    In a user namespace of its own (PID 1) these are the zygote and its launcher, else all of the user's.
+    """
+    if os.getpid() == 1:
+        return 2
+    return sum(process.num_threads() for process in psutil.process_iter() if _is_own(process))
+
+
+def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cpu_s: float) -> None:
+    """Bind the calling process.
+
+    The baselines are what was there before the candidate came. `cpu_s` are its seconds of processor time,
+    rounded up: then comes SIGXCPU, and a second later SIGKILL.
+    """
+    seconds = math.ceil(cpu_s)
+    _limit("RLIMIT_CPU", seconds, seconds + 1)
     _limit("RLIMIT_CORE", 0)
     _limit("RLIMIT_FSIZE", limits.file_bytes)
     _limit("RLIMIT_NOFILE", limits.open_files)

@@ -52,6 +52,9 @@ class Seal:
     readable: tuple[int, ...] = ()
     """``O_PATH`` descriptors of the interpreter's own folders."""
     baseline_bytes: int = 0
+    """Address space the zygote had before any candidate."""
+    baseline_tasks: int = 0
+    """Processes and threads the kernel counts for the zygote's user before any candidate."""
 
     def close(
         self,
@@ -70,7 +73,7 @@ class Seal:
             A layer that is to be closed cannot be.
         """
         null = os.open(os.devnull, os.O_RDWR)
-        rlimits.apply(self.limits, self.baseline_bytes, cpu_s)
+        rlimits.apply(self.limits, self.baseline_bytes, self.baseline_tasks, cpu_s)
         if "parent_death" in self.layers:
             privileges.die_with_parent()
         if "no_new_privileges" in self.layers:

@@ -55,6 +55,13 @@ def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) 
     assert caught.value.path == "bad"
 
 
+def test_windows_line_ends_and_tabs_pass() -> None:
+    assert parse_instance(GOOD.replace("\n", "\r\n").replace(" ", "\t"), "dos").times.tolist() == [
+        [5, 6, 7],
+        [1, 0, 9],
+    ]
+
+
 def test_times_just_below_the_invalid_score_pass() -> None:
     assert parse_instance("1 2\n0 999999997 1 1\n", "edge").times.sum() == 999_999_998
 
@@ -109,6 +116,13 @@ def test_a_missing_table_of_best_values_is_refused(tmp_path: Path) -> None:
     published(tmp_path, {})
     (tmp_path / "jsp" / "bks.json").unlink()
     with pytest.raises(InstanceFormatError):
+        DOMAIN.published(tmp_path)
+
+
+def test_two_files_of_one_instance_are_refused(tmp_path: Path) -> None:
+    published(tmp_path, {})
+    (tmp_path / "jsp" / "ft" / "tiny.txt").write_text(GOOD)
+    with pytest.raises(InstanceFormatError, match=r"tiny\.txt: a second file of the instance ft/tiny"):
         DOMAIN.published(tmp_path)
 
 

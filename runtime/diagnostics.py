@@ -1,0 +1,40 @@
+"""Log lines for people on stderr. They may be lost: what must last is an event.
+
+Nothing here ever gets a key, a prompt or a candidate's code.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+"""By the number of ``-v`` flags."""
+
+
+def configure(verbosity: int, as_json: bool) -> None:
+    """Send log lines to stderr, readable or as one JSON object per line."""
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[min(verbosity, len(LEVELS) - 1)]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def logger(**context: Any) -> Any:
+    """A logger that adds `context` to each of its lines."""
+    return structlog.get_logger(**context)

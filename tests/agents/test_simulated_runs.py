@@ -1,0 +1,122 @@
+"""Whole runs of the real agents on a log in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
+
+if TYPE_CHECKING:
+    from tests.agents.conftest import Simulation
+
+
+def digests(state: RunState) -> list[str]:
+    return [state.history[t].state_digest for t in sorted(state.history)]
+
+
+def test_a_run_reaches_its_last_generation(simulation: Simulation) -> None:
+    state, log = simulation.run()
+    assert state.status == "completed"
+    assert state.reason == "all 3 generations done"
+    counts = Counter(event.type for event in log.events)
+    assert counts["EvaluationRecorded"] == 3 * 3 * 2 + sum(
+        2 * len(e.payload.pipelines)  # type: ignore[attr-defined]
+        for e in log.events
+        if e.type == "PipelinesDecoded"
+    )
+    assert counts["CandidateScored"] == counts["PipelineSampled"] == 9
+    assert counts["PolicyUpdated"] == counts["CreditsUpdated"] == counts["GenerationCompleted"] == 3
+    assert counts["ValidationScored"] == 2
+    assert state.checkpoint is not None
+    assert state.best is not None
+    assert all(call.verdict == "accepted" for call in state.ledger.calls.values())
+
+
+@pytest.mark.parametrize("edits", [1, 2])
+def test_the_order_in_which_answers_come_changes_no_decision(simulation: Simulation, edits: int) -> None:
+    runs = [
+        replace(simulation.changed(edits_per_generation=edits), order=order).run()[0] for order in range(5)
+    ]
+    assert len({tuple(digests(state)) for state in runs}) == 1
+
+
+def test_another_seed_decides_otherwise(simulation: Simulation) -> None:
+    assert digests(simulation.run()[0]) != digests(replace(simulation, seed=2).run()[0])
+
+
+def test_every_prefix_folds_to_the_state_it_was_folded_to(simulation: Simulation) -> None:
+    _, log = simulation.changed(edits_per_generation=2).run()
+    state = RunState()
+    for event in log.events:
+        state = fold(state, event)
+        if event.seq % 7 == 0:
+            assert state_digest(fold_all(log.events[: event.seq])) == state_digest(state)
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        "conductor",
+        "initializer",
+        "pipeline_sampler",
+        "evaluator_pool",
+        "credit_keeper",
+        "implementation_evolver",
+        "edge_evolver",
+        "validator",
+    ],
+)
+def test_an_agent_that_starts_late_misses_nothing(simulation: Simulation, late: str) -> None:
+    small = simulation.changed(generations=2)
+    assert digests(small.run(late=late)[0]) == digests(small.run()[0])
+
+
+@pytest.mark.parametrize("edits", [1, 2])
+def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulation, edits: int) -> None:
+    small = simulation.changed(
+        generations=2, pipelines=2, batch_size=1, validation_interval=1, edits_per_generation=edits
+    )
+    whole, log = small.run()
+    spent = 0
+    for seq in range(1, len(log.events), 1 if edits == 1 else 3):
+        before = fold_all(log.events[:seq])
+        again, resumed = replace(small, order=seq).run(log.until(seq))
+        assert again.status == "completed", f"stopped after event {seq}"
+        lost = [call.number for call in before.ledger.calls.values() if call.status == "reserved"]
+        abandoned = [call.number for call in again.ledger.calls.values() if call.status == "abandoned"]
+        assert abandoned == lost, f"stopped after event {seq}"
+        spent += len(lost)
+        if not lost:
+            assert digests(again) == digests(whole), f"stopped after event {seq}"
+        results = [
+            (p.split, p.generation, p.candidate, p.instance)  # type: ignore[attr-defined]
+            for e in resumed.events
+            if e.type == "EvaluationRecorded"
+            for p in [e.payload]
+        ]
+        assert len(results) == len(set(results))
+    assert spent > 0
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 5, 8])
+@pytest.mark.parametrize("edits", [1, 2])
+def test_the_ledger_never_exceeds_its_limit_and_the_run_ends_with_its_calls(
+    simulation: Simulation, limit: int, edits: int
+) -> None:
+    small = simulation.changed(
+        generations=8, pipelines=2, batch_size=1, llm_calls=limit, edits_per_generation=edits
+    )
+    state, log = small.run()
+    assert state.status == "completed"
+    assert state.ledger.used <= limit
+    if limit <= 3:
+        assert state.reason == f"all {limit} model calls spent"
+        assert log.events[-2].type == "GenerationCompleted"
+    last = state.history[state.completed]
+    assert last.validation is not None

@@ -1,0 +1,124 @@
+"""The report of a run: complete, self-contained, and safe whatever a model wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from dga2d.runtime.report import RunStory, read_story, render_html, render_markdown
+from dga2d.runtime.report.chart import convergence
+
+HOSTILE = '</pre><script>alert(1)</script><img src="http://example.org/x" onerror=alert(2)>\n```\n# heading'
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture(scope="module")
+def story(finished: Any) -> RunStory:
+    return anyio.run(read_story, f"sqlite+aiosqlite:///{finished.database}", "done")
+
+
+def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, story: RunStory) -> None:
+    outcome = finished.run("report", "done", "-o", "told.html", "--json")
+    assert outcome.code == 0, outcome.err
+    told = outcome.json
+    assert told == {
+        "run": "done",
+        "report": "told.html",
+        "format": "html",
+        "head_hash": finished.rows("done")[-1].hash.hex(),
+    }
+    page = (finished.folder / "told.html").read_text(encoding="utf-8")
+    shown = finished.run("show", "done", "--json").json
+    assert shown["state_digest"] in page
+    assert told["head_hash"] in page
+    assert [step.operator for step in story.algorithm] == [
+        step["operator"] for step in shown["checkpoint"]["pipeline"]
+    ]
+    for step in story.algorithm:
+        assert "def run(env_data, state, calc_makespan_fn)" in step.source
+    assert sum(sum(counts.values()) for counts in story.evaluations.values()) == sum(
+        row.type == "EvaluationRecorded" for row in finished.rows("done")
+    )
+    assert len(story.calls) == shown["ledger"]["used"] > 0
+    assert all(call["prompt_text"] and call["response_text"] for call in story.calls)
+
+
+def test_report_runs_no_script_and_asks_nothing_of_the_network(story: RunStory) -> None:
+    for tag, attributes in Elements(render_html(story)).found:
+        assert tag not in {"script", "iframe", "link", "object", "embed", "img"}
+        assert not any(name.startswith("on") for name in attributes)
+        assert not any(re.match(r"\s*(https?:|//|javascript:)", value or "") for value in attributes.values())
+
+
+def test_hostile_text_stays_text(story: RunStory) -> None:
+    calls = tuple({**call, "prompt_text": HOSTILE, "response_text": HOSTILE, "diagnostic": HOSTILE,
+                   "model": HOSTILE, "subject": HOSTILE} for call in story.calls)  # fmt: skip
+    hostile = replace(
+        story,
+        calls=calls,
+        edits=tuple(replace(edit, what=HOSTILE, code=HOSTILE) for edit in story.edits),
+        algorithm=tuple(replace(step, source=HOSTILE, operator=HOSTILE) for step in story.algorithm),
+        baseline=(HOSTILE,),
+    )
+    tags = {tag for tag, _ in Elements(render_html(hostile)).found}
+    assert tags == {tag for tag, _ in Elements(render_html(story)).found}
+    assert "&lt;script&gt;alert(1)" in render_html(hostile)
+
+
+def test_markdown_fences_are_longer_than_any_in_the_code(story: RunStory) -> None:
+    hostile = replace(story, algorithm=tuple(replace(s, source=HOSTILE) for s in story.algorithm[:1]))
+    lines = render_markdown(hostile).splitlines()
+    start = lines.index("````")
+    assert lines[start + 1 :].index("````") == len(HOSTILE.splitlines())
+
+
+def test_report_says_where_it_cannot_be_written(finished: Any, tmp_path: Path) -> None:
+    outcome = finished.run("report", "done", "-o", str(tmp_path / "missing" / "told.html"))
+    assert outcome.code == 2
+    assert outcome.error == (
+        f"error: cannot write {tmp_path}/missing/told.html: there is no directory {tmp_path}/missing; "
+        "name another file"
+    )
+
+
+def row(generation: int, best: float | None, so_far: float | None) -> dict[str, Any]:
+    return {
+        "generation": generation,
+        "best_gap_percent": best,
+        "best_so_far_percent": so_far,
+        "validation_gap_percent": None,
+    }
+
+
+def test_plot_keeps_every_mark_inside_and_says_which_are_clipped() -> None:
+    chart = convergence([row(1, None, None), row(2, 10.0, 10.0), row(3, 90.0, 10.0), row(4, 2.0, 2.0)])
+    assert chart is not None
+    series = {one.name: one for one in chart.series}
+    assert [mark.is_clipped for mark in series["best of generation"].marks] == [False, True, False]
+    heights = [mark.y for mark in series["best so far"].marks]
+    assert heights[0] == heights[1] < heights[2]
+    assert all(0 <= mark.y <= 280 and 0 <= mark.x <= 720 for one in chart.series for mark in one.marks)
+    assert json.dumps([label for _, label in chart.x_ticks]) == '["1", "2", "3", "4"]'
+
+
+def test_plot_of_failures_alone_is_left_out() -> None:
+    assert convergence([row(1, None, None)]) is None
+    assert convergence([]) is None
