@@ -13,10 +13,13 @@ from dga2d.events.payloads import (
     GenerationStarted,
     Payload,
     RunCompleted,
+    TestCandidate,
+    TestStarted,
     ValidationStarted,
 )
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.streams import stream
 
 
 class Conductor:
@@ -81,6 +84,26 @@ def end_reason(state: RunState) -> str | None:
     if state.settings.evolution and state.completed and state.ledger.left <= 0:
         return f"all {state.ledger.limit} model calls spent"
     return None
+
+
+def drawn_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, ...]:
+    """`size` of the training instances, drawn without replacement (Algorithm 1, line 4), sorted."""
+    drawn = stream(seed, "batch").choice(len(keys), size, replace=False)
+    return tuple(sorted(InstanceKey(keys[i]) for i in drawn))
+
+
+def held_out_test(state: RunState) -> TestStarted:
+    """What a held-out test compares, on which instances; a checkpoint must have been selected."""
+    assert state.checkpoint is not None
+    return TestStarted(
+        attempt=(state.test.attempt if state.test else 0) + 1,
+        forced=state.test is not None,
+        candidates=(
+            TestCandidate(label="evolved", pipeline=state.checkpoint.steps),
+            TestCandidate(label="baseline", pipeline=state.header.baseline),
+        ),
+        instances=spread([entry.key for entry in state.header.splits.test], state.settings.test_instances),
+    )
 
 
 def _closing_event(state: RunState, generation: GenerationState) -> int | None:

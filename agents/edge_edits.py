@@ -12,6 +12,7 @@ from dga2d.agents.briefing import DomainBriefing, improvement_summary
 from dga2d.agents.calls import GiveUp, Refusal, next_call, slot_allowance
 from dga2d.agents.implementation_edits import open_basis
 from dga2d.agents.proposing import ConnectTask, EdgeCredit, ProposalError, addable_edges, parse_edges
+from dga2d.agents.proposing.edge_answers import EdgeEdit, check_edit
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, Payload
 from dga2d.replay.state.graph import END
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
@@ -92,7 +93,7 @@ def an_edit_exists(task: ConnectTask) -> bool:
         return True
     if task.mode == "replace" or task.remove is None:
         return False
-    return task.graph.edited((task.remove,), ()).has_route(task.max_length)
+    return check_edit(EdgeEdit(task, task.graph, (task.remove,), ())) is None
 
 
 def connect_task(
@@ -119,6 +120,7 @@ def connect_task(
         diagnostic=refusal.diagnostic,
         attempt=attempt,
         previous=refusal.previous,
+        structure=state.settings.structure,
     )
 
 

@@ -48,26 +48,7 @@ class EvaluatorPoolAgent:
         self._instances = instances
 
     def duties(self, state: RunState) -> Sequence[Duty]:
-        if test_is_open(state):
-            return _test_duties(state)
-        generation = state.generation
-        if state.status != "running" or generation is None:
-            return ()
-        owed = [
-            _duty("train", generation.number, j, key, pipeline.seq)
-            for j, pipeline in sorted(generation.pipelines.items())
-            for key in state.header.batch
-            if (j, key) not in generation.outcomes
-        ]
-        validation = generation.validation
-        if validation is not None and validation.pipelines is not None:
-            owed += [
-                _duty("validation", generation.number, j, key, validation.decoded_seq)
-                for j in range(len(validation.pipelines))
-                for key in validation.instances
-                if (j, key) not in validation.outcomes
-            ]
-        return owed
+        return owed_evaluations(state)
 
     async def perform(self, duty: Duty, state: RunState) -> None:
         number, candidate, key = duty.subject[1:]
@@ -104,6 +85,30 @@ class EvaluatorPoolAgent:
             blobs = (solution,)
         generation = None if payload.split == "test" else payload.generation
         await self._log.append([Draft(self.name, payload, generation, caused_by)], blobs)
+
+
+def owed_evaluations(state: RunState) -> list[Duty]:
+    """Evaluations that the log lacks; the key of each is the operation its event completes."""
+    if test_is_open(state):
+        return _test_duties(state)
+    generation = state.generation
+    if state.status != "running" or generation is None:
+        return []
+    owed = [
+        _duty("train", generation.number, j, key, pipeline.seq)
+        for j, pipeline in sorted(generation.pipelines.items())
+        for key in state.header.batch
+        if (j, key) not in generation.outcomes
+    ]
+    validation = generation.validation
+    if validation is not None and validation.pipelines is not None:
+        owed += [
+            _duty("validation", generation.number, j, key, validation.decoded_seq)
+            for j in range(len(validation.pipelines))
+            for key in validation.instances
+            if (j, key) not in validation.outcomes
+        ]
+    return owed
 
 
 def candidate_steps(state: RunState, split: SplitName, candidate: int) -> tuple[Step, ...]:

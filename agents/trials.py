@@ -15,6 +15,8 @@ from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
 from dga2d.replay.streams import spawn_key
 
+TRIAL_STAGES = ("isolated", "composed")
+"""Stages of a rejection that was observed in a trial run."""
 SMOKE_WORK = 2000
 """Work units of a trial run: enough to pass through every branch of a small instance."""
 

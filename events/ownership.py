@@ -58,6 +58,9 @@ OWNERS: dict[str, tuple[AgentName, ...]] = {
     "LLMCallReserved": _CALLERS,
     "LLMCallSettled": _CALLERS,
     "LLMCallAbandoned": _CALLERS,
+    "LLMCallRefused": _CALLERS,
+    "CallsSuspended": ("conductor",),
+    "CallsResumed": ("conductor",),
 }
 
 

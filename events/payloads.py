@@ -6,6 +6,7 @@ counted ``j = 0 … N−1`` within generation ``t = 1, 2, …``; instances are n
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +28,12 @@ FailureKind = Literal[
 ]
 SplitName = Literal["train", "validation", "test"]
 CallPurpose = Literal["initialize", "implement", "connect"]
+LimitKind = Literal["calls", "tokens", "money"]
+
+
+def microusd(usd: float) -> int:
+    """US dollars in millionths, rounded up; monotonic, so that a bound stays one."""
+    return math.ceil(usd * 1_000_000)
 
 
 class Model(BaseModel):
@@ -455,6 +462,10 @@ class LLMCallReserved(Payload):
     prompt: BlobDigest
     template: str
     model: str
+    reserved_tokens: int = 0
+    """Most tokens the call can use, prompt and answer together; held until it is settled."""
+    reserved_microusd: int = 0
+    """Most it can cost, in millionths of a US dollar."""
 
     def operation(self) -> str:
         return f"llm-call/{self.call}"
@@ -471,19 +482,60 @@ class LLMCallSettled(Payload):
     """Token counts were not reported by the provider."""
     cost_usd: float
     elapsed_s: float
+    reasoning: BlobDigest | None = None
+    """What the model wrote before its answer; kept, never parsed. ``None`` when there was nothing."""
+    refused_attempts: int = 0
+    """Attempts the endpoint did not accept (no connection, 429, 503) before this one."""
+    response_id: str | None = None
+    """The provider's own name of the answer; ``None`` when it gave none."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used, prompt and answer together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def microusd(self) -> int:
+        """Cost in millionths of a US dollar, rounded up."""
+        return microusd(self.cost_usd)
 
     def operation(self) -> str:
         return f"llm-call-end/{self.call}"
 
 
 class LLMCallAbandoned(Payload):
-    """No answer will come; the call stays spent."""
+    """No answer will come; the call stays spent, and all that was reserved for it."""
 
     call: int
     reason: str
 
     def operation(self) -> str:
         return f"llm-call-end/{self.call}"
+
+
+class LLMCallRefused(Payload):
+    """The store did not take a reservation: what the call could use is more than what is left."""
+
+    purpose: CallPurpose
+    subject: str
+    attempt: int
+    limit: LimitKind
+    reason: str
+
+    def operation(self) -> str:
+        return f"llm-call-refused/{self.subject}/{self.attempt}"
+
+
+class CallsSuspended(Payload):
+    """The model's endpoint does not work; calls wait until it does, and cost nothing meanwhile."""
+
+    reason: str
+
+
+class CallsResumed(Payload):
+    """The model's endpoint works again."""
+
+    waited_s: float
 
 
 # ---------------------------------------------------------------- validation and test
@@ -592,6 +644,9 @@ PAYLOAD_TYPES: dict[str, type[Payload]] = {
         LLMCallReserved,
         LLMCallSettled,
         LLMCallAbandoned,
+        LLMCallRefused,
+        CallsSuspended,
+        CallsResumed,
         ValidationStarted,
         PipelinesDecoded,
         ValidationScored,

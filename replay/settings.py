@@ -5,6 +5,7 @@ They are recorded in ``RunStarted``; every decision reads them from there.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,9 +87,41 @@ class RunSettings(BaseModel):
     work: int | None = Field(None, ge=1)
     """Work units per instance instead of seconds; makes the run reproducible bit for bit."""
     llm: str = "offline"
-    """Who writes new code and edges."""
+    """Who writes new code and edges: ``offline``, ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
+    ``anthropic:MODEL``, ``local:PATH`` (transformers on this machine) or ``recorded:RUN`` (answers of a run)."""
     llm_calls: int = Field(500, ge=0)
-    """Most calls of the external language model."""
+    """Most calls of the language model; every completion requested counts, repairs included."""
+    llm_tokens: int | None = Field(None, ge=0)
+    """Most tokens of all calls together, prompts and answers; ``None`` for no limit."""
+    llm_money_usd: float | None = Field(None, ge=0.0)
+    """Most money of all calls together, in US dollars by the prices below; ``None`` for no limit."""
+    llm_price_prompt: float = Field(0.0, ge=0.0)
+    """US dollars per million prompt tokens."""
+    llm_price_answer: float = Field(0.0, ge=0.0)
+    """US dollars per million tokens of answers, reasoning included."""
+    llm_base_url: str | None = None
+    """Where the endpoint is, up to and including ``/v1``; ``None`` for the provider's own."""
+    llm_key_file: str | None = None
+    """File that holds the key; ``None`` for DGA2D_LLM_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY."""
+    llm_max_tokens: int = Field(16384, ge=1)
+    """Most tokens of one answer, reasoning included."""
+    llm_temperature: float | None = Field(None, ge=0.0, le=2.0)
+    """Sampling temperature of the language model; ``None`` for the provider's own."""
+    llm_structured: Literal["auto", "schema", "json", "off"] = "auto"
+    """How answers that are JSON are asked for: by schema, as JSON, or in words alone; ``auto`` begins with the
+    schema and steps down where the endpoint refuses it."""
+    llm_stream: bool = True
+    """Whether answers are read as they are written."""
+    llm_timeout: float = Field(300.0, gt=0.0)
+    """Seconds from sending a request to the end of its answer; a call that takes longer is lost and spent."""
+    llm_outage_limit: float = Field(86400.0, ge=0.0)
+    """Seconds to wait for an endpoint that does not work; then the run is paused."""
+    llm_requests_per_minute: int | None = Field(None, ge=1)
+    """Most requests in any minute; ``None`` for no limit."""
+    llm_tokens_per_minute: int | None = Field(None, ge=1)
+    """Most tokens in any minute, counted as reserved; ``None`` for no limit."""
+    llm_concurrent: int = Field(4, ge=1)
+    """Most requests at a time."""
     evaluators: int | None = Field(None, ge=1)
     """Evaluation processes; ``None`` for one per core."""
     sandbox: Literal["strict", "best-effort", "off"] = "best-effort"
@@ -113,6 +146,11 @@ class RunSettings(BaseModel):
     """MiB of the largest file an evaluation may write; only the compiler's cache can be written at all."""
     answer_limit: int = Field(8, ge=1)
     """MiB of the largest answer of an evaluation."""
+
+    @property
+    def llm_microusd(self) -> int | None:
+        """The limit of money in millionths of a US dollar, rounded down."""
+        return None if self.llm_money_usd is None else math.floor(self.llm_money_usd * 1_000_000)
 
     @property
     def budget(self) -> tuple[float, Literal["s", "work"]]:

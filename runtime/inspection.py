@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dga2d.events import ChainError, Dga2dError, EventError, RunId
 from dga2d.replay.errors import ReplayError
@@ -11,7 +11,17 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.views import best_gap, calls_view, ledger_view, run_row
-from dga2d.store import CorruptEventError, EventStore, open_store, verified
+from dga2d.store import (
+    BlobMissingError,
+    CorruptBlobError,
+    CorruptEventError,
+    EventStore,
+    open_store,
+    verified,
+)
+
+if TYPE_CHECKING:
+    from dga2d.agents.verification import DecisionVerifier
 
 
 async def list_runs(url: str) -> list[dict[str, Any]]:
@@ -61,7 +71,17 @@ async def state_at(url: str, run_id: str, seq: int | None, generation: int | Non
 
 
 async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
-    """Fold a whole log with all its checks; the first difference ends it."""
+    """Fold a whole log with all its checks; the first difference ends it.
+
+    With `verify`, every decision is made again from its recorded inputs too; ``decisions`` counts them.
+
+    Raises
+    ------
+    UnknownRunError
+        There is no such run.
+    UnknownDomainError
+        `verify`: the run's domain is not known here.
+    """
     report: dict[str, Any] = {
         "run": run_id,
         "events": 0,
@@ -72,11 +92,16 @@ async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
         "head_hash": None,
     }
     state = RunState()
+    verifier = None
     async with open_store(url, create=False, read_only=True) as store:
         report["head_hash"] = (await store.head(RunId(run_id))).hash.hex()
         try:
             async for event in verified(store.read(RunId(run_id))):
-                state = fold(state, event)
+                before, state = state, fold(state, event)
+                if verify:
+                    verifier = verifier or _verifier(state.header.domain, store)
+                    await verifier.check(before, event)
+                    report["decisions"] = verifier.decisions
                 if event.type == "GenerationCompleted":
                     summary = state.history[state.completed]
                     report["generations"].append(
@@ -89,8 +114,25 @@ async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
     return report
 
 
-DIFFERENCES = (CorruptEventError, ChainError, ReplayError, EventError)
+DIFFERENCES = (
+    CorruptEventError,
+    ChainError,
+    ReplayError,
+    EventError,
+    BlobMissingError,
+    CorruptBlobError,
+)
 """What a log that does not hold raises."""
+
+
+def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
+    # domains (numba) and agents take a second to import; only --verify pays for them
+    from dga2d.agents.briefing import DomainBriefing
+    from dga2d.agents.verification import DecisionVerifier
+    from dga2d.domains.registry import get_domain
+
+    domain = get_domain(domain_name)
+    return DecisionVerifier(DomainBriefing.of(domain.card, domain.operators()), store)
 
 
 async def audit_run(url: str, run_id: str) -> dict[str, Any]:

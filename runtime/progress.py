@@ -16,10 +16,12 @@ from dga2d.runtime.views import gap_of
 class ProgressLines:
     """Watches a run and writes what a person wants to know.
 
-    On a terminal the last line counts the evaluations of the open generation.
+    On a terminal the last line counts the evaluations of the open generation. `stream` is stderr unless
+    given.
     """
 
-    def __init__(self, stream: TextIO = sys.stderr, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        stream = sys.stderr if stream is None else stream
         self._stream = stream
         self._clock = clock
         self._start = clock()

@@ -17,6 +17,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.policies import policy_archive
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
@@ -60,7 +61,8 @@ async def evolve(
     problem = Problem.open(domain, data_dir)
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
-    async with surroundings(problem, settings, seed) as around, open_store(url) as store:
+    archive = policy_archive(url, name, settings)
+    async with surroundings(problem, settings, seed, archive) as around, open_store(url) as store:
         quotas = {LLM_CALL: settings.llm_calls}
         async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
             state = await begin(writer, around, settings, seed, data_dir)
@@ -75,8 +77,11 @@ async def resume(
     changed: dict[str, Any],
     data_dir: Path | None = None,
     accept_code_change: bool = False,
+    rebuild_policy: bool = False,
 ) -> Finished:
     """Go on with a run that was paused, killed, or is to have more generations.
+
+    `rebuild_policy` makes all updates of the policy again instead of loading its saved files.
 
     Raises
     ------
@@ -88,14 +93,17 @@ async def resume(
     async with open_store(url, create=False) as store:
         before = await _started_state(store, run_id)
         settings = make_settings(before.settings.model_dump(), changed)
+        _refuse_changes(run_id, before.settings, settings)
         _refuse_pointless(run_id, before, settings)
         _check_code(run_id, before, accept_code_change)
         problem = reopen_problem(before, data_dir)
         async with (
             store.write(run_id, holder=holder()) as writer,
-            surroundings(problem, settings, before.header.seed) as around,
+            surroundings(
+                problem, settings, before.header.seed, policy_archive(url, run_id, settings)
+            ) as around,
         ):
-            state = await rejoin(store, writer, around, changed)
+            state = await rejoin(store, writer, around, changed, rebuild_policy)
             state = await run_to_end(store, writer, around, state, watcher)
         return await _finished(store, run_id, state)
 
@@ -172,6 +180,31 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
             "not those the run began with; name their folder with --data"
         )
     return problem
+
+
+UNCHANGEABLE = (
+    "library",
+    "batch_size",
+    "structure",
+    "credit_context",
+    "credit_rate",
+    "policy",
+    "policy_dtype",
+    "learning_rate",
+    "max_gradient_norm",
+    "lora_rank",
+    "llm_calls",
+)
+"""Settings that what is in the log already depends on as a whole."""
+
+
+def _refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
+    for name in UNCHANGEABLE:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            raise RunStateError(
+                f"run {run_id} has {name} = {old!r} for good; a new run is needed for {new!r}"
+            )
 
 
 def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) -> None:

@@ -20,7 +20,7 @@ from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
-from dga2d.agents.policy import PipelinePolicy, PolicySettings, make_policy
+from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, OfflineModel
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
@@ -31,8 +31,9 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.diagnostics import logger
-from dga2d.runtime.errors import RunStateError, SettingsError
+from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
+from dga2d.runtime.policies import policy_of, restore_policy
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import policy_briefing, run_started
 from dga2d.store import EventStore, EventWriter, StoreError, verified
@@ -49,6 +50,8 @@ class Surroundings:
     policy: PipelinePolicy
     model: LanguageModel
     evaluator: PoolEvaluator
+    archive: PolicyArchive | None = None
+    """Where the policy is saved, if it is."""
 
 
 def make_model(name: str) -> LanguageModel:
@@ -65,17 +68,15 @@ def make_model(name: str) -> LanguageModel:
 
 
 @asynccontextmanager
-async def surroundings(problem: Problem, settings: RunSettings, seed: int) -> AsyncIterator[Surroundings]:
+async def surroundings(
+    problem: Problem, settings: RunSettings, seed: int, archive: PolicyArchive | None = None
+) -> AsyncIterator[Surroundings]:
     """Policy, proposer and evaluation processes; raises before any event is written if one is missing."""
     model = make_model(settings.llm)
-    policy = make_policy(
-        settings.policy,
-        seed,
-        PolicySettings(learning_rate=settings.learning_rate, max_gradient_norm=settings.max_gradient_norm),
-    )
+    policy = policy_of(settings, seed)
     try:
         async with open_evaluator(problem.domain.name, settings) as evaluator:
-            yield Surroundings(problem, policy, model, evaluator)
+            yield Surroundings(problem, policy, model, evaluator, archive)
     except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
         raise first_error(group) from None
 
@@ -115,6 +116,7 @@ async def rejoin(
     writer: EventWriter,
     around: Surroundings,
     changed: dict[str, object],
+    rebuild_policy: bool = False,
 ) -> RunState:
     """Rebuild state and policy from the log and append ``RunResumed``.
 
@@ -125,20 +127,10 @@ async def rejoin(
     """
     recorded_state = await load_state(store, writer.run_id)
     words = policy_briefing(around.problem, recorded_state.header.batch)
-    sampler = PipelineSampler(writer, around.policy, words)
-    state = RunState()
-    async for event in verified(store.read(writer.run_id)):
-        if event.type == "PolicyUpdated":
-            digest = await anyio.to_thread.run_sync(sampler.rebuild, state)
-            recorded = fold(state, event).policy_digest
-            if digest != recorded:
-                raise RunStateError(
-                    f"run {writer.run_id}: the policy rebuilt from the log differs at event {event.seq}; "
-                    "was it written by another version of torch or on another kind of processor?"
-                )
-        state = fold(state, event)
+    sampler = PipelineSampler(writer, around.policy, words, around.archive)
+    await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
     resumed = RunResumed(code_version=code_version(), epoch=writer.epoch, changed=changed)
-    return fold(state, (await writer.append([Draft("conductor", resumed)]))[0])
+    return fold(recorded_state, (await writer.append([Draft("conductor", resumed)]))[0])
 
 
 async def run_to_end(
@@ -188,7 +180,7 @@ def make_agents(
     return (
         Conductor(writer),
         Initializer(writer, store, around.model, briefing),
-        PipelineSampler(writer, around.policy, policy_words),
+        PipelineSampler(writer, around.policy, policy_words, around.archive),
         EvaluatorPoolAgent(writer, store, around.evaluator, problem),
         CreditKeeper(writer),
         ImplementationEvolver(writer, store, around.model, trials, briefing),

@@ -8,8 +8,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from dga2d.domains.contract import (
     Card,
     Decoder,
@@ -24,6 +22,7 @@ from dga2d.domains.contract import (
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
 from dga2d.domains.jsp import reader, smoke, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
+from dga2d.domains.jsp.environment import operator_environment
 from dga2d.domains.jsp.solution import schedule_text
 from dga2d.domains.jsp.verifier import schedule, verify_sequence
 from dga2d.domains.library import load_library, pipeline
@@ -87,14 +86,7 @@ class JobShop:
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
-        n_jobs, n_machines = instance.data["machines"].shape
-        return {
-            "num_jobs": int(n_jobs),
-            "num_machines": int(n_machines),
-            "machines_matrix": np.array(instance.data["machines"], dtype=np.int32),
-            "times_matrix": np.array(instance.data["times"], dtype=np.int32),
-            "total_ops": int(n_jobs * n_machines),
-        }
+        return operator_environment(instance.data["machines"], instance.data["times"])
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
         # numba takes a third of a second to import; only callers that decode pay for it

@@ -19,12 +19,12 @@ def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
     n = distances.shape[0]
     seen[:] = 0
     total = np.int64(0)
-    previous = sequence[n - 1]
-    if previous < 0 or previous >= n:
+    previous = np.uint32(sequence[n - 1])  # unsigned: negative ids become huge, indexing needs no sign check
+    if previous >= n:
         return 999_999_999.0
     for position in range(n):
-        city = sequence[position]
-        if city < 0 or city >= n or seen[city]:
+        city = np.uint32(sequence[position])
+        if city >= n or seen[city]:
             return 999_999_999.0
         seen[city] = 1
         total += distances[previous, city]

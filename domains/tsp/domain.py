@@ -26,7 +26,7 @@ from dga2d.domains.contract import (
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
 from dga2d.domains.library import load_library, pipeline
 from dga2d.domains.tsp.card import CARD
-from dga2d.domains.tsp.distances import euc_2d_matrix, nearest_neighbour_length
+from dga2d.domains.tsp.environment import operator_environment
 from dga2d.domains.tsp.generator import uniform_cities
 from dga2d.domains.tsp.suite import find_generated, generated_refs
 from dga2d.domains.tsp.tsplib import format_tour, read_tsplib
@@ -77,14 +77,7 @@ class TspDomain:
         return _instance("smoke", "E16", uniform_cities(16, 16), None)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        coords = np.array(instance.data["coords"], dtype=np.float64)
-        distances = euc_2d_matrix(coords)
-        return {
-            "num_nodes": len(coords),
-            "coords": coords,
-            "distance_matrix": distances,
-            "upper_bound": nearest_neighbour_length(distances),
-        }
+        return operator_environment(instance.data["coords"])
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
         from dga2d.domains.tsp.decoder import make_decoder  # numba is slow to import

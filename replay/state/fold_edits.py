@@ -9,7 +9,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.invariants import Handler, judge, open_generation, require
-from dga2d.replay.state.ledger import Call
+from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.structure import violation
 
@@ -130,6 +130,7 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
     ledger = state.ledger
     require(payload.call == ledger.used + 1, event, f"call {ledger.used + 1} is next, not {payload.call}")
     require(payload.call <= ledger.limit, event, f"the limit is {ledger.limit} calls")
+    _check_room(ledger, event, payload)
     call = Call(
         number=payload.call,
         purpose=payload.purpose,
@@ -140,8 +141,19 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
         model=payload.model,
         reserved_seq=event.seq,
         prompt=payload.prompt,
+        reserved_tokens=payload.reserved_tokens,
+        reserved_microusd=payload.reserved_microusd,
     )
     return replace(state, ledger=ledger.reserved(call))
+
+
+def _check_room(ledger: Ledger, event: RecordedEvent, payload: p.LLMCallReserved) -> None:
+    require(payload.reserved_tokens >= 0 and payload.reserved_microusd >= 0, event, "a claim is negative")
+    for limit, claimed, unit in (
+        (ledger.token_limit, ledger.charged_tokens + payload.reserved_tokens, "tokens"),
+        (ledger.microusd_limit, ledger.charged_microusd + payload.reserved_microusd, "µUSD"),
+    ):
+        require(limit is None or claimed <= limit, event, f"{claimed} {unit} claimed, the limit is {limit}")
 
 
 def _open_call(state: RunState, event: RecordedEvent, number: int) -> Call:
@@ -154,21 +166,62 @@ def _open_call(state: RunState, event: RecordedEvent, number: int) -> Call:
 
 
 def _call_settled(state: RunState, event: RecordedEvent, payload: p.LLMCallSettled) -> RunState:
+    reserved = _open_call(state, event, payload.call)
+    require(
+        payload.prompt_tokens >= 0
+        and payload.completion_tokens >= 0
+        and payload.tokens <= reserved.reserved_tokens,
+        event,
+        f"{payload.tokens} tokens used, {reserved.reserved_tokens} were reserved",
+    )
+    require(
+        0 <= payload.microusd <= reserved.reserved_microusd,
+        event,
+        f"{payload.microusd} µUSD charged, {reserved.reserved_microusd} were reserved",
+    )
     call = replace(
-        _open_call(state, event, payload.call),
+        reserved,
         status="settled",
         ended_seq=event.seq,
         response=payload.response,
         prompt_tokens=payload.prompt_tokens,
         completion_tokens=payload.completion_tokens,
+        is_estimated=payload.is_estimated,
         cost_usd=payload.cost_usd,
+        elapsed_s=payload.elapsed_s,
+        refused_attempts=payload.refused_attempts,
+        response_id=payload.response_id,
     )
     return replace(state, ledger=state.ledger.ended(call))
 
 
 def _call_abandoned(state: RunState, event: RecordedEvent, payload: p.LLMCallAbandoned) -> RunState:
-    call = replace(_open_call(state, event, payload.call), status="abandoned", ended_seq=event.seq)
+    reserved = _open_call(state, event, payload.call)
+    call = replace(reserved, status="abandoned", ended_seq=event.seq, reason=payload.reason)
     return replace(state, ledger=state.ledger.ended(call))
+
+
+def _call_refused(state: RunState, event: RecordedEvent, payload: p.LLMCallRefused) -> RunState:
+    require(payload.subject not in state.ledger.refusals, event, "the subject was refused before")
+    refused = RefusedCall(
+        seq=event.seq,
+        purpose=payload.purpose,
+        agent=event.agent,
+        generation=event.generation,
+        subject=payload.subject,
+        attempt=payload.attempt,
+        limit=payload.limit,
+        reason=payload.reason,
+    )
+    return replace(state, ledger=state.ledger.refused(refused))
+
+
+def _calls_suspended(state: RunState, event: RecordedEvent, payload: p.CallsSuspended) -> RunState:
+    return replace(state, suspension=payload.reason)
+
+
+def _calls_resumed(state: RunState, event: RecordedEvent, payload: p.CallsResumed) -> RunState:
+    return replace(state, suspension="")
 
 
 EDIT_HANDLERS: dict[str, Handler] = {
@@ -183,4 +236,7 @@ EDIT_HANDLERS: dict[str, Handler] = {
     "LLMCallReserved": _call_reserved,
     "LLMCallSettled": _call_settled,
     "LLMCallAbandoned": _call_abandoned,
+    "LLMCallRefused": _call_refused,
+    "CallsSuspended": _calls_suspended,
+    "CallsResumed": _calls_resumed,
 }

@@ -234,6 +234,9 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         event,
         "the validation is not over",
     )
+    if state.settings.evolution:
+        spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
+        require(spoken == 2 * state.settings.edits_per_generation, event, "verdicts on edits are missing")
     digest = state_digest(state)
     if digest != payload.state_digest:
         raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)

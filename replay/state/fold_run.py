@@ -50,7 +50,7 @@ def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -
         operator_of=Map(operator_of),
         temperature=settings.temperature,
         credits=CreditTable(order=settings.credit_context),
-        ledger=Ledger(limit=settings.llm_calls),
+        ledger=Ledger(settings.llm_calls, settings.llm_tokens, settings.llm_microusd),
     )
 
 
@@ -72,9 +72,9 @@ def _run_paused(state: RunState, event: RecordedEvent, payload: p.RunPaused) -> 
 
 def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -> RunState:
     settings = _settings(event, {**state.settings.model_dump(), **payload.changed})
-    require(
-        settings.llm_calls == state.settings.llm_calls, event, "the limit of model calls cannot be changed"
-    )
+    for limit in ("llm_calls", "llm_tokens", "llm_money_usd"):
+        unchanged = getattr(settings, limit) == getattr(state.settings, limit)
+        require(unchanged, event, f"the limit {limit} cannot be changed")
     return replace(
         state,
         status="running",
@@ -82,6 +82,7 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
         settings=settings,
         code_version=payload.code_version,
         process_seq=event.seq,
+        suspension="",
     )
 
 

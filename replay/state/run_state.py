@@ -186,6 +186,8 @@ class RunState:
     temperature: float = 0.7
     credits: CreditTable = field(default_factory=CreditTable)
     ledger: Ledger = field(default_factory=Ledger)
+    suspension: str = ""
+    """Why calls wait for the model's endpoint; empty while it works."""
     generation: GenerationState | None = None
     """The open generation, ``None`` between generations."""
     completed: int = 0

@@ -16,6 +16,7 @@ from dga2d.runtime.cli import (
     report_command,
     run_commands,
     solve_command,
+    solver_command,
 )
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.evaluation.errors import EvaluationError
@@ -39,6 +40,7 @@ for command in (
     *run_commands.COMMANDS,
     *inspect_commands.COMMANDS,
     solve_command.solve,
+    solver_command.solver,
     report_command.report,
     config_command.config,
     *about.COMMANDS,

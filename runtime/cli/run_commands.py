@@ -82,6 +82,11 @@ def evolve(
 @data_option
 @store_option
 @accept_code_option
+@click.option(
+    "--rebuild-policy",
+    is_flag=True,
+    help="Make the policy's updates again from the log instead of loading its saved files.",
+)
 @report_option
 @quiet_option
 @json_option
@@ -93,6 +98,7 @@ def resume(
     data_dir: Path | None,
     url: str,
     accept_code_change: bool,
+    rebuild_policy: bool,
     report_file: Path | None,
     no_report: bool,
     quiet: bool,
@@ -111,7 +117,9 @@ def resume(
 
     report = _report_choice(report_file, no_report)
     changed = given_settings(flags, config_file, assignments)
-    finished = _in_loop(go_on, url, RunId(run), _watcher(quiet), changed, data_dir, accept_code_change)
+    finished = _in_loop(
+        go_on, url, RunId(run), _watcher(quiet), changed, data_dir, accept_code_change, rebuild_policy
+    )
     return _conclude(finished, url, report, as_json)
 
 

@@ -135,9 +135,9 @@ def judge(
     key: str, domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
 ) -> EvaluationResult:
     """The result: the domain's verifier decides, the child's own score plays no part."""
-    elapsed_s = float(ended["elapsed_s"])
+    elapsed_s, cpu_s = float(ended["elapsed_s"]), float(ended["cpu_s"])
     if isinstance(outcome, Failure):
-        return failed(key, outcome.kind, outcome.diagnostic, elapsed_s)
+        return failed(key, outcome.kind, outcome.diagnostic, elapsed_s, cpu_s)
     objective, violation = _verify(domain, instance, outcome.state)
     solution = None
     if violation is None:
@@ -154,6 +154,7 @@ def judge(
         outcome.work,
         outcome.trace,
         solution,
+        cpu_s,
     )
 
 
@@ -182,6 +183,8 @@ def _no_bytes(value: object) -> Any:
     raise ValueError(f"{type(value).__name__} in metadata")
 
 
-def failed(key: str, kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0) -> EvaluationResult:
+def failed(
+    key: str, kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0, cpu_s: float = 0.0
+) -> EvaluationResult:
     """Result of a task that has no solution."""
-    return EvaluationResult(key, None, kind, diagnostic, elapsed_s, 0, (), None)
+    return EvaluationResult(key, None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s)

@@ -66,6 +66,14 @@ def run_job(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> None:
     _write(ANSWER + answer)
 
 
+def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
+    """Go through the motions of a job: a waiting process then has its own copy of the memory they touch."""
+    rng = seeded_generator((0,))
+    budget = Budget(1, "work", 1)
+    execution = execute([lambda env_data, state, score: state], environment, decoder, budget, rng)
+    _solution(execution, budget.work, 0)
+
+
 def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes:
     sources = {program.path: program.source for program in job.programs}
     guard = numba_cache.Guard()
@@ -75,7 +83,7 @@ def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes
     runs: list[Run] = []
     is_loading = True
     try:
-        rng = _seed(job.seed)
+        rng = seeded_generator(job.seed)
         for index, program in enumerate(job.programs):
             runs.append(_checked(_load(program), index))
         is_loading = False
@@ -138,7 +146,7 @@ def _type_name(value: object) -> str:
     return f"a value of type {type(value).__name__[:80]}"
 
 
-def _seed(seed: Sequence[int]) -> np.random.Generator:
+def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
     """The operators' stream; the global generators, which candidates may use by mistake, follow from it."""
     sequence = np.random.SeedSequence(seed[0], spawn_key=tuple(seed[1:]))
     (word,) = np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], 1)).generate_state(1)

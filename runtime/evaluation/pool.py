@@ -44,6 +44,8 @@ _WORLDS_KEPT = 64
 _PATIENCE_S = 10.0
 """Seconds past a child's last possible end before its zygote counts as hung."""
 _OVERHEAD_BYTES = 1 << 16
+_PREPARATION_S = 1e9
+"""Others wait for preparations, so these start before every evaluation, the longest texts first."""
 _TRIES = 2
 _STARTS = 3
 
@@ -244,15 +246,24 @@ class EvaluatorPool:
     # ---------------------------------------------------------------- first compilation
 
     async def _prepare(self, task: EvaluationTask) -> Failure | None:
-        """See each implementation compiled once; the failure of the first that cannot be."""
-        for position, step in enumerate(task.steps):
-            lock = self._preparing.setdefault(step.id, anyio.Lock())
-            async with lock:
-                if step.id not in self._preparations:
-                    self._preparations[step.id] = await self._trial(step, position == 0)
+        """See each implementation compiled once, all at the same time; the failure of the first that
+        cannot be."""
+        if any(step.id not in self._preparations for step in task.steps):
+            try:
+                async with anyio.create_task_group() as group:
+                    for position, step in enumerate(task.steps):
+                        group.start_soon(self._prepare_step, step, position == 0)
+            except ExceptionGroup as errors:  # all of one cause: the pool is closed or cannot start workers
+                raise errors.exceptions[0] from errors
+        for step in task.steps:
             if (failure := self._preparations[step.id]) is not None:
                 return failure
         return await self._warm_again(task)
+
+    async def _prepare_step(self, step: Implementation, is_first: bool) -> None:
+        async with self._preparing.setdefault(step.id, anyio.Lock()):
+            if step.id not in self._preparations:
+                self._preparations[step.id] = await self._trial(step, is_first)
 
     async def _trial(self, step: Implementation, is_first: bool) -> Failure | None:
         """Run `step` on the smoke instance where it may fill its compiler cache."""
@@ -286,7 +297,7 @@ class EvaluatorPool:
         limits = self._limits
         deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         job = self._job(world, steps, limits.prepare_work, "work", (0,), deadlines, filled)
-        ended = await self._submit(job, math.inf)
+        ended = await self._submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
         if ended is None:
             return Failure("crashed", "the evaluation worker died twice while it compiled this text")
         outcome = read_ending(ended)

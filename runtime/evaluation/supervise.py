@@ -114,7 +114,8 @@ class Watch:
         """Length of the answer, once its first bytes have told."""
         if not self._is_answering or len(self._answer) < wire.PREFIX.size:
             return None
-        return wire.PREFIX.size + sum(wire.PREFIX.unpack_from(self._answer))
+        header, body = wire.PREFIX.unpack_from(self._answer)
+        return wire.PREFIX.size + int(header) + int(body)
 
     @property
     def is_oversized(self) -> bool:

@@ -54,3 +54,6 @@ class EvaluationResult:
     trace: tuple[PositionTrace, ...]
     solution: bytes | None
     """Canonical JSON ``{"metadata": …, "sequence": […]}`` of the verified solution."""
+    cpu_s: float = 0.0
+    """Processor time of the child, measured outside of it; 0 where the system does not tell, and for
+    tasks that were refused before they ran."""

@@ -12,6 +12,7 @@ import gc
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,17 +98,15 @@ class Zygote:
         self._keep_world(request)
         child = self._commanded_child(request)
         try:
-            if self._leaves_nothing:
-                self._spare = self._fork(request["world"])
             limit = self._seal.limits.answer_bytes
-            ending = child.see_end(
-                self._deadlines(request), limit, self._is_cancelled, self._channel.reader
-            )
+            ending = child.see_end(self._deadlines(request), limit, self._is_cancelled, self._channel.reader)
             self._report(request, ending)
+            if ending.end == "answered":
+                self._keep_codes(request)
+            if self._leaves_nothing:  # before the burial: the kernel takes the dead apart meanwhile
+                self._spare = self._fork(request["world"])
         finally:
             child.bury(with_descendants=not self._leaves_nothing)
-        if ending.end == "answered":
-            self._keep_codes(request)
 
     def _report(self, request: Message, ending: Ending) -> None:
         self._channel.send(
@@ -161,8 +160,8 @@ class Zygote:
         from dga2d.runtime.evaluation.child import rehearse
         from dga2d.runtime.evaluation.supervise import Child
 
-        is_ahead = rehearsed is not None
-        return Child.fork(self._carry_out, (lambda: rehearse(*self._worlds[rehearsed])) if is_ahead else None)
+        rehearsal = None if rehearsed is None else partial(rehearse, *self._worlds[rehearsed])
+        return Child.fork(self._carry_out, rehearsal)
 
     def _dismiss_spare(self) -> None:
         if self._spare is not None:

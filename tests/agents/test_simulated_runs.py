@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dga2d.events.payloads import PipelinesDecoded
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
@@ -25,11 +26,8 @@ def test_a_run_reaches_its_last_generation(simulation: Simulation) -> None:
     assert state.status == "completed"
     assert state.reason == "all 3 generations done"
     counts = Counter(event.type for event in log.events)
-    assert counts["EvaluationRecorded"] == 3 * 3 * 2 + sum(
-        2 * len(e.payload.pipelines)  # type: ignore[attr-defined]
-        for e in log.events
-        if e.type == "PipelinesDecoded"
-    )
+    decoded = [e.payload for e in log.events if isinstance(e.payload, PipelinesDecoded)]
+    assert counts["EvaluationRecorded"] == 3 * 3 * 2 + sum(2 * len(p.pipelines) for p in decoded)
     assert counts["CandidateScored"] == counts["PipelineSampled"] == 9
     assert counts["PolicyUpdated"] == counts["CreditsUpdated"] == counts["GenerationCompleted"] == 3
     assert counts["ValidationScored"] == 2
@@ -94,12 +92,7 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulati
         spent += len(lost)
         if not lost:
             assert digests(again) == digests(whole), f"stopped after event {seq}"
-        results = [
-            (p.split, p.generation, p.candidate, p.instance)  # type: ignore[attr-defined]
-            for e in resumed.events
-            if e.type == "EvaluationRecorded"
-            for p in [e.payload]
-        ]
+        results = [e.payload.operation() for e in resumed.events if e.type == "EvaluationRecorded"]
         assert len(results) == len(set(results))
     assert spent > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -62,11 +63,11 @@ class Outcome:
 
     @property
     def error(self) -> str:
-        """The one error line."""
-        lines = self.err.splitlines()
-        assert len(lines) == 1, self.err
-        assert lines[0].startswith("error: "), self.err
-        return lines[0]
+        """The one error line; nothing but log lines may stand before it."""
+        *log, line = self.err.splitlines()
+        assert line.startswith("error: "), self.err
+        assert all(re.match(r"\d{4}-\d\d-\d\dT\S+ \[", entry) for entry in log), self.err
+        return line
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ class Program:
     def url(self) -> str:
         return f"sqlite+aiosqlite:///{self.database}"
 
-    def run(self, *arguments: str, **more: Any) -> Outcome:
+    def run(self, *arguments: str, wait_s: float = WAIT_S, **more: Any) -> Outcome:
         """Start the program and wait for its end."""
         with self.started(*arguments, **more) as process:
-            out, err = process.communicate(timeout=WAIT_S)
+            out, err = process.communicate(timeout=wait_s)
         return Outcome(process.returncode, out, err)
 
     @contextmanager
@@ -162,6 +163,18 @@ def digests(rows: list[Row]) -> dict[int, str]:
     }
 
 
+def cut(program: Program, run: str, seq: int) -> None:
+    """Leave the log in the file as a crash right after event `seq` leaves it."""
+    with closing(sqlite3.connect(program.database, isolation_level=None)) as connection:
+        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for table in ("reservations", "events"):
+            connection.execute(f"DELETE FROM {table} WHERE run_id = ? AND seq > ?", (run, seq))
+        for _, sql in triggers:
+            connection.execute(sql)
+
+
 class Command(Protocol):
     """``dga2d`` in this process: for commands that only read, or refuse."""
 
@@ -196,9 +209,11 @@ def program(tmp_path: Path) -> Program:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """A store with the complete, uninterrupted run ``done`` of the small settings. Look, don't write."""
     program = Program(tmp_path_factory.mktemp("finished"), {"PYTHONHASHSEED": "0"})
-    with program.started("evolve", "tsp", *SMALL, "--run-id", "done") as process:
-        out, err = process.communicate(timeout=3 * WAIT_S)  # the first run of all compiles its operators
-    assert (process.returncode, err) == (0, ""), out + err
+    # the first run of all compiles its operators
+    outcome = program.run("evolve", "tsp", *SMALL, "--run-id", "done", wait_s=3 * WAIT_S)
+    assert (outcome.code, outcome.err) == (0, ""), outcome
+    failures = [r for r in program.rows("done") if r.type == "EvaluationRecorded" and r.fields["failure"]]
+    assert not failures, failures[0]
     return program
 
 

@@ -11,12 +11,20 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-from tests.system.conftest import SMALL, Command, Program
+from tests.system.conftest import SMALL, Command, Program, cut
 
 pytestmark = pytest.mark.timeout(400)
 
-TSP = "NAME: x\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n3 0 1\nEOF\n"
+TSP = """NAME: x
+TYPE: TSP
+DIMENSION: 3
+EDGE_WEIGHT_TYPE: EUC_2D
+NODE_COORD_SECTION
+1 0 0
+2 3 4
+3 0 1
+EOF
+"""
 FILES = {
     "word.tsp": TSP.replace("2 3 4", "2 3 x"),
     "cut.tsp": TSP[: TSP.index("3 0 1")],
@@ -179,12 +187,22 @@ def test_a_run_of_another_program_version_is_resumed_only_on_request(
     assert doomed.rows("done") == before
 
 
-def test_a_test_waits_for_a_validation_and_is_done_once(doomed: Program) -> None:
+def test_a_test_waits_for_a_validation(doomed: Program, command: Command) -> None:
+    rows = doomed.rows("done")
+    cut(doomed, "done", next(row.seq for row in rows if row.type == "ValidationStarted"))
+    before = doomed.rows("done")
+    outcome = command("test", "done", program=doomed)
+    assert outcome.code == 2
+    assert "no validated algorithm" in outcome.error
+    assert doomed.rows("done") == before
+
+
+def test_a_second_test_must_be_forced(doomed: Program, command: Command) -> None:
     tested = doomed.run("test", "done", "--quiet", "--no-report", "--json")
     assert (tested.code, tested.err) == (0, "")
     assert tested.json["test"]["attempt"] == 1
     before = doomed.rows("done")
-    again = doomed.run("test", "done", "--quiet", "--no-report")
+    again = command("test", "done", program=doomed)
     assert again.code == 2
     assert "--force" in again.error
     assert doomed.rows("done") == before
@@ -193,7 +211,7 @@ def test_a_test_waits_for_a_validation_and_is_done_once(doomed: Program) -> None
     assert (forced.json["test"]["attempt"], forced.json["test"]["forced"]) == (2, True)
     started = [row.fields for row in doomed.rows("done") if row.type == "TestStarted"]
     assert [(s["attempt"], s["forced"]) for s in started] == [(1, False), (2, True)]
-    assert doomed.run("replay", "done").code == 0
+    assert command("replay", "done", program=doomed).code == 0
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -205,20 +223,22 @@ def test_a_store_without_permission_is_refused(doomed: Program, command: Command
 
 
 def small_files() -> None:
-    """Let no file grow beyond 120 KB, as on a disk that is almost full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))
+    """Let no file grow beyond 600 KB, as on a disk that is almost full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
 
-def test_a_full_disk_ends_a_run_which_goes_on_when_there_is_space(program: Program) -> None:
+@pytest.mark.usefixtures("finished")  # its compiled operators are in the cache, whatever their size
+def test_a_full_disk_ends_a_run_which_goes_on_when_there_is_space(program: Program, command: Command) -> None:
     full = program.run("evolve", "tsp", *SMALL, "--run-id", "run", preexec_fn=small_files)
     assert full.code == 2
     assert "nothing acknowledged is lost" in full.error
     before = program.rows("run")
+    assert before
     outcome = program.run("resume", "run", "--quiet", "--no-report")
     assert (outcome.code, outcome.err) == (0, "")
     assert program.rows("run")[: len(before)] == before
     for check in ("replay", "audit"):
-        assert program.run(check, "run").code == 0
+        assert command(check, "run", program=program).code == 0
 
 
 @pytest.fixture

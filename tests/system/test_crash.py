@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 from collections import Counter
-from contextlib import closing
+from collections.abc import Callable
 
 import pytest
-
-from tests.system.conftest import SMALL, Program, Row, await_end, descendants, digests
+from tests.system.conftest import SMALL, Program, Row, await_end, cut, descendants, digests
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -135,18 +133,6 @@ def test_kill_9_at_random_moments_loses_and_repeats_nothing(
         assert_sound(program, run, reference)
 
 
-def cut(program: Program, run: str, seq: int) -> None:
-    """Leave the log as a crash right after event `seq` leaves it."""
-    with closing(sqlite3.connect(program.database, isolation_level=None)) as connection:
-        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            connection.execute(f"DROP TRIGGER {name}")
-        for table in ("reservations", "events"):
-            connection.execute(f"DELETE FROM {table} WHERE run_id = ? AND seq > ?", (run, seq))
-        for _, sql in triggers:
-            connection.execute(sql)
-
-
 def points(rows: list[Row]) -> dict[str, int]:
     """Moments at which a crash is most delicate, by the last event it leaves."""
     last = {row.type: row.seq for row in rows}
@@ -193,12 +179,17 @@ def test_resume_goes_on_from_any_event(doomed: Program, finished: Program, point
     assert lost == ([reference[seq - 1].fields["call"]] if in_flight else [])
 
 
+def grown(count: int) -> Callable[[list[Row]], bool]:
+    """Whether a log has `count` events or more."""
+    return lambda rows: len(rows) >= count
+
+
 def test_signals_pause_a_run_which_then_goes_on(program: Program, finished: Program) -> None:
     seen: list[Row] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         arguments = ["resume", "run", "--quiet"] if seen else ["evolve", "tsp", *SMALL, "--run-id", "run"]
         with program.started(*arguments) as process:
-            program.wait_for("run", lambda rows, more=len(seen) + 12: len(rows) >= more)
+            program.wait_for("run", grown(len(seen) + 12))
             below = descendants(process)
             assert below
             process.send_signal(number)
@@ -223,7 +214,7 @@ def test_a_second_process_on_a_run_is_refused_and_the_first_goes_on(
     program: Program, finished: Program
 ) -> None:
     with program.started("evolve", "tsp", *SMALL, "--run-id", "run") as process:
-        program.wait_for("run", lambda rows: len(rows) >= 5)
+        program.wait_for("run", grown(5))
         second = program.run("resume", "run", "--quiet", "--no-report")
         assert second.code == 2
         assert f"process {process.pid}" in second.error

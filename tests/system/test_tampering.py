@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
-
 from tests.system.conftest import Command, Program
 
 pytestmark = pytest.mark.timeout(400)

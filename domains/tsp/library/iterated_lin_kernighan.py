@@ -27,7 +27,7 @@ KICK_SEGMENT = 30  # tunable: int 5..100
 HEAT = 0.1  # tunable: float 0.0..0.5
 
 MAX_CUTS = 8
-KICKS_PER_CHUNK = 500
+KICKS_PER_CHUNK = 100
 JOURNAL_TOURS = 64
 
 

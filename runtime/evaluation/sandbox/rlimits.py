@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from dga2d.runtime.evaluation.limits import MIB, EvaluationLimits
@@ -28,7 +30,12 @@ def baseline_tasks() -> int:
     """
     if os.getpid() == 1:
         return 2
-    return sum(process.num_threads() for process in psutil.process_iter() if _is_own(process))
+    tasks = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # processes come and go
+            if folder.stat().st_uid == os.geteuid():
+                tasks += sum(1 for _ in (folder / "task").iterdir())
+    return tasks
 
 
 def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cpu_s: float) -> None:
@@ -42,21 +49,23 @@ def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cp
     _limit("RLIMIT_CORE", 0)
     _limit("RLIMIT_FSIZE", limits.file_bytes)
     _limit("RLIMIT_NOFILE", limits.open_files)
-    _limit("RLIMIT_NPROC", limits.processes)
+    own = baseline_tasks + 1 if limits.processes else 0
+    _limit("RLIMIT_NPROC", own + limits.processes)
     _limit("RLIMIT_MEMLOCK", 0)
     _limit("RLIMIT_MSGQUEUE", 0)
     _limit("RLIMIT_SIGPENDING", 16)
     if sys.platform == "linux":  # elsewhere the baseline is unknown, and macOS ignores these two
-        _limit("RLIMIT_AS", baseline + limits.memory_bytes)
-        _limit("RLIMIT_DATA", baseline + limits.memory_bytes)
+        _limit("RLIMIT_AS", baseline_bytes + limits.memory_bytes)
+        _limit("RLIMIT_DATA", baseline_bytes + limits.memory_bytes)
     _limit("RLIMIT_STACK", _STACK_BYTES)
 
 
-def _limit(name: str, value: int) -> None:
+def _limit(name: str, value: int, hard_value: int | None = None) -> None:
     kind = getattr(resource, name, None)
     if kind is None:
         return
+    hard_value = value if hard_value is None else hard_value
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(kind, (value, value))
+        value, hard_value = min(value, hard), min(hard_value, hard)
+    resource.setrlimit(kind, (value, hard_value))

@@ -1,11 +1,12 @@
-"""Every implementation of the job-shop library, run as plain Python (bounds checked) on tiny instances.
+"""Every implementation of the job-shop library at work.
 
-The compiled runs are slow tests: they compile each file once and compare it with the plain run.
+The quick tests run the texts as plain Python (which checks bounds, and compiles nothing) on tiny instances.
+The slow ones compile each file, once for the whole session, compare it with the plain run and give it larger
+instances.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Callable
@@ -21,7 +22,6 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.contract import Implementation, Instance, Operator, State
 from dga2d.domains.execution import Execution, Run, execute, load_implementation
 from dga2d.domains.jsp import DOMAIN
-from dga2d.domains.source_rules import check_source
 
 Make = Callable[..., Instance]
 Sequences = Callable[[Instance, int], NDArray[np.int32]]
@@ -162,127 +162,39 @@ def test_the_input_arrays_are_left_alone(
     assert (environment["times_matrix"] == instance.data["times"]).all()
 
 
-@every_implementation
-def test_the_text_obeys_the_source_rules(operator: Operator, implementation: Implementation) -> None:
-    assert check_source(implementation.source) == ()
-    docstring = ast.get_docstring(ast.parse(implementation.source))
-    assert docstring is not None
-    for part in ("Method:", "Source:", "Complexity:"):
-        assert part in docstring
+class JumpingClock:
+    """Stands still for `readings` readings, then is past every deadline; counts the later readings."""
 
+    def __init__(self, readings: int) -> None:
+        self.left = readings
+        self.late = 0
 
-TUNABLE = re.compile(
-    r"^(?P<name>[A-Z_]+) = (?P<value>\S+)  # tunable: "
-    r"(?:(?P<kind>int|float) (?P<low>\S+)\.\.(?P<high>\S+)|choice (?P<words>[\w ]+))$"
-)
+    def __call__(self) -> float:
+        self.left -= 1
+        self.late += self.left < 0
+        return 0.0 if self.left >= 0 else 1e9
 
 
 @every_implementation
-def test_tunables_are_well_formed_and_within_their_range(
-    operator: Operator, implementation: Implementation
+@pytest.mark.parametrize("readings", [3, 5, 12, 40])
+def test_a_spent_share_is_left_after_the_chunk_at_hand(
+    operator: Operator,
+    implementation: Implementation,
+    readings: int,
+    plain: Callable[[Implementation], Run],
+    make_instance: Make,
+    random_sequence: Sequences,
 ) -> None:
-    marked = [line for line in implementation.source.splitlines() if "# tunable" in line]
-    assert marked
-    for line in marked:
-        match = TUNABLE.match(line)
-        assert match, line
-        if match["words"]:
-            assert ast.literal_eval(match["value"]) in match["words"].split()
-            continue
-        number = int if match["kind"] == "int" else float
-        assert number(match["low"]) <= number(match["value"]) <= number(match["high"]), line
-
-
-def functions(implementation: Implementation) -> dict[str, str]:
-    """Texts of the top-level functions, decorators included."""
-    tree = ast.parse(implementation.source)
-    return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def exchangeable(implementation: Implementation) -> dict[str, tuple[str, str]]:
-    """Exchangeable blocks: name → (function, its arguments)."""
-    lines = implementation.source.splitlines()
-    blocks = {}
-    for node in ast.parse(implementation.source).body:
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            marker = re.match(r"# exchangeable: ([\w-]+)$", lines[first - 2])
-            if marker:
-                blocks[marker[1]] = (node.name, ast.unparse(node.args))
-    return blocks
-
-
-def test_exchangeable_blocks_of_one_name_have_one_signature() -> None:
-    seen: dict[str, tuple[str, str]] = {}
-    count = 0
-    for _, implementation in CASES:
-        count += implementation.source.count("# exchangeable: ")
-        for name, signature in exchangeable(implementation).items():
-            count -= 1
-            assert seen.setdefault(name, signature) == signature
-    assert count == 0
-    assert {"neighbourhood", "tabu-tenure", "priority-rule"} <= seen.keys()
-
-
-def test_exchangeable_blocks_stand_alone() -> None:
-    for _, implementation in CASES:
-        tree = ast.parse(implementation.source)
-        blocks = {function for function, _ in exchangeable(implementation).values()}
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and node.name in blocks:
-                bound = {
-                    "np",
-                    "math",
-                    "njit",
-                    *dir(__builtins__),
-                    "max",
-                    "min",
-                    "int",
-                    "float",
-                    "range",
-                    "len",
-                }
-                bound |= {arg.arg for arg in node.args.args}
-                bound |= {
-                    n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-                }
-                used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-                assert used <= bound, (node.name, used - bound)
-
-
-OWN = {"run", "schedule", "search", "restart", "block_moves", "insert", "construct"}
-
-
-def test_a_function_of_one_name_is_the_same_in_every_file() -> None:
-    """Files are self-contained copies; this keeps the copies from drifting apart."""
-    seen: dict[str, str] = {}
-    for _, implementation in CASES:
-        for name, text in functions(implementation).items():
-            if name not in OWN:
-                assert seen.setdefault(name, text) == text, (name, implementation.origin)
-
-
-def test_the_library_has_what_the_domain_promises() -> None:
-    assert len(OPERATORS) >= 12
-    basic = [op for op in OPERATORS.values() if op.tier == "basic"]
-    assert len(basic) >= 5
-    assert sum(op.is_initialiser for op in basic) >= 2
-    assert [op.id for op in DOMAIN.operators()] == sorted(OPERATORS)
-    folder = {
-        path.name
-        for path in Path(sys.modules[type(DOMAIN).__module__].__file__ or "").parent.glob("library/*.py")
-    }
-    assert folder == set(IDS)
-    for op in OPERATORS.values():
-        assert op.is_initialiser is (op.category == "initialisation")
-        assert op.provides == "complete"
-
-
-def test_baselines_start_with_an_initialiser_and_basic_stays_basic() -> None:
-    for pipeline in (DOMAIN.safe_baseline(), DOMAIN.basic_baseline()):
-        assert OPERATORS[pipeline[0].operator].is_initialiser
-        assert not any(OPERATORS[step.operator].is_initialiser for step in pipeline[1:])
-    assert all(OPERATORS[step.operator].tier == "basic" for step in DOMAIN.basic_baseline())
+    """Whenever the deadline passes, the operator asks a few times more, starts no new search and returns."""
+    instance = make_instance(6, 5, 3)
+    environment = DOMAIN.environment(instance)
+    clock = JumpingClock(readings)
+    budget = Budget(10.0, "s", 1, clock=clock)
+    env_data = {**environment, "rng": np.random.Generator(np.random.Philox(5)), "budget": budget}
+    state = State() if operator.is_initialiser else State(random_sequence(instance, 3))
+    state = plain(implementation)(env_data, state, DOMAIN.decoder(environment))
+    assert DOMAIN.verify(instance, state).is_feasible
+    assert clock.late <= 3
 
 
 @pytest.fixture(scope="session")
@@ -322,3 +234,29 @@ def test_the_safe_baseline_solves_ft06(compiled: Callable[[Implementation], Run]
     rng = np.random.Generator(np.random.Philox(0))
     result = execute(runs, environment, DOMAIN.decoder(environment), Budget(50_000, "work", len(runs)), rng)
     assert result.score == 55.0
+
+
+LARGER = [(15, 15), (20, 5), (5, 20), (50, 10), (100, 20)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@every_implementation
+def test_compiled_runs_keep_larger_schedules_valid_and_repeatable(
+    operator: Operator,
+    implementation: Implementation,
+    compiled: Callable[[Implementation], Run],
+    make_instance: Make,
+    random_sequence: Sequences,
+) -> None:
+    run = compiled(shortened(implementation))
+    for size in LARGER:
+        instance = make_instance(*size, 9, low=0)
+        sequence = random_sequence(instance, 9)
+        first, second = (run_on(instance, operator, run, sequence, 4, work=2000) for _ in range(2))
+        assert first.state.sequence.tolist() == second.state.sequence.tolist()
+        assert DOMAIN.verify(instance, first.state).objective == first.score
+        before, after = first.trace[-1].score_before, first.trace[-1].score_after
+        if operator.category not in ("perturbation", "initialisation"):
+            assert before is not None
+            assert after <= before

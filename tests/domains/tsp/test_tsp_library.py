@@ -24,8 +24,10 @@ Loader = Callable[[Implementation], Run]
 
 
 @pytest.fixture(scope="session")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Loader:
-    cache = tmp_path_factory.mktemp("implementations")
+def load(pytestconfig: pytest.Config) -> Loader:
+    """Loads an implementation once per session; its machine code outlives the session in pytest's cache."""
+    assert pytestconfig.cache is not None
+    cache = pytestconfig.cache.mkdir("implementations")
     runs: dict[str, Run] = {}
 
     def cached(implementation: Implementation) -> Run:
@@ -97,6 +99,49 @@ def test_work_is_charged(operator: Operator, implementation: Implementation, loa
     rng = np.random.Generator(np.random.Philox(1))
     load(implementation)({**environment, "rng": rng, "budget": budget}, start(operator, 16, 1), lambda _: 0.0)
     assert budget.work > 0
+
+
+class SuddenClock:
+    """Stands still for some readings, then is far past any deadline."""
+
+    def __init__(self, still: int) -> None:
+        self.still = still
+
+    def __call__(self) -> float:
+        self.still -= 1
+        return 0.0 if self.still >= 0 else 1e9
+
+
+class WatchedBudget(Budget):
+    """Counts charges made after the operator was told that its share is used up."""
+
+    late_charges = 0
+    has_said_so = False
+
+    def exhausted(self) -> bool:
+        self.has_said_so = super().exhausted()
+        return self.has_said_so
+
+    def charge(self, units: int = 1) -> None:
+        self.late_charges += self.has_said_so
+        super().charge(units)
+
+
+@pytest.mark.parametrize(("operator", "implementation"), CASES)
+@pytest.mark.parametrize("readings", [2, 5, 20])
+def test_no_work_is_done_once_the_budget_is_exhausted(
+    operator: Operator, implementation: Implementation, readings: int, load: Loader
+) -> None:
+    instance = DOMAIN.load(next(ref for ref in DOMAIN.generated() if ref.name == "E200.0"))
+    environment = DOMAIN.environment(instance)
+    budget = WatchedBudget(1.0, "s", 1, clock=SuddenClock(readings))
+    env_data = {**environment, "rng": np.random.Generator(np.random.Philox(1)), "budget": budget}
+    before = start(operator, 200, 1)
+    after = load(implementation)(env_data, before, lambda _: 0.0)
+    assert DOMAIN.verify(instance, after).is_feasible
+    assert budget.late_charges == 0
+    if operator.category == "intensification":
+        assert budget.has_said_so
 
 
 @pytest.mark.parametrize(("operator", "implementation"), CASES)
@@ -172,7 +217,7 @@ def test_baselines_come_near_the_references_and_do_not_beat_them(key: str, name:
 def _execute(steps: tuple[PipelineStep, ...], instance: Instance, load: Loader) -> tuple[State, Instance]:
     environment = DOMAIN.environment(instance)
     runs = [load(step.implementation) for step in steps]
-    budget = Budget(40_000, "work", len(runs))
+    budget = Budget(15_000, "work", len(runs))
     rng = np.random.Generator(np.random.Philox(1))
     return execute(runs, environment, DOMAIN.decoder(environment), budget, rng).state, instance
 

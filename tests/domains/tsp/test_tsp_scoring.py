@@ -40,6 +40,21 @@ def test_decoder_and_verifier_equal_the_plain_decoder(points: list[tuple[float, 
     assert DOMAIN.verify(instance, State(tour)).objective == expected
 
 
+def test_decoder_equals_the_plain_decoder_on_thousands_of_tours() -> None:
+    rng = np.random.default_rng(0)
+    for n in range(1, 61):
+        coords = rng.integers(0, 10 ** int(rng.integers(1, 7)), size=(n, 2)).astype(np.float64)
+        decode = DOMAIN.decoder(DOMAIN.environment(Instance("tsp", "test", "points", {"coords": coords})))
+        points = [(float(x), float(y)) for x, y in coords]
+        for _ in range(50):
+            tour = rng.permutation(n).astype(np.int32)
+            assert decode(State(tour)) == plain_length(points, tour.tolist())
+            tour[rng.integers(n)] = rng.integers(-2, n + 2)
+            is_tour = sorted(tour.tolist()) == list(range(n))
+            expected = plain_length(points, tour.tolist()) if is_tour else DOMAIN.invalid_score
+            assert decode(State(tour)) == expected
+
+
 def test_length_by_hand() -> None:
     instance = instance_of([(0, 0), (3, 4), (3, 0), (0.5, 0)])
     # 0-1: 5, 1-2: 4, 2-3: 2.5 rounds up to 3, 3-0: 0.5 rounds up to 1

@@ -1,0 +1,228 @@
+"""Gaps of an algorithm on the held-out instances of the problem domains, as Markdown tables.
+
+    python benchmarks/domains.py                                    # safe baselines, generated instances
+    python benchmarks/domains.py tsp jsp --data DIR --workers 1     # published instances, undisturbed
+    python benchmarks/domains.py tsp --method basic --time-limit 1 --instances 3
+    python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite:///dga2d.db
+
+Every solution comes from the contained evaluator pool and is verified and scored by the parent, as in a run.
+A failed evaluation is counted and has no gap. Give it idle cores: a budget in seconds buys less on busy ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
+from dga2d.domains.contract import Implementation, InstanceRef
+from dga2d.domains.errors import DomainError
+from dga2d.domains.gap import normalised_gap
+from dga2d.domains.registry import domain_names
+from dga2d.events import Dga2dError
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.streams import spawn_key
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.problem import Problem
+from dga2d.runtime.solving import best_of_run
+from dga2d.store import DEFAULT_URL
+
+
+class Published(NamedTuple):
+    """Mean gaps in percent that the DGA2D paper reports for a domain, at 90 s per instance."""
+
+    dga2d: float
+    """DGA2D with the better of its two language models."""
+    best_peer: float
+    """The best of EoH, MCTS-AHD, MEoH and ReEvo with either model."""
+    or_tools: float | None = None
+    ils: float | None = None
+
+
+PAPER = {
+    "bpp3d": Published(0.60, 6.89),
+    "clp3d": Published(0.51, 0.71, 6.10, 5.51),
+    "cvrp": Published(5.86, 6.75),
+    "fjsp": Published(6.54, 21.60, 8.82, 11.31),
+    "fssp": Published(4.25, 6.80),
+    "jsp": Published(2.34, 8.64),
+    "maxcut": Published(1.47, 4.84),
+    "mis": Published(6.61, 15.16, 7.45, 8.41),
+    "ossp": Published(0.16, 0.19),
+    "rcpsp": Published(0.03, 3.38),
+    "salbp1": Published(2.21, 8.12),
+    "tsp": Published(4.70, 18.20, 0.76, 0.48),
+}
+"""The DGA2D paper's main results table and its table of the other eight domains; on its own test splits."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One evaluation."""
+
+    domain: str
+    group: str
+    name: str
+    gap_percent: float | None
+    """``None`` when the algorithm failed."""
+    failure: str | None
+    elapsed_s: float
+
+
+def chosen(refs: Sequence[InstanceRef], limit: int | None) -> list[InstanceRef]:
+    """The first `limit` instances of each group; all of them without a limit."""
+    groups: dict[str, list[InstanceRef]] = {}
+    for ref in refs:
+        groups.setdefault(ref.group, []).append(ref)
+    return [ref for group in sorted(groups) for ref in groups[group][:limit]]
+
+
+async def algorithm_of(
+    problem: Problem, options: argparse.Namespace
+) -> tuple[tuple[Implementation, ...], str]:
+    """The implementations to run, in order, and their name."""
+    if options.run is not None:
+        return await best_of_run(options.store, options.run, problem.domain.name)
+    domain = problem.domain
+    steps = domain.safe_baseline() if options.method == "safe" else domain.basic_baseline()
+    names = " → ".join(step.operator for step in steps)
+    return tuple(step.implementation for step in steps), f"{options.method} baseline: {names}"
+
+
+async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:
+    """Run the algorithm once on each chosen test instance of a domain."""
+    problem = Problem.open(domain_name, options.data)
+    steps, algorithm = await algorithm_of(problem, options)
+    settings = RunSettings(
+        time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
+    )
+    refs = chosen(problem.splits.test, options.instances)
+    if not refs:
+        raise UsageError(f"{domain_name} has too few instances for a test split")
+    measured: dict[str, Measured] = {}
+
+    async def one(evaluator: Evaluator, ref: InstanceRef) -> None:
+        seed = (options.seed, *spawn_key("test", 0, 0, problem.index(ref.key)))
+        instance = await anyio.to_thread.run_sync(problem.instance, ref.key)
+        reply = await evaluator.evaluate(EvaluationRequest(ref.key, instance, steps, seed))
+        measured[ref.key] = result = verdict(problem, ref, reply)
+        print(f"{domain_name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
+
+    async with open_evaluator(domain_name, settings) as evaluator, anyio.create_task_group() as group:
+        for ref in refs:
+            group.start_soon(one, evaluator, ref)
+    return algorithm, [measured[ref.key] for ref in refs]
+
+
+def verdict(problem: Problem, ref: InstanceRef, reply: EvaluationReply) -> Measured:
+    """The gap to the reference, or why there is none."""
+    gap = None
+    if reply.objective is not None:
+        assert ref.reference is not None
+        gap = 100.0 * normalised_gap(reply.objective, ref.reference.value, problem.domain.sense)
+    failure = None if reply.failure is None else f"{reply.failure}: {reply.diagnostic}"
+    return Measured(problem.domain.name, ref.group, ref.name, gap, failure, reply.elapsed_s)
+
+
+def in_words(result: Measured) -> str:
+    gap = result.failure if result.gap_percent is None else f"gap {result.gap_percent:.3f} %"
+    return f"{gap}, {result.elapsed_s:.2f} s"
+
+
+def table(domain: str, results: Sequence[Measured]) -> Iterator[str]:
+    """Markdown: one row per benchmark group, and one for all with the paper's figures."""
+    yield (
+        "| group | instances | mean gap % | worst gap % | failed | longest s "
+        "| paper 90 s: DGA2D | best peer | OR-Tools | ILS |"
+    )
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    for group in sorted({result.group for result in results}):
+        yield row(group, [result for result in results if result.group == group], None)
+    yield row("**all**", results, PAPER.get(domain))
+
+
+def row(title: str, results: Sequence[Measured], paper: Published | None) -> str:
+    gaps = [result.gap_percent for result in results if result.gap_percent is not None]
+    worst = max(results, key=lambda r: -1e9 if r.gap_percent is None else r.gap_percent)
+    cells = [
+        title,
+        str(len(results)),
+        f"{statistics.fmean(gaps):.3f}" if gaps else "–",
+        f"{worst.gap_percent:.3f} ({worst.name})" if gaps else "–",
+        str(len(results) - len(gaps)),
+        f"{max(result.elapsed_s for result in results):.2f}",
+        *("" if paper is None or value is None else f"{value:.2f}" for value in paper or (None,) * 4),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
+    return (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+        f"Python {platform.python_version()}, {packages}, {time.strftime('%Y-%m-%d')}"
+    )
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="default: all registered domains")
+    parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
+    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per instance (default 10)")
+    parser.add_argument("--work", type=int, help="work units per instance instead of seconds")
+    parser.add_argument("--method", choices=["safe", "basic"], default="safe", help="which baseline")
+    parser.add_argument("--run", help="measure the best algorithm of this run instead of a baseline")
+    parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help="database that holds the run")
+    parser.add_argument("--instances", type=int, metavar="N", help="only the first N of each group")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="evaluations at a time")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sandbox", choices=["strict", "best-effort", "off"], default="best-effort")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every evaluation there too")
+    options = parser.parse_args(arguments)
+    options.domains = options.domains or list(domain_names())
+    if options.run is not None and len(options.domains) != 1:
+        parser.error("--run measures one domain: name it")
+    if options.instances is not None and options.instances < 1:
+        parser.error("--instances: expected 1 or more")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = options_of(arguments)
+    budget = f"{options.time_limit:g} s" if options.work is None else f"{options.work} work units"
+    source = "generated instances" if options.data is None else "published instances"
+    print(f"Test split of the {source}, {budget} each, {options.workers} at a time, seed {options.seed}.")
+    print(f"Machine: {machine()}.", flush=True)
+    everything: list[Measured] = []
+    for domain in options.domains:
+        try:
+            algorithm, results = anyio.run(functools.partial(measure, domain, options))
+        except (Dga2dError, DomainError) as error:
+            print(f"{domain}: {error}", file=sys.stderr)
+            return 1
+        everything += results
+        print(f"\n### {domain}: {algorithm}\n")
+        print("\n".join(table(domain, results)), flush=True)
+    if options.json is not None:
+        rows = [asdict(result) for result in everything]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(result.failure is None for result in everything) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

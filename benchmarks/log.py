@@ -1,0 +1,312 @@
+"""What the event log costs: appending, following, replaying; beside raw SQLite, beside parsing alone and
+beside the library ``eventsourcing``, all in one run on one machine with the same durability.
+
+Run ``python benchmarks/log.py`` (``--long 1000000`` adds the curve up to a long run and its opening with a
+snapshot). The library is not a dependency of this program: ``pip install eventsourcing``; without it its
+figures are left out. Every figure is the median over rounds in which all rivals take turns, so that what
+else the machine does weighs on all alike; ratios are medians of the ratios within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import gc
+import json
+import os
+import platform
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import synthetic_run
+
+from dga2d.events import Draft, InstanceKey, RunId, encode_payload
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import EventStore, open_store, verified
+
+RUN = RunId("bench")
+SETTINGS = RunSettings(pipelines=100, batch_size=10, max_length=6, generations=10_000, evolution=True)
+Figures = dict[str, float]
+
+
+@contextmanager
+def fresh() -> Iterator[Path]:
+    """A path for a database on the disk of the temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "log.db"
+
+
+def url_of(path: Path) -> str:
+    return f"sqlite+aiosqlite:///{path}"
+
+
+def drafts(count: int, start: int = 0) -> list[Draft]:
+    """Evaluations, each another operation."""
+    key = InstanceKey("g/i0")
+    return [
+        Draft("evaluator_pool", synthetic_run.evaluation(1 + n // 100, n % 100, key), 1 + n // 100, 1)
+        for n in range(start, start + count)
+    ]
+
+
+# ---------------------------------------------------------------- appending
+
+
+async def append_waiting(path: Path, tasks: int, count: int, batch: int = 1) -> Figures:
+    """`tasks` appenders, each of which waits for its events to be durable before it appends the next."""
+    work = iter(drafts(count))
+    latencies: list[float] = []
+
+    async def appender(writer: Any) -> None:
+        while chunk := [draft for draft, _ in zip(work, range(batch))]:
+            start = time.perf_counter()
+            await writer.append(chunk)
+            latencies.append(time.perf_counter() - start)
+
+    async with open_store(url_of(path)) as store, store.write(RUN, create=True) as writer:
+        gc.collect()
+        start = time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(tasks):
+                group.create_task(appender(writer))
+        elapsed = time.perf_counter() - start
+    latencies.sort()
+    return {
+        "per_s": count / elapsed,
+        "p50_ms": 1e3 * latencies[len(latencies) // 2],
+        "p99_ms": 1e3 * latencies[int(len(latencies) * 0.99)],
+    }
+
+
+def append_raw(path: Path, count: int, batch: int) -> Figures:
+    """The same bytes into a bare table through ``sqlite3``, `batch` rows per transaction."""
+    rows = [(n + 1, f"{n:032x}", "EvaluationRecorded", encode_payload(d.payload)) for n, d in enumerate(drafts(count))]
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE events (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, body BLOB)")
+    start = time.perf_counter()
+    for first in range(0, count, batch):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", rows[first : first + batch])
+        connection.execute("COMMIT")
+    elapsed = time.perf_counter() - start
+    connection.close()
+    return {"per_s": count / elapsed}
+
+
+@functools.cache
+def _aggregate_type() -> Any:
+    from eventsourcing.domain import Aggregate, event
+
+    class Bench(Aggregate):
+        @event("Evaluated")
+        def evaluate(self, body: dict[str, Any]) -> None:
+            self.last = body
+
+    return Bench
+
+
+class Rival:
+    """The library ``eventsourcing`` on SQLite, which sets a write-ahead log and leaves SQLite's own default,
+    ``synchronous = FULL``."""
+
+    def __init__(self, path: Path) -> None:
+        from eventsourcing.application import Application
+
+        self.application: Any = Application(
+            env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path), "SQLITE_LOCK_TIMEOUT": "10"}
+        )
+
+    def append(self, count: int, batch: int) -> Figures:
+        bodies = [d.payload.model_dump(mode="json") for d in drafts(count)]
+        aggregate = _aggregate_type()()
+        self.application.save(aggregate)
+        start = time.perf_counter()
+        for first in range(0, count, batch):
+            for body in bodies[first : first + batch]:
+                aggregate.evaluate(body)
+            self.application.save(aggregate)
+        return {"per_s": count / (time.perf_counter() - start)}
+
+    def read(self, *, decode: bool) -> Figures:
+        """The whole notification log, 1,000 events at a time."""
+        start, first, seen = time.perf_counter(), 1, 0
+        while found := self.application.recorder.select_notifications(first, 1000):
+            for item in found:
+                if decode:
+                    self.application.mapper.to_domain_event(item)
+                seen += 1
+            first = found[-1].id + 1
+        return {"per_s": seen / (time.perf_counter() - start)}
+
+    def close(self) -> None:
+        self.application.close()
+
+
+# ---------------------------------------------------------------- following
+
+
+async def subscription(path: Path, count: int) -> Figures:
+    """Time from before an append to the event's arrival at a subscriber of the same process."""
+    latencies = []
+    async with open_store(url_of(path)) as store, store.write(RUN, create=True) as writer:
+        arrived: asyncio.Queue[float] = asyncio.Queue()
+
+        async def follow() -> None:
+            async for _ in store.subscribe(RUN):
+                arrived.put_nowait(time.perf_counter())
+
+        task = asyncio.create_task(follow())
+        for draft in drafts(count):
+            start = time.perf_counter()
+            await writer.append([draft])
+            latencies.append(await arrived.get() - start)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    latencies.sort()
+    return {"p50_ms": 1e3 * latencies[count // 2], "p99_ms": 1e3 * latencies[int(count * 0.99)]}
+
+
+# ---------------------------------------------------------------- replaying
+
+
+async def write_run(path: Path, count: int) -> None:
+    """A valid run of at least `count` events."""
+    async with open_store(url_of(path)) as store, store.write(RUN, create=True) as writer:
+        state = RunState()
+
+        async def put(many: list[Draft], state: RunState) -> RunState:
+            for event in await writer.append(many):
+                state = fold(state, event)
+            return state
+
+        state = await put([synthetic_run.started(SETTINGS), synthetic_run.graph()], state)
+        while state.seq < count:
+            state = await put(synthetic_run.generation(state), state)
+            state = await put([synthetic_run.closing(state)], state)
+
+
+async def _timed(store: EventStore, step: Callable[[Any], Any], check: bool) -> float:
+    gc.collect()
+    events = store.read(RUN)
+    seen, start = 0, time.perf_counter()
+    async for event in verified(events) if check else events:
+        step(event)
+        seen += 1
+    return seen / (time.perf_counter() - start)
+
+
+async def replay(path: Path) -> Figures:
+    """Events per second of reading, and with every further step."""
+    async with open_store(url_of(path), read_only=True) as store:
+        state = RunState()
+
+        def folded(event: Any) -> None:
+            nonlocal state
+            state = fold(state, event)
+
+        figures = {
+            "read": await _timed(store, lambda event: None, check=False),
+            "read+chain": await _timed(store, lambda event: None, check=True),
+            "read+chain+decode": await _timed(store, lambda event: event.payload, check=True),
+            "read+chain+decode+fold": await _timed(store, folded, check=True),
+        }
+    return figures
+
+
+def replay_raw(path: Path) -> Figures:
+    """``sqlite3`` alone, and with parsing to dicts: what no replay can beat."""
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    figures = {}
+    for name, step in (("sqlite3", lambda data: None), ("sqlite3+orjson", orjson.loads)):
+        gc.collect()
+        seen, start = 0, time.perf_counter()
+        for (data,) in connection.execute("SELECT payload FROM events ORDER BY run_id, seq"):
+            step(data)
+            seen += 1
+        figures[name] = seen / (time.perf_counter() - start)
+    connection.close()
+    return figures
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def one_round(count: int, length: int, with_rival: bool) -> dict[str, Figures]:
+    """Every measurement once."""
+    found: dict[str, Figures] = {}
+    for tasks in (1, 8, 32, 128):
+        with fresh() as path:
+            found[f"append, {tasks} waiting"] = asyncio.run(append_waiting(path, tasks, count if tasks > 1 else count // 8))
+    with fresh() as path:
+        found["append, batches of 50"] = asyncio.run(append_waiting(path, 1, count, batch=50))
+    for batch in (1, 32, 50):
+        with fresh() as path:
+            found[f"sqlite3, {batch} per transaction"] = append_raw(path, count if batch > 1 else count // 8, batch)
+    with fresh() as path:
+        found["subscription"] = asyncio.run(subscription(path, 500))
+    with fresh() as path:
+        asyncio.run(write_run(path, length))
+        found["replay"] = asyncio.run(replay(path)) | replay_raw(path)
+    if with_rival:
+        for batch in (1, 50):
+            with fresh() as path:
+                rival = Rival(path)
+                found[f"eventsourcing, {batch} per save"] = rival.append(count // 8 if batch == 1 else count, batch)
+                if batch == 50:
+                    found["eventsourcing, read"] = {
+                        "raw": rival.read(decode=False)["per_s"],
+                        "domain events": rival.read(decode=True)["per_s"],
+                    }
+                rival.close()
+    return found
+
+
+def medians(rounds: list[dict[str, Figures]]) -> dict[str, Figures]:
+    return {
+        name: {key: statistics.median(r[name][key] for r in rounds) for key in rounds[0][name]} for name in rounds[0]
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--appends", type=int, default=8000)
+    parser.add_argument("--events", type=int, default=20_000, help="length of the replayed run")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    try:
+        import eventsourcing  # noqa: F401
+
+        with_rival = True
+    except ImportError:
+        with_rival = False
+    load = os.getloadavg()[0]
+    rounds = [one_round(options.appends, options.events, with_rival) for _ in range(options.rounds)]
+    table = medians(rounds)
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after"
+    if options.json:
+        print(json.dumps({"machine": machine, "figures": table}, indent=2))
+        return
+    print(machine)
+    for name, figures in table.items():
+        print(f"{name:32}", "  ".join(f"{key} {value:,.2f}" if value < 100 else f"{key} {value:,.0f}" for key, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()

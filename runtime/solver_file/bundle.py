@@ -1,0 +1,153 @@
+"""Collects, from the program's own modules, exactly the definitions that some entry points need.
+
+A standalone solver must compute what the program computes, so it carries the same text: functions, classes
+and constants are cut out of their modules with comments and decorators, dependencies before their users.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from dga2d.events.errors import Dga2dError
+
+OWN: Final = "dga2d."
+Place = tuple[str, str]
+"""Module and name of a definition."""
+
+
+class BundleError(Dga2dError):
+    """Definitions of two modules cannot stand in one file; a fault of the program, not of its user."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    lines: list[str]
+    definitions: dict[str, list[ast.stmt]]
+    """Top-level name → its statements, a docstring below a constant included."""
+    own_imports: dict[str, Place]
+    outer_imports: dict[str, str]
+    """Name → import statement of a package that is not ours."""
+
+
+@dataclass
+class Bundle:
+    """Text of all definitions needed, and the imports they rest on."""
+
+    imports: set[str] = field(default_factory=set)
+    definitions: list[str] = field(default_factory=list)
+    _owners: dict[str, Place] = field(default_factory=dict)
+    _modules: dict[str, _Module] = field(default_factory=dict)
+
+    def add(self, module: str, name: str) -> None:
+        """Take a definition with everything it refers to.
+
+        Raises
+        ------
+        BundleError
+            There is no such definition, or another of that name is in the bundle already.
+        """
+        found = self._module(module)
+        if name in found.outer_imports:
+            self.imports.add(found.outer_imports[name])
+            return
+        if name in found.own_imports:
+            self._add_imported(name, *found.own_imports[name])
+            return
+        if name not in found.definitions:
+            raise BundleError(f"{module} defines no {name}")
+        if name in self._owners:
+            if self._owners[name] != (module, name):
+                raise BundleError(f"{name} is defined by {module} and by {self._owners[name][0]}")
+            return
+        self._owners[name] = (module, name)
+        statements = found.definitions[name]
+        for used in _names(statements):
+            if used in found.definitions or used in found.own_imports or used in found.outer_imports:
+                self.add(module, used)
+        self.definitions.append(_text(found.lines, statements))
+
+    def _add_imported(self, alias: str, module: str, name: str) -> None:
+        if alias != name:
+            raise BundleError(f"{module}.{name} is imported as {alias}; a bundle knows no aliases")
+        self.add(module, name)
+
+    def _module(self, name: str) -> _Module:
+        if name not in self._modules:
+            self._modules[name] = _read(name)
+        return self._modules[name]
+
+
+def bundle(entries: Iterable[Place]) -> Bundle:
+    """All that `entries` need, in an order in which it can be executed."""
+    collected = Bundle()
+    for module, name in entries:
+        collected.add(module, name)
+    return collected
+
+
+def _read(name: str) -> _Module:
+    source = inspect.getsource(importlib.import_module(name))
+    module = _Module(source.splitlines(), {}, {}, {})
+    last: list[ast.stmt] = []
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            _note_import(module, statement)
+            last = []
+        elif isinstance(statement, ast.Expr) and last:  # the docstring of a constant
+            last.append(statement)
+        else:
+            last = [statement]
+            module.definitions.update(dict.fromkeys(_defined(statement), last))
+    return module
+
+
+def _note_import(module: _Module, statement: ast.Import | ast.ImportFrom) -> None:
+    if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+        for alias in statement.names:
+            name = alias.asname or alias.name
+            if statement.module.startswith(OWN):
+                module.own_imports[name] = (statement.module, alias.name)
+            elif statement.module != "__future__":
+                written = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"
+                module.outer_imports[name] = f"from {statement.module} import {written}"
+    elif isinstance(statement, ast.Import):
+        for alias in statement.names:
+            written = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"
+            module.outer_imports[alias.asname or alias.name.partition(".")[0]] = f"import {written}"
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign):
+        yield from (
+            node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)
+        )
+    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        yield statement.target.id
+
+
+def _names(statements: list[ast.stmt]) -> list[str]:
+    """Names that are read anywhere in `statements`, in order of appearance."""
+    found = {
+        node.id: None
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    return list(found)
+
+
+def _text(lines: list[str], statements: list[ast.stmt]) -> str:
+    first = statements[0]
+    decorators = getattr(first, "decorator_list", [])
+    start = min([first.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+    while start > 0 and lines[start - 1].startswith("#"):
+        start -= 1
+    end = statements[-1].end_lineno
+    return "\n".join(lines[start:end])

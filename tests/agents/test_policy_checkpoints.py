@@ -1,0 +1,135 @@
+"""Runs whose policy is saved to files: what the log says of them, what stays, what a resume takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyBriefing
+from dga2d.agents.policy import PipelinePolicy, PolicyArchive, PolicySettings, make_policy
+from dga2d.events.payloads import PipelineSampled, PolicyCheckpointed, PolicyUpdated
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
+
+if TYPE_CHECKING:
+    from tests.agents.conftest import MemoryLog, Simulation
+
+Learning = Callable[[PipelinePolicy], Any]
+WORDS = PolicyBriefing("imaginary", "small", {})
+
+
+def embedded() -> PipelinePolicy:
+    return make_policy("embedded", 1, PolicySettings())
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> PolicyArchive:
+    return PolicyArchive(tmp_path / "policies")
+
+
+@pytest.fixture
+def learning(simulation: Simulation, archive: PolicyArchive) -> Learning:
+    """The small simulation with a given policy, saved to `archive`."""
+
+    class _Learning(type(simulation)):  # type: ignore[misc]
+        policy: PipelinePolicy
+
+        def agents(self, log: Any, source: Any, state: RunState) -> Any:
+            sampler = PipelineSampler(log, self.policy, WORDS, archive)
+            return tuple(
+                sampler if agent.name == sampler.name else agent
+                for agent in super().agents(log, source, state)
+            )
+
+    def build(policy: PipelinePolicy) -> Any:
+        settings = simulation.changed(generations=5, validation_interval=3).settings
+        built = _Learning(**{**vars(simulation), "settings": settings})
+        object.__setattr__(built, "policy", policy)
+        return built
+
+    return build
+
+
+def saved(log: MemoryLog) -> list[PolicyCheckpointed]:
+    return [e.payload for e in log.events if isinstance(e.payload, PolicyCheckpointed)]
+
+
+def sampled(log: MemoryLog) -> dict[str, bytes]:
+    return {
+        str(e.payload.operation()): e.payload_bytes
+        for e in log.events
+        if isinstance(e.payload, PipelineSampled)
+    }
+
+
+def test_every_update_is_saved_and_the_last_two_and_the_best_stay(
+    learning: Learning, archive: PolicyArchive
+) -> None:
+    state, log = learning(embedded()).run()
+    digests = {e.payload.parameters_digest for e in log.events if isinstance(e.payload, PolicyUpdated)}
+    events = saved(log)
+    assert [event.policy_updates for event in events] == [1, 2, 3, 4, 5]
+    assert {event.parameters_digest for event in events} == digests
+    best = next(s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
+    kept = {path.name for path in archive.folder.iterdir()}
+    assert kept == {events[-1].files_digest, events[-2].files_digest, best}
+
+
+def test_saves_come_at_the_interval_and_before_validations(learning: Learning) -> None:
+    simulation = learning(embedded())
+    settings = simulation.settings.model_copy(update={"policy_checkpoint_interval": 4})
+    object.__setattr__(simulation, "settings", settings)
+    _, log = simulation.run()
+    assert [event.generation for event in saved(log)] == [3, 4, 5]
+
+
+def test_a_resumed_run_samples_what_the_uninterrupted_one_would_have(
+    learning: Learning, archive: PolicyArchive
+) -> None:
+    """Stopped after any checkpoint: the policy comes from its files, the next samples are the same."""
+    _, whole = learning(embedded()).run()
+    policies = {event.policy_updates: event.files_digest for event in saved(whole)}
+    for event in list(whole.events):
+        if event.type != "PolicyCheckpointed" or event.payload.policy_updates not in (2, 4):  # type: ignore[attr-defined]
+            continue
+        log = whole.until(event.seq)
+        state = fold_all(log.events)
+        # what pruning had left on the disk at that moment
+        policy = embedded()
+        if not (archive.folder / policies[state.policy_updates]).is_dir():
+            continue
+        sampler = PipelineSampler(log, policy, WORDS, archive)
+        assert sampler.restore(state) == state.policy_updates
+        assert policy.digest() == state.policy_digest
+        _, resumed = learning(policy).run(log)
+        assert sampled(resumed) == sampled(whole)
+
+
+def test_the_policy_is_rebuilt_from_the_log_alone(learning: Learning) -> None:
+    _, log = learning(embedded()).run()
+    sampler = PipelineSampler(log, embedded(), WORDS)
+    state = RunState()
+    rebuilt = []
+    for event in log.events:
+        before, state = state, fold(state, event)
+        if event.type == "PolicyUpdated":
+            rebuilt.append(sampler.rebuild(before))
+            assert rebuilt[-1] == state.policy_digest
+    assert len(set(rebuilt)) == 5
+    assert sampler.restore(state) == 0  # no archive, nothing to load
+
+
+def test_a_stop_between_files_and_log_leaves_nothing_behind(
+    learning: Learning, archive: PolicyArchive
+) -> None:
+    """Files that no event speaks of are removed with the next save."""
+    _, whole = learning(embedded()).run()
+    orphan = archive.save(make_policy("embedded", 9, PolicySettings()))
+    cut = next(e.seq for e in whole.events if e.type == "PolicyUpdated") - 1
+    _, log = learning(embedded()).run(whole.until(cut))
+    assert not (archive.folder / orphan.digest).exists()
+    assert dataclasses.asdict(fold_all(log.events).saved_policies[-1])["updates"] == 5
