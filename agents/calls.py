@@ -2,7 +2,7 @@
 
 A call is charged when its reservation is in the log, before anything is sent. A process that dies between
 reservation and answer leaves an open call; whoever resumes abandons it (it stays spent) and asks again as
-the next attempt.
+the next attempt. With the call goes the most it can use of tokens and money; settling gives the rest back.
 """
 
 from __future__ import annotations
@@ -13,18 +13,30 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import CompletionRequest, LanguageModel, Prompt, Task
+from dga2d.agents.proposing import (
+    Completion,
+    CompletionRequest,
+    LanguageModel,
+    ModelError,
+    ModelUnavailableError,
+    Prompt,
+    Quote,
+    Task,
+)
 from dga2d.events import Draft, RecordedEvent, blob_digest
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import (
     CallPurpose,
+    LimitKind,
     LLMCallAbandoned,
+    LLMCallRefused,
     LLMCallReserved,
     LLMCallSettled,
+    microusd,
 )
 from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import DuplicateOperationError
+from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
 ABANDONED = "the process ended before an answer was recorded"
 
@@ -55,6 +67,9 @@ def next_call(
     for the subject.
     """
     calls = state.ledger.calls_for(subject)
+    refused = state.ledger.refusals.get(subject)
+    if refused is not None:
+        return GiveUp(refused.reason, refused.seq)
     if not calls:
         return _ask_or_give_up(subject, 0, caused_by, attempts, allowance)
     last = calls[-1]
@@ -117,19 +132,39 @@ class CallDesk:
         seed: tuple[int, ...],
         caused_by: int,
     ) -> None:
-        """Reserve, send, and settle; the answer is judged by a duty of its own.
+        """Wait for the model, reserve, send, and settle; the answer is judged by a duty of its own.
 
-        An answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
+        A call that the store does not admit is recorded as refused, one without an answer as abandoned. An
+        answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
 
         Raises
         ------
-        QuotaExceededError
-            The store holds that the limit is reached.
+        ModelUnavailableError
+            No call can succeed until somebody acts; this one, if it was reserved, is abandoned.
         """
-        number, reserved_seq = await self._reserve(state, subject, attempt, prompt, caused_by)
+        request = CompletionRequest(prompt, task, seed, subject)
+        await self._model.ready()
+        quote = self._model.quote(request)
+        try:
+            number, reserved_seq = await self._reserve(state, subject, attempt, prompt, quote, caused_by)
+        except QuotaExceededError as error:
+            await self._append(state, self._refused(subject, attempt, error), caused_by)
+            return
         started = time.perf_counter()
-        completion = await self._model.complete(CompletionRequest(prompt, task, seed))
+        try:
+            completion = await self._model.complete(request)
+        except ModelError as error:
+            await self._append(state, LLMCallAbandoned(call=number, reason=error.reason), reserved_seq)
+            if isinstance(error, ModelUnavailableError):
+                raise
+            return
+        await self._settle(state, number, completion, time.perf_counter() - started, reserved_seq)
+
+    async def _settle(
+        self, state: RunState, number: int, completion: Completion, elapsed_s: float, reserved_seq: int
+    ) -> None:
         text = completion.text.encode("utf-8", errors="replace")
+        reasoning = completion.reasoning.encode("utf-8", errors="replace")
         settled = LLMCallSettled(
             call=number,
             response=blob_digest(text),
@@ -137,16 +172,27 @@ class CallDesk:
             completion_tokens=completion.completion_tokens,
             is_estimated=completion.is_estimated,
             cost_usd=completion.cost_usd,
-            elapsed_s=time.perf_counter() - started,
+            elapsed_s=elapsed_s,
+            reasoning=blob_digest(reasoning) if reasoning else None,
+            refused_attempts=completion.refused_attempts,
+            response_id=completion.response_id,
         )
-        await self._append(state, settled, reserved_seq, [text])
+        await self._append(state, settled, reserved_seq, [text, reasoning] if reasoning else [text])
+
+    def _refused(self, subject: str, attempt: int, error: QuotaExceededError) -> LLMCallRefused:
+        kinds: dict[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
+        limit = kinds.get(error.kind, "money")
+        reason = f"the limit of {limit} leaves no room for another model call ({error})"
+        return LLMCallRefused(
+            purpose=self._purpose, subject=subject, attempt=attempt, limit=limit, reason=reason
+        )
 
     async def abandon(self, state: RunState, number: int, caused_by: int) -> None:
         """Close a call whose process is gone."""
         await self._append(state, LLMCallAbandoned(call=number, reason=ABANDONED), caused_by)
 
     async def _reserve(
-        self, state: RunState, subject: str, attempt: int, prompt: Prompt, caused_by: int
+        self, state: RunState, subject: str, attempt: int, prompt: Prompt, quote: Quote, caused_by: int
     ) -> tuple[int, int]:
         """Number of the call and of the event that charges it."""
         text = prompt.text.encode()
@@ -160,6 +206,8 @@ class CallDesk:
                 prompt=blob_digest(text),
                 template=prompt.template,
                 model=self._model.name,
+                reserved_tokens=quote.tokens,
+                reserved_microusd=microusd(quote.cost_usd),
             )
             try:
                 event = await self._append(state, reserved, caused_by, [text])
@@ -171,7 +219,7 @@ class CallDesk:
     async def _append(
         self,
         state: RunState,
-        payload: LLMCallReserved | LLMCallSettled | LLMCallAbandoned,
+        payload: LLMCallReserved | LLMCallSettled | LLMCallAbandoned | LLMCallRefused,
         caused_by: int,
         blobs: Sequence[bytes] = (),
     ) -> RecordedEvent:

@@ -81,8 +81,8 @@ def end_reason(state: RunState) -> str | None:
     """Why the run ends between two generations, ``None`` if it goes on."""
     if state.completed >= state.settings.generations:
         return f"all {state.settings.generations} generations done"
-    if state.settings.evolution and state.completed and state.ledger.left <= 0:
-        return f"all {state.ledger.limit} model calls spent"
+    if state.settings.evolution and state.completed:
+        return state.ledger.spent_reason
     return None
 
 
@@ -126,7 +126,7 @@ def validation_is_due(state: RunState, number: int) -> bool:
     settings = state.settings
     if not state.header.splits.validation:
         return False
-    is_last = number == settings.generations or (settings.evolution and state.ledger.left <= 0)
+    is_last = number == settings.generations or (settings.evolution and state.ledger.spent_reason is not None)
     return is_last or (settings.validation_interval > 0 and number % settings.validation_interval == 0)
 
 

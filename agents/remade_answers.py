@@ -52,6 +52,7 @@ class AnswerRemaker:
             "LLMCallReserved": self._reserved,
             "LLMCallSettled": self._settled,
             "LLMCallAbandoned": self._abandoned,
+            "LLMCallRefused": self._refused,
             "ImplementationAdded": self._implementation,
             "ImplementationReplaced": self._implementation,
             "ImplementationDeleted": self._implementation,
@@ -93,7 +94,14 @@ class AnswerRemaker:
         )
         return Remade(again, duty.caused_by)
 
-    def _asked(self, state: RunState, payload: p.LLMCallReserved) -> tuple[Duty, int] | None:
+    async def _refused(self, state: RunState, payload: p.LLMCallRefused) -> Remade | None:
+        """That the store had no room is observed; that the call was owed is checked."""
+        owed = self._asked(state, payload)
+        return None if owed is None else Remade(payload, owed[0].caused_by, is_decision=False)
+
+    def _asked(
+        self, state: RunState, payload: p.LLMCallReserved | p.LLMCallRefused
+    ) -> tuple[Duty, int] | None:
         """The duty to ask about the call's subject, and its slot."""
         generation = state.generation
         found: list[tuple[Duty | None, int]] = []
@@ -197,7 +205,9 @@ class AnswerRemaker:
         return Remade(verdict, duty.caused_by)
 
 
-def _waiting(state: RunState, generation: GenerationState, payload: p.LLMCallReserved) -> list[int]:
+def _waiting(
+    state: RunState, generation: GenerationState, payload: p.LLMCallReserved | p.LLMCallRefused
+) -> list[int]:
     """Slots without a verdict whose calls have the subject of `payload`."""
     edits = range(state.settings.edits_per_generation)
     if payload.purpose == "connect":

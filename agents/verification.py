@@ -16,7 +16,9 @@ from dga2d.replay.difference import require_same, shown
 from dga2d.replay.errors import DecisionMismatchError
 from dga2d.replay.state.run_state import RunState
 
-UNDECIDED = frozenset({"RunPaused", "RunResumed", "RunFailed", "PolicyCheckpointed"})
+UNDECIDED = frozenset(
+    {"RunPaused", "RunResumed", "RunFailed", "PolicyCheckpointed", "CallsSuspended", "CallsResumed"}
+)
 """What people asked for, or what happened to the process or its files: nothing follows from the log."""
 
 

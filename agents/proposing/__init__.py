@@ -2,11 +2,11 @@
 
 from dga2d.agents.proposing.default_graph import default_graph
 from dga2d.agents.proposing.edge_answers import addable_edges, parse_edges
-from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError, ProposalError
 from dga2d.agents.proposing.graph_answers import GraphProposal, clamp, parse_graph
 from dga2d.agents.proposing.implementation_answers import parse_implementation
 from dga2d.agents.proposing.interfaces import compatible_edges, incompatibility
-from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
 from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.offline import OfflineModel
 from dga2d.agents.proposing.prompts import Prompt, render
@@ -23,6 +23,7 @@ from dga2d.agents.proposing.tasks import (
 )
 
 __all__ = [
+    "CallLostError",
     "Completion",
     "CompletionRequest",
     "ConnectTask",
@@ -32,11 +33,14 @@ __all__ = [
     "ImplementTask",
     "InitializeTask",
     "LanguageModel",
+    "ModelError",
+    "ModelUnavailableError",
     "OfflineModel",
     "OperatorContract",
     "PoolEntry",
     "Prompt",
     "ProposalError",
+    "Quote",
     "Task",
     "addable_edges",
     "answer_schema",

@@ -1,7 +1,10 @@
-"""Why an answer of a proposer was refused.
+"""Why there is no answer of a proposer, or why it was refused.
 
 Dga2dError
-└── ProposalError   an answer broke a rule of its stage; its diagnostic goes into the next prompt
+├── ProposalError                an answer broke a rule of its stage; its diagnostic goes into the next prompt
+└── ModelError                   no answer came
+    ├── CallLostError            this call is spent without an answer; another may succeed
+    └── ModelUnavailableError    none can succeed until somebody acts; the run is paused
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from dga2d.events.errors import Dga2dError
 
 MAX_DIAGNOSTIC_CHARS = 1500
+MAX_REASON_CHARS = 400
 
 
 class ProposalError(Dga2dError, ValueError):
@@ -27,6 +31,29 @@ class ProposalError(Dga2dError, ValueError):
         self.stage = stage
         self.diagnostic = diagnostic[:MAX_DIAGNOSTIC_CHARS]
         super().__init__(f"{stage}: {self.diagnostic}")
+
+
+class ModelError(Dga2dError):
+    """A call brought no answer.
+
+    Attributes
+    ----------
+    reason
+        One line for the log, without secrets; at most ``MAX_REASON_CHARS`` characters.
+    """
+
+    def __init__(self, reason: str) -> None:
+        line = " ".join(reason.encode("utf-8", errors="replace").decode().split())
+        self.reason = line[:MAX_REASON_CHARS]
+        super().__init__(self.reason)
+
+
+class CallLostError(ModelError):
+    """The request may have been charged for and there is no usable answer."""
+
+
+class ModelUnavailableError(ModelError):
+    """The endpoint refuses every request like this one, or did not come back in time."""
 
 
 def shown(value: object, limit: int = 60) -> str:

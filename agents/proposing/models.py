@@ -18,6 +18,17 @@ class CompletionRequest:
     """What the prompt was rendered from; a remote model sees only the text."""
     seed: tuple[int, ...]
     """``(run seed, *spawn key)`` of the call's random stream."""
+    subject: str = ""
+    """What the call is for, as the ledger names it, e.g. ``implement/3/0``."""
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The most a call can use; held from the reservation on until what it did use is known."""
+
+    tokens: int
+    """Prompt and answer together."""
+    cost_usd: float
 
 
 @dataclass(frozen=True)
@@ -30,13 +41,18 @@ class Completion:
     is_estimated: bool
     """The token counts are ours, not the provider's."""
     cost_usd: float
+    reasoning: str = ""
+    """What the model wrote before its answer; kept, never parsed."""
+    refused_attempts: int = 0
+    """Attempts the endpoint did not accept before this one."""
+    response_id: str | None = None
+    """The provider's own name of the answer; ``None`` when it gave none."""
 
 
 class LanguageModel(Protocol):
-    """A source of answers.
+    """A source of answers. All methods may be awaited many times at once; cancellation is re-raised.
 
-    `complete` may be awaited many times at once. It never retries on its own account: the caller owns
-    the retry layer and the deadline. Cancellation is re-raised. Calls are not deduplicated.
+    A caller first waits for `ready`, then reserves what `quote` says, and only then asks for the answer.
     """
 
     @property
@@ -44,4 +60,31 @@ class LanguageModel(Protocol):
         """How reports and ledgers name the model, e.g. ``openai:gpt-x`` or ``offline``."""
         ...
 
-    async def complete(self, request: CompletionRequest) -> Completion: ...
+    async def ready(self) -> None:
+        """Return when a call has a chance: at once, or when an endpoint that did not work is back.
+
+        Raises
+        ------
+        ModelUnavailableError
+            It did not come back within the time set for that.
+        """
+        ...
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        """The most `request` can use; what `complete` reports is never above."""
+        ...
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """The answer to one call.
+
+        At most one request that may be charged for is sent; attempts that the endpoint did not accept
+        (no connection, too many requests, temporarily unavailable) are repeated. Never deduplicated.
+
+        Raises
+        ------
+        CallLostError
+            The request may have been charged for and there is no usable answer.
+        ModelUnavailableError
+            No call can succeed until somebody acts, or the endpoint did not come back in time.
+        """
+        ...

@@ -16,13 +16,16 @@ from dga2d.agents.proposing.default_graph import chosen_operators, last_operator
 from dga2d.agents.proposing.edge_answers import EdgeEdit, addable_edges, check_edit
 from dga2d.agents.proposing.extraction import NO_VARIATION
 from dga2d.agents.proposing.interfaces import Contracts, compatible_edges, contracts_by_id
-from dga2d.agents.proposing.models import Completion, CompletionRequest
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.prompts import fenced
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task
 from dga2d.agents.proposing.variation import variations
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.graph import END, START, OperatorGraph
+
+MOST_ANSWER_TOKENS = 32_768
+"""Bound of the estimate of an answer's tokens; the largest answers stay far below."""
 
 SUCCESSORS = 3.0
 """Edges out of an operator, on average, in a proposed graph."""
@@ -33,6 +36,13 @@ class OfflineModel:
 
     name = "offline"
 
+    async def ready(self) -> None:
+        """Always."""
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        """Free of charge; four characters count as a token."""
+        return Quote(len(request.prompt.text) // 4 + MOST_ANSWER_TOKENS, 0.0)
+
     async def complete(self, request: CompletionRequest) -> Completion:
         """Answer from ``request.task`` and the stream named by ``request.seed``; never fails."""
         seed, *spawn_key = request.seed
@@ -41,7 +51,7 @@ class OfflineModel:
         return Completion(
             text=text,
             prompt_tokens=len(request.prompt.text) // 4,
-            completion_tokens=len(text) // 4,
+            completion_tokens=min(len(text) // 4, MOST_ANSWER_TOKENS),
             is_estimated=True,
             cost_usd=0.0,
         )

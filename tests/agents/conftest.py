@@ -24,7 +24,7 @@ from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyBriefing
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, EventAppender, EventSource
-from dga2d.agents.proposing import Completion, CompletionRequest, LanguageModel, OfflineModel
+from dga2d.agents.proposing import Completion, CompletionRequest, LanguageModel, OfflineModel, Quote
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.contract import Card, Implementation, Instance, Operator, SolutionKind
@@ -211,6 +211,12 @@ class Tardy:
         self._model = model
         self._order = order
 
+    async def ready(self) -> None:
+        await _wait(self._order)
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        return self._model.quote(request)
+
     async def complete(self, request: CompletionRequest) -> Completion:
         await _wait(self._order)
         return await self._model.complete(request)
@@ -224,6 +230,12 @@ class Answers:
     """Task class name → answers, by attempt."""
     name: str = "scripted"
     requests: list[CompletionRequest] = field(default_factory=list)
+
+    async def ready(self) -> None:
+        return
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        return Quote(OfflineModel().quote(request).tokens, 0.25)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         self.requests.append(request)

@@ -149,7 +149,7 @@ def test_all_slots_together_never_get_more_calls_than_are_left(
         for slot in range(edits)
         for is_edge in (True, False)
     ]
-    assert sum(shares) == calls_left or sum(shares) < calls_left and min(shares) >= attempts
+    assert sum(shares) == calls_left or (sum(shares) < calls_left and min(shares) >= attempts)
     assert min(shares) >= 0
     if calls_left >= 2 * edits * attempts:
         assert min(shares) >= attempts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,7 +36,7 @@ def test_a_spread_has_its_size_in_order_and_nothing_twice(n: int, size: int) -> 
     assert list(chosen) == sorted(set(chosen))
     assert len(chosen) == min(size, n)
     places = [keys.index(key) for key in chosen]
-    gaps = [b - a for a, b in zip(places, places[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(places)]
     assert not gaps or max(gaps) - min(gaps) <= 1
 
 

@@ -23,22 +23,32 @@ pytestmark = [
     pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux"),
 ]
 SMOKE_POINTS = 8
+IDLE_PROCESSES = 3
+"""Launcher, zygote and the child that waits for the next task."""
 
 
 def n_processes() -> int:
     return len(psutil.Process().children(recursive=True))
 
 
+async def assert_idle(expected: int) -> None:
+    """Nothing runs soon but an idle pool: a child that has answered takes a moment to be gone."""
+    with anyio.fail_after(10):
+        while n_processes() != expected:
+            await anyio.sleep(0.005)
+
+
 async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: Any) -> None:
     await assert_honest_task_succeeds(pool, host)
-    before, processes = host.snapshot(), n_processes()
+    before = host.snapshot()
+    await assert_idle(IDLE_PROCESSES)
     program = Implementation(OperatorId("order"), host.aim(source), "attack")
     with anyio.fail_after(50):
         result = await pool.evaluate(host.task(program))
     assert (result.failure or "none") in attack.outcomes, result
     assert_honest_result(result, host)
     assert host.snapshot() == before
-    assert n_processes() == processes
+    await assert_idle(IDLE_PROCESSES)
     assert (host.cache / program.digest / f"impl_{program.digest[:12]}.py").read_text() == program.source
     await assert_honest_task_succeeds(pool, host)
 
