@@ -73,6 +73,8 @@ def edge_duty(state: RunState, slot: int, briefing: DomainBriefing) -> Duty | No
 
 def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | None:
     assert state.graph is not None
+    if state.settings.structure == "fixed":
+        return "the structure is fixed"
     lowest = removable_edge(basis, slot, state.settings.epsilon)
     if lowest is None:
         return "no further edge"

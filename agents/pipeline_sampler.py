@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
@@ -86,7 +86,7 @@ class PipelineSampler:
         )
 
     async def _update(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
-        context = policy_context(state, self._briefing)
+        context = update_context(state, self._briefing)
         walks, rewards = training_batch(state, generation)
         report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
         updated = PolicyUpdated(
@@ -136,7 +136,7 @@ class PipelineSampler:
         """Apply again the update that the log records after state `before`; returns the new digest."""
         assert before.generation is not None
         walks, rewards = training_batch(before, before.generation)
-        return self._policy.update(policy_context(before, self._briefing), walks, rewards).parameters_digest
+        return self._policy.update(update_context(before, self._briefing), walks, rewards).parameters_digest
 
 
 def policy_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
@@ -150,6 +150,14 @@ def policy_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
         instance_summary=briefing.instance_summary,
         titles=briefing.titles,
     )
+
+
+def update_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
+    """What the policy saw when it sampled the open generation: edges may have been edited since."""
+    context = policy_context(state, briefing)
+    assert state.generation is not None
+    basis = state.generation.basis
+    return context if basis is None else replace(context, graph=basis.graph)
 
 
 def checkpoint_is_due(state: RunState, number: int) -> bool:

@@ -72,21 +72,22 @@ async def append_waiting(path: Path, tasks: int, count: int, batch: int = 1) -> 
     latencies: list[float] = []
 
     async def appender(writer: Any) -> None:
-        while chunk := [draft for draft, _ in zip(work, range(batch))]:
+        while chunk := [draft for _, draft in zip(range(batch), work)]:
             start = time.perf_counter()
             await writer.append(chunk)
             latencies.append(time.perf_counter() - start)
 
     async with open_store(url_of(path)) as store, store.write(RUN, create=True) as writer:
         gc.collect()
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         async with asyncio.TaskGroup() as group:
             for _ in range(tasks):
                 group.create_task(appender(writer))
-        elapsed = time.perf_counter() - start
+        elapsed, busy = time.perf_counter() - start, time.process_time() - busy
     latencies.sort()
     return {
         "per_s": count / elapsed,
+        "per_cpu_s": count / busy,
         "p50_ms": 1e3 * latencies[len(latencies) // 2],
         "p99_ms": 1e3 * latencies[int(len(latencies) * 0.99)],
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from dga2d.domains.contract import InstanceRef
 
-SHARES = (0.6, 0.2, 0.2)
 SPLIT_SEED = 0
 
 
@@ -27,19 +26,21 @@ class Splits(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def largest_remainder(total: int, shares: Sequence[float]) -> tuple[int, ...]:
-    """Whole sizes that sum to `total` and follow `shares`; spare units go to the largest remainders,
-    ties to the earlier part."""
-    exact = [total * share for share in shares]
-    sizes = [int(value) for value in exact]
-    order = sorted(range(len(shares)), key=lambda i: (-(round(exact[i] - sizes[i], 9)), i))
-    for i in order[: total - sum(sizes)]:
-        sizes[i] += 1
-    return tuple(sizes)
+def part_sizes(n: int) -> tuple[int, int, int]:
+    """Sizes of training, validation and test of a group of `n` instances, n ≥ 1.
+
+    ⌊0.6 n⌋ for training, ⌊0.2 n⌋ but at least one for validation, the rest for the test. Applied group by
+    group it gives the sizes of the paper's table of benchmark groups, which other roundings do not. A single
+    instance is for training; of two, one is for the test.
+    """
+    if n <= 2:
+        return (1, 0, n - 1)
+    train, validation = 3 * n // 5, max(n // 5, 1)
+    return (train, validation, n - train - validation)
 
 
 def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
-    """Split within each benchmark group: sort by id, shuffle with `seed`, 60/20/20 by largest remainder."""
+    """Split within each benchmark group: sort by id, shuffle with `seed`, cut by :func:`part_sizes`."""
     groups: dict[str, list[InstanceRef]] = {}
     for ref in refs:
         groups.setdefault(ref.group, []).append(ref)
@@ -48,7 +49,7 @@ def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
         members = sorted(groups[group], key=lambda ref: ref.name)
         order = np.random.Generator(np.random.Philox(seed)).permutation(len(members))
         start = 0
-        for part, size in zip(parts, largest_remainder(len(members), SHARES), strict=True):
+        for part, size in zip(parts, part_sizes(len(members)), strict=True):
             part.extend(members[i] for i in order[start : start + size])
             start += size
     return Splits(*(tuple(sorted(part, key=lambda ref: ref.key)) for part in parts))

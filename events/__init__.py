@@ -3,7 +3,7 @@
 Public names are re-exported here; ``dga2d.events.payloads`` holds one model per event type.
 """
 
-from dga2d.events.chain import GENESIS_HASH, link_hash, verify_link
+from dga2d.events.chain import GENESIS_HASH, link_hash, verify_link, verify_links
 from dga2d.events.codec import canonical_bytes, decode_payload, encode_payload, upcast
 from dga2d.events.envelope import Draft, RecordedEvent
 from dga2d.events.errors import (
@@ -51,4 +51,5 @@ __all__ = [
     "link_hash",
     "upcast",
     "verify_link",
+    "verify_links",
 ]

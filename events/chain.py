@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterable
+from hashlib import sha256
 
 from dga2d.events.envelope import RecordedEvent
 from dga2d.events.errors import ChainError
@@ -15,7 +16,7 @@ GENESIS_HASH = bytes(32)
 
 def link_hash(prev_hash: bytes, header: bytes, payload: bytes) -> bytes:
     """Hash of an event given the hash before it, 32 bytes."""
-    return hashlib.sha256(prev_hash + header + b"\n" + payload).digest()
+    return sha256(prev_hash + header + b"\n" + payload).digest()
 
 
 def verify_link(event: RecordedEvent, expected_seq: int, prev_hash: bytes) -> None:
@@ -32,3 +33,23 @@ def verify_link(event: RecordedEvent, expected_seq: int, prev_hash: bytes) -> No
         raise ChainError(event.run_id, event.seq, "does not link to the event before it")
     if link_hash(prev_hash, event.header_bytes(), event.payload_bytes) != event.hash:
         raise ChainError(event.run_id, event.seq, f"its content ({event.type}) does not match its hash")
+
+
+def verify_links(events: Iterable[RecordedEvent], seq: int, prev_hash: bytes) -> tuple[int, bytes]:
+    """Check that `events` follow event number `seq` with `prev_hash`; returns number and hash of the last.
+
+    Raises
+    ------
+    ChainError
+        Names the first event that is missing, altered, or out of order.
+    CanonicalEncodingError
+        An envelope holds what has no canonical form.
+    """
+    for event in events:
+        seq += 1
+        content = event.header_bytes() + b"\n" + event.payload_bytes
+        link = sha256(prev_hash + content).digest()
+        if link != event.hash or event.prev_hash != prev_hash or event.seq != seq:
+            verify_link(event, seq, prev_hash)
+        prev_hash = link
+    return seq, prev_hash

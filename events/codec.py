@@ -101,7 +101,8 @@ def decode_payload(type_name: str, version: int, data: bytes) -> Payload:
         raise UnknownEventTypeError(type_name, version)
     try:
         if version == model.version:
-            return model.model_validate_json(data)
+            payload: Payload = model.__pydantic_validator__.validate_json(data)
+            return payload
         return model.model_validate_json(canonical_bytes(upcast(type_name, version, orjson.loads(data))))
     except (ValidationError, orjson.JSONDecodeError) as error:
         raise PayloadError(type_name, str(error).replace("\n", "; ")) from error

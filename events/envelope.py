@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import orjson
@@ -54,20 +53,30 @@ class RecordedEvent:
         object.__setattr__(event, "__dict__", fields)
         return event
 
-    @cached_property
+    @property
     def payload(self) -> Payload:
-        """The typed payload, upcast to the current version.
+        """The typed payload, upcast to the current version; decoded once.
 
         Raises
         ------
         UnknownEventTypeError, PayloadError
             The stored bytes are not an event of a known type.
         """
-        return decode_payload(self.type, self.version, self.payload_bytes)
+        fields = self.__dict__  # without the lock of ``cached_property``, which costs more than the look-up
+        decoded: Payload | None = fields.get("_decoded")
+        if decoded is None:
+            decoded = fields["_decoded"] = decode_payload(self.type, self.version, self.payload_bytes)
+        return decoded
 
     def header_bytes(self) -> bytes:
-        """Canonical bytes of everything but the payload and the two hashes."""
-        return header_bytes(
+        """Canonical bytes of everything but the payload and the two hashes.
+
+        Raises
+        ------
+        CanonicalEncodingError
+            A value has no form in JSON, or a number does not fit in 64 bits.
+        """
+        return _dumped(
             self.run_id,
             self.seq,
             self.event_id,
@@ -102,6 +111,20 @@ def header_bytes(
     _refuse_unless_whole("seq", seq)
     _refuse_unless_whole("version", version)
     _refuse_unless_whole("recorded_at", recorded_at)
+    return _dumped(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
+
+
+def _dumped(
+    run_id: str,
+    seq: int,
+    event_id: str,
+    type_name: str,
+    version: int,
+    agent: str,
+    generation: int | None,
+    caused_by: int | None,
+    recorded_at: int,
+) -> bytes:
     try:  # the keys stand in canonical order
         return orjson.dumps(
             {

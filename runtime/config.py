@@ -66,7 +66,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
     for item in assignments:
         key, separator, text = item.partition("=")
         if not separator:
-            raise SettingsError(f"--set {item}: expected key=value")
+            raise SettingsError(f"--set {item!r}: expected key=value")
         _check_key(key.strip(), "--set")
         try:
             values[key.strip()] = tomllib.loads(f"value = {text}")["value"]

@@ -21,11 +21,7 @@ from dga2d.runtime.policies import policy_archive
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
-from dga2d.store import EventStore, open_store
-
-LLM_CALL = "llm-call"
-"""Kind of the store's quota that limits language-model calls."""
-
+from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store
 
 @dataclass(frozen=True)
 class Finished:
@@ -40,6 +36,16 @@ class Finished:
 def holder() -> str:
     """Name of this process for people who find a run busy."""
     return f"dga2d on {socket.gethostname()}, process {os.getpid()}"
+
+
+def call_quotas(settings: RunSettings) -> dict[str, int]:
+    """What the store lets language-model calls use, by kind; no entry is no limit."""
+    limits = {
+        LLM_CALLS: settings.llm_calls,
+        LLM_TOKENS: settings.llm_tokens,
+        LLM_MICROUSD: settings.llm_microusd,
+    }
+    return {kind: amount for kind, amount in limits.items() if amount is not None}
 
 
 async def evolve(
@@ -63,7 +69,7 @@ async def evolve(
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     archive = policy_archive(url, name, settings)
     async with surroundings(problem, settings, seed, archive) as around, open_store(url) as store:
-        quotas = {LLM_CALL: settings.llm_calls}
+        quotas = call_quotas(settings)
         async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
             state = await begin(writer, around, settings, seed, data_dir)
             state = await run_to_end(store, writer, around, state, watcher)
@@ -194,6 +200,8 @@ UNCHANGEABLE = (
     "max_gradient_norm",
     "lora_rank",
     "llm_calls",
+    "llm_tokens",
+    "llm_money_usd",
 )
 """Settings that what is in the log already depends on as a whole."""
 

@@ -6,7 +6,16 @@
 """
 
 from dga2d.store._open import open_store
-from dga2d.store.contract import DEFAULT_URL, EventStore, EventWriter, Head, RunSummary
+from dga2d.store.contract import (
+    DEFAULT_URL,
+    LLM_CALLS,
+    LLM_MICROUSD,
+    LLM_TOKENS,
+    EventStore,
+    EventWriter,
+    Head,
+    RunSummary,
+)
 from dga2d.store.errors import (
     BlobMissingError,
     CorruptBlobError,
@@ -24,13 +33,16 @@ from dga2d.store.errors import (
     StoreLockedError,
     UnknownRunError,
 )
-from dga2d.store.verification import verified
+from dga2d.store.verification import check_page, verified
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.store, not store")
 
 __all__ = [
     "DEFAULT_URL",
+    "LLM_CALLS",
+    "LLM_MICROUSD",
+    "LLM_TOKENS",
     "BlobMissingError",
     "CorruptBlobError",
     "CorruptEventError",
@@ -50,6 +62,7 @@ __all__ = [
     "StoreFullError",
     "StoreLockedError",
     "UnknownRunError",
+    "check_page",
     "open_store",
     "verified",
 ]

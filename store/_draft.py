@@ -10,15 +10,20 @@ from typing import Any, NamedTuple
 
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, encode_payload, link_hash
 from dga2d.events.envelope import check_numbers, header_bytes
-from dga2d.events.payloads import LLMCallReserved
+from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store._statements import EVENT_FIELDS
-from dga2d.store.contract import Head
-
-LLM_CALLS = "llm-call"
-"""Kind under which ``LLMCallReserved`` is counted."""
+from dga2d.store.contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
 
 Row = tuple[Any, ...]
 """Values in the order of the table's columns."""
+
+
+class Amount(NamedTuple):
+    """So much of a kind, for the call of that number."""
+
+    kind: str
+    number: int
+    amount: int
 
 
 class EncodedDraft(NamedTuple):
@@ -30,6 +35,10 @@ class EncodedDraft(NamedTuple):
     operation: str | None
     reservation: tuple[str, int] | None
     """Kind and number claimed."""
+    charges: tuple[Amount, ...] = ()
+    """The most the call may use."""
+    settlements: tuple[Amount, ...] = ()
+    """What the call did use."""
 
 
 def encode(draft: Draft) -> EncodedDraft:
@@ -38,8 +47,17 @@ def encode(draft: Draft) -> EncodedDraft:
     type_name = type(payload).__name__
     check_owner(draft.agent, type_name)
     check_numbers(draft.generation, draft.caused_by)
-    reservation = (LLM_CALLS, payload.call) if isinstance(payload, LLMCallReserved) else None
-    return EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), reservation)
+    encoded = EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), None)
+    if isinstance(payload, LLMCallReserved):
+        charges = _amounts(payload.call, payload.reserved_tokens, payload.reserved_microusd)
+        return encoded._replace(reservation=(LLM_CALLS, payload.call), charges=charges)
+    if isinstance(payload, LLMCallSettled):
+        return encoded._replace(settlements=_amounts(payload.call, payload.tokens, payload.microusd))
+    return encoded
+
+
+def _amounts(call: int, tokens: int, microusd: int) -> tuple[Amount, ...]:
+    return Amount(LLM_TOKENS, call, tokens), Amount(LLM_MICROUSD, call, microusd)
 
 
 def blob_digest(data: bytes) -> BlobDigest:
@@ -57,7 +75,7 @@ def stamp(encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int) 
     seq, prev_hash = head
     events = []
     new_id = event_ids(now)
-    for draft, type_name, payload_bytes, _, _ in encoded:
+    for draft, type_name, payload_bytes, *_ in encoded:
         seq += 1
         envelope = (
             run_id,

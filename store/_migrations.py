@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.store import _sqlite
 from dga2d.store._prepared import driver_of
-from dga2d.store._tables import metadata, schema_version
+from dga2d.store._tables import charges, metadata, schema_version, settlements
 from dga2d.store._transaction import transaction
 from dga2d.store.errors import ForeignDatabaseError
 
@@ -18,14 +18,23 @@ Migration = Callable[[AsyncConnection], Awaitable[None]]
 
 async def _create_schema(connection: AsyncConnection) -> None:
     """Version 1: tables, triggers, the mark of this program."""
-    await connection.run_sync(metadata.create_all, checkfirst=False)
+    later = (charges, settlements)
+    tables = [table for table in metadata.sorted_tables if table not in later]
+    await connection.run_sync(metadata.create_all, tables=tables, checkfirst=False)
     for trigger in _sqlite.TRIGGERS:
         await connection.exec_driver_sql(trigger)
     await connection.execute(schema_version.insert().values(version=0))
     await _sqlite.claim(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create_schema,)
+async def _add_charges(connection: AsyncConnection) -> None:
+    """Version 2: limits on what calls use, beside the one on their number."""
+    await connection.run_sync(metadata.create_all, tables=[charges, settlements], checkfirst=False)
+    for trigger in _sqlite.CHARGE_TRIGGERS:
+        await connection.exec_driver_sql(trigger)
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create_schema, _add_charges)
 """``MIGRATIONS[n]`` leads from version n to n + 1."""
 
 

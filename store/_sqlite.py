@@ -46,6 +46,31 @@ TRIGGERS = (
     "BEGIN SELECT RAISE(ABORT, 'reservations are append-only'); END",
 )
 
+CHARGE_TRIGGERS = (
+    *(
+        f"CREATE TRIGGER {table}_refuse_{verb.lower()} BEFORE {verb} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+        for table in ("charges", "settlements")
+        for verb in ("UPDATE", "DELETE")
+    ),
+    *(
+        f"CREATE TRIGGER {table}_only_once BEFORE INSERT ON {table} "
+        f"WHEN EXISTS (SELECT 1 FROM {table} "
+        "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
+        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+        for table in ("charges", "settlements")
+    ),
+    "CREATE TRIGGER charges_within_quota BEFORE INSERT ON charges "
+    "WHEN NEW.quota < NEW.amount + (SELECT coalesce(sum(coalesce(s.amount, c.amount)), 0) "
+    "FROM charges c LEFT JOIN settlements s USING (run_id, kind, number) "
+    "WHERE c.run_id = NEW.run_id AND c.kind = NEW.kind) "
+    "BEGIN SELECT RAISE(ABORT, 'the quota is reached'); END",
+    "CREATE TRIGGER settlements_within_charge BEFORE INSERT ON settlements "
+    "WHEN NEW.amount > (SELECT amount FROM charges "
+    "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
+    "BEGIN SELECT RAISE(ABORT, 'more than was charged'); END",
+)
+
 insert_blobs: Insert = sqlite_insert(blobs).on_conflict_do_nothing()
 insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
 insert_events: Insert = insert(events)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import LargeBinary, bindparam, cast, insert, select, update
+from sqlalchemy import LargeBinary, and_, bindparam, cast, func, insert, select, update
 
 from dga2d.store import _sqlite
 from dga2d.store._prepared import PreparedStatement
-from dga2d.store._tables import events, leases, reservations
+from dga2d.store._tables import charges, events, leases, reservations, settlements
 
 insert_events = PreparedStatement(insert(events))
 insert_reservations = PreparedStatement(insert(reservations))
+insert_charges = PreparedStatement(insert(charges))
+insert_settlements = PreparedStatement(insert(settlements))
 insert_blobs = PreparedStatement(_sqlite.insert_blobs)
 
 guard = PreparedStatement(
@@ -27,6 +29,22 @@ find_operation = PreparedStatement(
     )
 )
 """Number of the event that completed an operation."""
+
+charged = PreparedStatement(
+    select(func.coalesce(func.sum(func.coalesce(settlements.c.amount, charges.c.amount)), 0))
+    .select_from(
+        charges.outerjoin(
+            settlements,
+            and_(
+                settlements.c.run_id == charges.c.run_id,
+                settlements.c.kind == charges.c.kind,
+                settlements.c.number == charges.c.number,
+            ),
+        )
+    )
+    .where(charges.c.run_id == bindparam("run_id"), charges.c.kind == bindparam("charge_kind"))
+)
+"""What the calls of a run have used of a kind, or may still use."""
 
 extend_lease = PreparedStatement(
     update(leases)

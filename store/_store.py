@@ -21,7 +21,7 @@ from dga2d.store._tables import runs
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
 from dga2d.store._writer import SqlEventWriter
-from dga2d.store.contract import EventWriter, Head, RunSummary
+from dga2d.store.contract import EMPTY_LOG, EventWriter, Head, RunSummary
 from dga2d.store.errors import (
     CorruptEventError,
     ForeignDatabaseError,
@@ -30,7 +30,7 @@ from dga2d.store.errors import (
     StoreError,
     UnknownRunError,
 )
-from dga2d.store.verification import verified
+from dga2d.store.verification import check_page
 
 QUERIES_AT_ONCE = 8
 """Each takes a connection and its thread; writers have connections of their own."""
@@ -101,22 +101,27 @@ class SqlEventStore:
     async def read(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[RecordedEvent]:
-        await self.head(run_id)
-        while page := await self._page(run_id, after, until):
+        async for page in self.pages(run_id, after, until):
             for event in page:
                 yield event
+
+    async def pages(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[list[RecordedEvent]]:
+        await self.head(run_id)
+        while page := await self._page(run_id, after, until):
+            yield page
             after = page[-1].seq
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)
-        seq, last = 0, None
-        async for event in verified(self.read(run_id, until=head.seq)):
-            seq, last = event.seq, event.hash
-        if last is None:
-            return head
-        if seq != head.seq:
-            raise CorruptEventError(run_id, seq + 1, f"is missing; the log goes on to event {head.seq}")
-        return Head(seq, last)
+        reached = EMPTY_LOG
+        async for page in self.pages(run_id, until=head.seq):
+            reached = check_page(page, reached)
+        if reached.seq != head.seq:
+            missing = f"is missing; the log goes on to event {head.seq}"
+            raise CorruptEventError(run_id, reached.seq + 1, missing)
+        return reached
 
     async def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
         await self.head(run_id)

@@ -70,6 +70,34 @@ reservations = Table(
 """Numbered claims on a quota, one row per ``LLMCallReserved``; the database refuses a number twice or beyond
 the amount it was granted under."""
 
+charges = Table(
+    "charges",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("amount", BigInteger, CheckConstraint("amount >= 0"), nullable=False),
+    Column("quota", BigInteger),
+    Column("seq", BigInteger, nullable=False),
+    ForeignKeyConstraint(["run_id", "kind", "quota"], ["quotas.run_id", "quotas.kind", "quotas.amount"]),
+    ForeignKeyConstraint(["run_id", "seq"], ["events.run_id", "events.seq"]),
+)
+"""What each call may use at most of a kind (tokens, money); the database refuses a row with which the sum of
+what was used, or may still be, exceeds the quota. A null quota is no limit."""
+
+settlements = Table(
+    "settlements",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("amount", BigInteger, CheckConstraint("amount >= 0"), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    ForeignKeyConstraint(["run_id", "kind", "number"], ["charges.run_id", "charges.kind", "charges.number"]),
+    ForeignKeyConstraint(["run_id", "seq"], ["events.run_id", "events.seq"]),
+)
+"""What a settled call did use, in place of its charge and never more."""
+
 leases = Table(
     "leases",
     metadata,

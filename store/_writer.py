@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -215,6 +215,19 @@ class SqlEventWriter:
         ]
         if claims:
             await _statements.insert_reservations.insert(self._driver, claims)
+        charges = [
+            (self.run_id, kind, number, amount, self._quotas.get(kind), event.seq)
+            for encoded, event in pairs
+            for kind, number, amount in encoded.charges
+        ]
+        settlements = [
+            (self.run_id, *amount, event.seq) for encoded, event in pairs for amount in encoded.settlements
+        ]
+        # One batch may settle calls and reserve others; what was given back counts for the latter.
+        if settlements:
+            await _statements.insert_settlements.insert(self._driver, settlements)
+        if charges:
+            await _statements.insert_charges.insert(self._driver, charges)
 
     async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
         """Whether a commit that reported an error took place after all."""
@@ -247,7 +260,25 @@ class SqlEventWriter:
                 quota = self._quotas.get(kind, 0)
                 if not 1 <= number <= quota:
                     return QuotaExceededError(kind, quota)
-        return StoreError(f"run {self.run_id!r}: the database refused an append against its own rules")
+        return await self._reason_of_charges(waiter) or StoreError(
+            f"run {self.run_id!r}: the database refused an append against its own rules"
+        )
+
+    async def _reason_of_charges(self, waiter: _Waiter) -> QuotaExceededError | None:
+        claimed: Counter[str] = Counter()
+        for encoded in waiter.encoded:
+            for kind, _, amount in encoded.charges:
+                quota = self._quotas.get(kind)
+                claimed[kind] += amount
+                if quota is None:
+                    continue
+                with translated_errors(self._url):
+                    [(charged,)] = await _statements.charged.fetch(
+                        self._driver, run_id=self.run_id, charge_kind=kind
+                    )
+                if charged + claimed[kind] > quota:
+                    return QuotaExceededError(kind, quota, claimed[kind], quota - charged)
+        return None
 
     async def _has_operation(self, operation: str) -> bool:
         with translated_errors(self._url):

@@ -11,6 +11,15 @@ from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 
+LLM_CALLS = "llm-call"
+"""Kind under which ``LLMCallReserved`` is counted."""
+
+LLM_TOKENS = "llm-token"
+"""Kind under which the tokens of calls are charged and settled."""
+
+LLM_MICROUSD = "llm-microusd"
+"""Kind under which the money for calls is charged and settled, in millionths of a US dollar."""
+
 
 class Head(NamedTuple):
     """Where a log ends: number and hash of its last event; ``(0, 32 zero bytes)`` when it has none."""
@@ -71,7 +80,7 @@ class EventWriter(Protocol):
         DuplicateOperationError
             A draft's operation is already in the log, or twice among `drafts`.
         QuotaExceededError
-            A reservation lies beyond its limit.
+            A reservation lies beyond its limit, or could use more tokens or money than its limit leaves.
         LeaseLostError
             Another writer took the run over.
         StaleVersionError
@@ -98,6 +107,11 @@ class EventStore(Protocol):
         Reads page by page, in constant memory; verifies nothing (see ``verified``). Raises UnknownRunError
         at the first step.
         """
+
+    def pages(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[list[RecordedEvent]]:
+        """What `read` gives, in lists of many events: the way to go through a long log."""
 
     async def verify(self, run_id: RunId) -> Head:
         """Check every event of a run: no gaps, links, hashes. Returns the head that was reached.
@@ -138,7 +152,8 @@ class EventStore(Protocol):
         `holder` is a name for people. The lease is renewed in the background and released at the end; a
         lease that has expired, or whose process on this host is gone, is taken over under a greater epoch.
         `quotas` limit the reservations of this writer by kind (``{"llm-call": 500}``); for a kind not named
-        the greatest amount ever granted to the run holds, none at all if there was none.
+        the greatest amount ever granted to the run holds. Without any, no call can be reserved at all, while
+        tokens and money (``llm-token``, ``llm-microusd``) are unlimited.
 
         Raises
         ------

@@ -80,12 +80,18 @@ class DuplicateOperationError(StoreError):
 
 
 class QuotaExceededError(StoreError):
-    """A reservation of `kind` lies outside 1 … `amount`."""
+    """A reservation of `kind` lies outside 1 … `amount`, or claims more (`claimed`) than is `left`."""
 
-    def __init__(self, kind: str, amount: int) -> None:
+    def __init__(self, kind: str, amount: int, claimed: int | None = None, left: int | None = None) -> None:
         self.kind = kind
         self.amount = amount
-        super().__init__(f"the limit of {amount} {kind} reservations is reached")
+        self.claimed = claimed
+        self.left = left
+        super().__init__(
+            f"the limit of {amount} {kind} reservations is reached"
+            if claimed is None
+            else f"of {amount} {kind} {left} are left, {claimed} may be needed"
+        )
 
 
 class CorruptEventError(StoreError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 
-from dga2d.events import CanonicalEncodingError, ChainError, RecordedEvent, verify_link
+from dga2d.events import CanonicalEncodingError, ChainError, RecordedEvent, verify_links
 from dga2d.store.contract import EMPTY_LOG, Head
 from dga2d.store.errors import CorruptEventError
 
@@ -25,14 +25,21 @@ async def verified(
         Names the first event that is missing, altered, repeated or out of order. That the end of a log was
         cut off shows only against a head that was kept elsewhere.
     """
-    seq, prev_hash = start
+    head = start
     async for event in events:
-        seq += 1
-        try:
-            verify_link(event, seq, prev_hash)
-        except ChainError as error:
-            raise CorruptEventError(event.run_id, seq, error.reason) from error
-        except (CanonicalEncodingError, TypeError) as error:  # a column holds a value of another type
-            raise CorruptEventError(event.run_id, seq, f"holds a value of a wrong type ({error})") from error
-        prev_hash = event.hash
+        head = check_page([event], head)
         yield event
+
+
+def check_page(page: Sequence[RecordedEvent], start: Head) -> Head:
+    """Check the events that follow `start`; returns the head after them. Raises CorruptEventError."""
+    try:
+        return Head(*verify_links(page, *start))
+    except ChainError as error:
+        raise CorruptEventError(error.run_id, error.seq, error.reason) from error
+    except (CanonicalEncodingError, TypeError) as error:  # a column holds a value of another type
+        if len(page) > 1:  # find the first one
+            for event in page:
+                start = check_page([event], start)
+        run_id, seq = page[0].run_id, start.seq + 1
+        raise CorruptEventError(run_id, seq, f"holds a value of a wrong type ({error})") from error

@@ -16,6 +16,8 @@ from safetensors.torch import save_file
 from dga2d.agents.policy.errors import PolicyCheckpointError
 
 FORMAT = "1"
+KEY = "policy"
+"""The one key of a file's metadata: with two, their order and so the file's digest would change."""
 PARAMETERS = "parameters.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 
@@ -46,7 +48,7 @@ def parameters_digest(model: torch.nn.Module) -> str:
 def save(directory: Path, name: str, model: torch.nn.Module, optimizer: Mapping[str, torch.Tensor]) -> None:
     """Write both files; each appears under its name only when it is complete."""
     directory.mkdir(parents=True, exist_ok=True)
-    metadata = {"format": FORMAT, "policy": name}
+    metadata = {KEY: f"{name}, format {FORMAT}"}
     parameters = {key: value.detach() for key, value in model.named_parameters()}
     for file_name, tensors in ((PARAMETERS, parameters), (OPTIMIZER, optimizer)):
         partial = directory / f"{file_name}.partial"
@@ -83,7 +85,7 @@ def _read(directory: Path, file_name: str, name: str) -> dict[str, torch.Tensor]
             tensors: dict[str, Any] = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise PolicyCheckpointError(directory, f"{file_name} is damaged: {error}") from error
-    if metadata.get("format") != FORMAT or metadata.get("policy") != name:
-        found = f"policy {metadata.get('policy')!r}, format {metadata.get('format')!r}"
-        raise PolicyCheckpointError(directory, f"{file_name} is of {found}, expected {name!r}, {FORMAT!r}")
+    found, expected = metadata.get(KEY), f"{name}, format {FORMAT}"
+    if found != expected:
+        raise PolicyCheckpointError(directory, f"{file_name} is of policy {found!r}, expected {expected!r}")
     return tensors

@@ -6,13 +6,13 @@ Every handler checks what must hold before the event and raises :class:`Invarian
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_run import RUN_HANDLERS
 from dga2d.replay.state.invariants import Handler, require
+from dga2d.replay.state.replacing import replace, stamped
 from dga2d.replay.state.run_state import RunState
 
 HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
@@ -42,7 +42,10 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
             event,
             f"the run is {state.status} at this point",
         )
-    return replace(HANDLERS[event.type](state, event, payload), seq=event.seq)
+    cause = event.caused_by
+    require(cause is None or 0 < cause < event.seq, event, f"its cause, event {cause}, is not before it")
+    after = HANDLERS[event.type](state, event, payload)
+    return replace(after, seq=event.seq) if after is state else stamped(after, seq=event.seq)
 
 
 def fold_all(events: Iterable[RecordedEvent], state: RunState | None = None) -> RunState:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.invariants import Handler, judge, open_generation, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
+from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.structure import violation
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError
@@ -12,6 +10,7 @@ from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.fold_run import record_test_outcome
 from dga2d.replay.state.graph import END
 from dga2d.replay.state.invariants import Handler, open_generation, require
+from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.errors import InvariantError
+from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import GenerationState, RunState
 
 Handler = Callable[[RunState, RecordedEvent, Any], RunState]

@@ -53,7 +53,9 @@ class Call:
     @property
     def charged_tokens(self) -> int:
         """What counts against the limit: what was used, or all that was reserved as long as that is unknown."""
-        return self.prompt_tokens + self.completion_tokens if self.status == "settled" else self.reserved_tokens
+        return (
+            self.prompt_tokens + self.completion_tokens if self.status == "settled" else self.reserved_tokens
+        )
 
     @property
     def charged_microusd(self) -> int:

@@ -12,6 +12,7 @@ from dga2d.events.errors import Dga2dError
 from dga2d.runtime.cli import (
     about,
     config_command,
+    data_command,
     inspect_commands,
     report_command,
     run_commands,
@@ -43,6 +44,7 @@ for command in (
     solver_command.solver,
     report_command.report,
     config_command.config,
+    data_command.data,
     *about.COMMANDS,
 ):
     app.add_command(command)

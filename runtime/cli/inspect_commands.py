@@ -99,7 +99,8 @@ def audit(run: str, list_calls: bool, url: str, as_json: bool) -> int:
         print_json(report)
     else:
         _print_audit(report, list_calls)
-    return ExitCode.OK if report["difference"] is None else ExitCode.DIFFERENCE
+    holds = report["difference"] is None and all(check["holds"] for check in report["checks"])
+    return ExitCode.OK if holds else ExitCode.DIFFERENCE
 
 
 COMMANDS = (runs, show, replay, audit)

@@ -119,7 +119,7 @@ class Watch:
 
     @property
     def is_oversized(self) -> bool:
-        return max(len(self._answer), self.announced or 0) > self._answer_bytes
+        return len(self._answer) > self._answer_bytes
 
     @property
     def is_complete(self) -> bool:
@@ -240,7 +240,7 @@ class Child:
         os.close(self._answer)
         self._reap()
         if with_descendants:
-            _kill_descendants()
+            kill_descendants()
 
     def _reap(self) -> int:
         """Its exit code. A child that ended by itself is a zombie until now: its number means no other."""
@@ -280,8 +280,9 @@ def _drain(reader: int, watch: Watch) -> bool:
     return True
 
 
-def _kill_descendants() -> None:
-    """Orphans of the child are ours: as PID 1 of a namespace or as their subreaper."""
+def kill_descendants() -> None:
+    """Kill and collect every child of this process and their orphans, which are ours too: as PID 1 of a
+    namespace or as their subreaper."""
     while True:
         if os.getpid() == 1:
             namespaces.kill_all_others()

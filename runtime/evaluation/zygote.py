@@ -270,13 +270,14 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     numba_cache.cache_everything()
     warmth.warm_up()
     domain = _load_domain(configuration)
-    import dga2d.runtime.evaluation.child
-    import dga2d.runtime.evaluation.supervise  # noqa: F401 - both loaded before the first fork
+    import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork
+    from dga2d.runtime.evaluation.supervise import kill_descendants
 
     seal, missing = _prepare_seal(configuration)
     gc.collect()
     gc.freeze()
     posture = configuration["posture"] or self_test(seal, missing)
+    kill_descendants()
     from dataclasses import replace
 
     closed = frozenset(layer for layer, state in posture.items() if state == ACTIVE)

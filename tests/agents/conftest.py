@@ -181,6 +181,13 @@ class HashEvaluator:
         return EvaluationReply(value, None, "", 0.1, 60, trace, text.encode())
 
 
+async def _stop_after(source: EventSource, seq: int, scope: anyio.CancelScope) -> None:
+    async for event in source.subscribe(RUN):
+        if event.seq >= seq:
+            scope.cancel()
+            return
+
+
 async def _wait(order: random.Random) -> None:
     for _ in range(order.randrange(6)):
         await anyio.lowlevel.checkpoint()
@@ -272,7 +279,7 @@ class Simulation:
 
     def run(self, log: MemoryLog | None = None, **process: Any) -> tuple[RunState, MemoryLog]:
         """A whole process: from the log's end to the end of the run."""
-        there = self.log() if log is None else log
+        there = self.log() if log is None else log.until(len(log.events))
         anyio.run(lambda: self.process(there, there, **process))
         return fold_all(there.events), there
 
@@ -291,20 +298,28 @@ class Simulation:
         source: EventSource,
         events: Sequence[RecordedEvent] | None = None,
         late: str = "",
+        stop_after: int | None = None,
     ) -> None:
-        """Run all agents to the end; the one called `late` begins long after the others, at event 1."""
+        """Run all agents to the end; the one called `late` begins long after the others, at event 1.
+
+        The process dies when it has seen event `stop_after`.
+        """
         if events is None:
             assert isinstance(log, MemoryLog)
             events = list(log.events)
         state = await self.begin(log, events)
-        async with anyio.create_task_group() as tasks:
-            for agent in self.agents(log, source, state):
-                if agent.name != late:
-                    tasks.start_soon(run_agent, agent, source, RUN, state)
-            for agent in self.agents(log, source, state):
-                if agent.name == late:
-                    await anyio.sleep(0.05)
-                    tasks.start_soon(run_agent, agent, source, RUN, state)
+        async with anyio.create_task_group() as life:
+            if stop_after is not None:
+                life.start_soon(_stop_after, source, stop_after, life.cancel_scope)
+            async with anyio.create_task_group() as tasks:
+                for agent in self.agents(log, source, state):
+                    if agent.name != late:
+                        tasks.start_soon(run_agent, agent, source, RUN, state)
+                for agent in self.agents(log, source, state):
+                    if agent.name == late:
+                        await anyio.sleep(0.05)
+                        tasks.start_soon(run_agent, agent, source, RUN, state)
+            life.cancel_scope.cancel()
 
     def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent, ...]:
         order = random.Random(self.order)

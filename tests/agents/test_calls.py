@@ -30,7 +30,14 @@ BLOB = BlobDigest("0" * 64)
 
 def reserved(call: int) -> Payload:
     return LLMCallReserved(
-        call=call, purpose="initialize", subject="s", attempt=call - 1, prompt=BLOB, template="t@1", model="m"
+        call=call,
+        purpose="initialize",
+        subject="s",
+        attempt=call - 1,
+        prompt=BLOB,
+        template="t@1",
+        model="m",
+        reserved_tokens=10,
     )
 
 

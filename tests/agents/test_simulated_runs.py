@@ -97,6 +97,22 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulati
     assert spent > 0
 
 
+@pytest.mark.parametrize("step", [3, 7, 20])
+def test_a_run_that_dies_again_and_again_still_reaches_its_end(simulation: Simulation, step: int) -> None:
+    small = simulation.changed(generations=2, pipelines=2, edits_per_generation=2)
+    whole, log = small.run()[0], small.log()
+    state, order = RunState(), 0
+    while state.status != "completed":
+        order += 1
+        state, log = replace(small, order=order).run(log, stop_after=len(log.events) + 1 + step)
+        assert order < 60
+    assert order > 2
+    abandoned = [call for call in state.ledger.calls.values() if call.status == "abandoned"]
+    assert all(call.status != "reserved" for call in state.ledger.calls.values())
+    if not abandoned:
+        assert digests(state) == digests(whole)
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 5, 8])
 @pytest.mark.parametrize("edits", [1, 2])
 def test_the_ledger_never_exceeds_its_limit_and_the_run_ends_with_its_calls(

@@ -21,7 +21,7 @@ def test_every_type_has_an_owner_and_every_owned_type_exists() -> None:
 
 def test_only_language_model_calls_have_more_than_one_writer() -> None:
     shared = {name for name, owners in OWNERS.items() if len(owners) > 1}
-    assert shared == {"LLMCallReserved", "LLMCallSettled", "LLMCallAbandoned"}
+    assert shared == {"LLMCallReserved", "LLMCallSettled", "LLMCallAbandoned", "LLMCallRefused"}
 
 
 @pytest.mark.parametrize("type_name", sorted(PAYLOAD_TYPES))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dga2d.domains.contract import InstanceRef
-from dga2d.domains.splits import SHARES, largest_remainder, split
+from dga2d.domains.splits import part_sizes, split
 from dga2d.replay.streams import PURPOSES, spawn_key, stream
 
 JSP_GROUPS = {"abz": 5, "ft": 3, "la": 40, "orb": 10, "swv": 20, "ta": 80, "yn": 4}
@@ -22,36 +20,36 @@ def refs(**groups: int) -> list[InstanceRef]:
 
 @pytest.mark.parametrize(
     ("total", "sizes"),
-    [
-        (0, (0, 0, 0)),
-        (1, (1, 0, 0)),
-        (2, (1, 1, 0)),
-        (3, (2, 1, 0)),
-        (4, (2, 1, 1)),
-        (5, (3, 1, 1)),
-        (40, (24, 8, 8)),
-        (41, (25, 8, 8)),
-    ],
-)
-def test_sizes_by_largest_remainder(total: int, sizes: tuple[int, int, int]) -> None:
-    assert largest_remainder(total, SHARES) == sizes
+    [(1, (1, 0, 0)), (2, (1, 0, 1)), (3, (1, 1, 1)), (4, (2, 1, 1)), (5, (3, 1, 1)), (18, (10, 3, 5)),
+     (40, (24, 8, 8)), (198, (118, 39, 41))],
+)  # fmt: skip
+def test_sizes_of_the_parts_of_a_group(total: int, sizes: tuple[int, int, int]) -> None:
+    assert part_sizes(total) == sizes
 
 
-@given(st.integers(0, 500), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_sizes_sum_to_the_total_and_are_off_by_less_than_one(total: int, weights: list[int]) -> None:
-    shares = [w / sum(weights) for w in weights]
-    sizes = largest_remainder(total, shares)
-    assert sum(sizes) == total
-    assert all(
-        math.floor(total * s - 1e-6) <= size <= math.ceil(total * s + 1e-6)
-        for size, s in zip(sizes, shares, strict=True)
-    )
+PAPER = {
+    "cvrp": ((27, 23, 14, 13, 3, 20, 5, 24, 13), (81, 25, 36)),
+    "fjsp": ((21, 60, 15, 18, 20, 198, 4), (199, 66, 71)),
+    "fssp": ((10,) * 11, (66, 22, 22)),
+    "jsp": ((5, 3, 40, 10, 20, 80, 4), (96, 33, 33)),
+    "maxcut": ((41,), (24, 8, 9)),
+    "ossp": ((10,) * 6, (36, 12, 12)),
+    "rcpsp": ((480,), (288, 96, 96)),
+    "tsp": ((35,), (21, 7, 7)),
+}
+"""Sizes of the published groups, and of the splits in the paper's table of benchmark groups."""
+
+
+@pytest.mark.parametrize("domain", PAPER)
+def test_split_sizes_are_the_papers(domain: str) -> None:
+    groups, expected = PAPER[domain]
+    assert tuple(map(sum, zip(*map(part_sizes, groups), strict=True))) == expected
 
 
 def test_groups_are_split_each_on_its_own() -> None:
     assert sum(JSP_GROUPS.values()) == 162
-    assert tuple(map(len, split(refs(**JSP_GROUPS)))) == (97, 33, 32)
-    assert tuple(map(len, split(refs(a=1, b=1, c=1)))) == (3, 0, 0)  # the whole at once: (2, 1, 0)
+    assert tuple(map(len, split(refs(**JSP_GROUPS)))) == (96, 33, 33)
+    assert tuple(map(len, split(refs(a=1, b=1, c=1)))) == (3, 0, 0)  # the whole at once: (1, 1, 1)
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 30), min_size=1))
@@ -64,7 +62,7 @@ def test_parts_are_disjoint_complete_and_do_not_depend_on_the_order(groups: dict
     assert split(every).digest() == parts.digest()
     for group, n in groups.items():
         sizes = tuple(sum(ref.group == group for ref in part) for part in parts)
-        assert sizes == largest_remainder(n, SHARES)
+        assert sizes == part_sizes(n)
 
 
 def test_streams_are_told_apart_by_purpose_and_keys_and_repeat() -> None:

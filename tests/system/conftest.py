@@ -169,10 +169,15 @@ def cut(program: Program, run: str, seq: int) -> None:
         triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
-        for table in ("reservations", "events"):
+        for table in ("settlements", "charges", "reservations", "events"):
             connection.execute(f"DELETE FROM {table} WHERE run_id = ? AND seq > ?", (run, seq))
         for _, sql in triggers:
             connection.execute(sql)
+
+
+def assert_has(document: Any, keys: set[str]) -> None:
+    """A document may gain keys, never lose one."""
+    assert keys <= set(document), keys - set(document)
 
 
 class Command(Protocol):

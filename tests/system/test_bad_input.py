@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import sqlite3
@@ -11,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.system.conftest import SMALL, Command, Program, cut
+from tests.system.conftest import SMALL, Command, Program, assert_has, cut
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -173,6 +174,22 @@ def test_what_a_run_cannot_do_is_one_line_and_leaves_it_alone(
     assert doomed.rows("done") == before
 
 
+def test_other_instances_than_those_of_the_log_are_refused(doomed: Program, command: Command) -> None:
+    group = doomed.folder / "data" / "tsp" / "small"
+    group.mkdir(parents=True)
+    table = {}
+    for number in range(10):
+        (group / f"i{number}.tsp").write_text(TSP)
+        table[f"small/i{number}"] = {"best": 11, "optimal": True, "source": "by hand"}
+    (group.parent / "bks.json").write_text(json.dumps(table))
+    before = doomed.rows("done")
+    for arguments in (("resume", "done", "--generations", "4"), ("test", "done")):
+        outcome = command(*arguments, "--data", "data", program=doomed)
+        assert outcome.code == 2
+        assert "are not those the run began with" in outcome.error
+    assert doomed.rows("done") == before
+
+
 def test_a_run_of_another_program_version_is_resumed_only_on_request(
     doomed: Program, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +217,10 @@ def test_a_test_waits_for_a_validation(doomed: Program, command: Command) -> Non
 def test_a_second_test_must_be_forced(doomed: Program, command: Command) -> None:
     tested = doomed.run("test", "done", "--quiet", "--no-report", "--json")
     assert (tested.code, tested.err) == (0, "")
-    assert tested.json["test"]["attempt"] == 1
+    view = tested.json["test"]
+    assert_has(view, {"attempt", "forced", "instances", "finished", "gap_percent"})
+    assert (view["attempt"], view["forced"], view["finished"]) == (1, False, True)
+    assert set(view["gap_percent"]) == {"evolved", "baseline"}
     before = doomed.rows("done")
     again = command("test", "done", program=doomed)
     assert again.code == 2

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.system.conftest import SMALL, Program, Row, await_end, cut, descendants, digests
+from tests.system.conftest import SMALL, Command, Program, Row, await_end, cut, descendants, digests
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -22,7 +22,7 @@ def assert_grown(before: list[Row], after: list[Row]) -> None:
     assert after[: len(before)] == before
 
 
-def assert_sound(program: Program, run: str, reference: list[Row]) -> None:
+def assert_sound(program: Program, command: Command, run: str, reference: list[Row]) -> None:
     """A completed run whose log verifies, with nothing twice, and with the states of `reference`."""
     rows = program.rows(run)
     assert rows[-1].type == "RunCompleted"
@@ -37,11 +37,11 @@ def assert_sound(program: Program, run: str, reference: list[Row]) -> None:
     assert calls == list(range(1, len(calls) + 1))
     assert len(calls) <= CALL_LIMIT
 
-    replayed = program.run("replay", run, "--json")
+    replayed = command("replay", run, "--json", program=program)
     assert (replayed.code, replayed.err) == (0, "")
     assert replayed.json["events"] == len(rows)
     assert {g["generation"]: g["state_digest"] for g in replayed.json["generations"]} == digests(rows)
-    audited = program.run("audit", run, "--json")
+    audited = command("audit", run, "--json", program=program)
     assert (audited.code, audited.err) == (0, "")
     assert all(check["holds"] for check in audited.json["checks"])
     assert audited.json["ledger"]["used"] == len(calls)
@@ -92,7 +92,7 @@ class Tormentor:
         return ["evolve", "tsp", *SMALL, "--run-id", self.run]
 
     def _life(self) -> bool:
-        """One process, ended by SIGKILL at a random moment or by its completion (then true)."""
+        """One process, ended by SIGKILL at a random moment or by itself; whether the run is complete."""
         with self.program.started(*self._arguments()) as process:
             if self.rng.random() < 0.3:
                 time.sleep(self.rng.uniform(0.0, 4.0))
@@ -112,7 +112,7 @@ class Tormentor:
         assert_grown(self.seen, before)
         assert_grown(before, after)
         self.seen = after
-        return False
+        return bool(after) and after[-1].type == "RunCompleted"  # killed while it was saying goodbye
 
     def _await_events(self, process: subprocess.Popen[str], count: int) -> None:
         """Poll until the log has `count` events or the program has ended."""
@@ -124,13 +124,13 @@ class Tormentor:
     ("kills", "seed"), [(3, 1), pytest.param(50, 2, marks=[pytest.mark.slow, pytest.mark.timeout(3000)])]
 )
 def test_kill_9_at_random_moments_loses_and_repeats_nothing(
-    program: Program, finished: Program, kills: int, seed: int
+    program: Program, command: Command, finished: Program, kills: int, seed: int
 ) -> None:
     reference = finished.rows("done")
     tormentor = Tormentor(program, seed)
     while tormentor.kills < kills:
         run = tormentor.torment(min(kills - tormentor.kills, 8))
-        assert_sound(program, run, reference)
+        assert_sound(program, command, run, reference)
 
 
 def points(rows: list[Row]) -> dict[str, int]:
@@ -164,7 +164,9 @@ def points(rows: list[Row]) -> dict[str, int]:
         pytest.param("before the end", marks=pytest.mark.slow),
     ],
 )
-def test_resume_goes_on_from_any_event(doomed: Program, finished: Program, point: str) -> None:
+def test_resume_goes_on_from_any_event(
+    doomed: Program, command: Command, finished: Program, point: str
+) -> None:
     reference = finished.rows("done")
     seq = points(reference)[point]
     cut(doomed, "done", seq)
@@ -173,7 +175,7 @@ def test_resume_goes_on_from_any_event(doomed: Program, finished: Program, point
     rows = doomed.rows("done")
     assert_grown(reference[:seq], rows)
     assert rows[seq].type == "RunResumed"
-    assert_sound(doomed, "done", reference)
+    assert_sound(doomed, command, "done", reference)
     lost = [row.fields["call"] for row in rows if row.type == "LLMCallAbandoned"]
     in_flight = reference[seq - 1].type == "LLMCallReserved"
     assert lost == ([reference[seq - 1].fields["call"]] if in_flight else [])
@@ -184,7 +186,9 @@ def grown(count: int) -> Callable[[list[Row]], bool]:
     return lambda rows: len(rows) >= count
 
 
-def test_signals_pause_a_run_which_then_goes_on(program: Program, finished: Program) -> None:
+def test_signals_pause_a_run_which_then_goes_on(
+    program: Program, command: Command, finished: Program
+) -> None:
     seen: list[Row] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         arguments = ["resume", "run", "--quiet"] if seen else ["evolve", "tsp", *SMALL, "--run-id", "run"]
@@ -202,16 +206,16 @@ def test_signals_pause_a_run_which_then_goes_on(program: Program, finished: Prog
         seen = rows
         assert rows[-1].type == "RunPaused"
         assert number.name in rows[-1].fields["reason"]
-    (listed,) = program.run("runs", "--json").json
+    (listed,) = command("runs", "--json", program=program).json
     assert (listed["status"], listed["in_use"]) == ("paused", False)
     outcome = program.run("resume", "run", "--quiet", "--no-report")
     assert (outcome.code, outcome.err) == (0, "")
     assert_grown(seen, program.rows("run"))
-    assert_sound(program, "run", finished.rows("done"))
+    assert_sound(program, command, "run", finished.rows("done"))
 
 
 def test_a_second_process_on_a_run_is_refused_and_the_first_goes_on(
-    program: Program, finished: Program
+    program: Program, command: Command, finished: Program
 ) -> None:
     with program.started("evolve", "tsp", *SMALL, "--run-id", "run") as process:
         program.wait_for("run", grown(5))
@@ -222,4 +226,4 @@ def test_a_second_process_on_a_run_is_refused_and_the_first_goes_on(
     assert (process.returncode, err) == (0, ""), out
     rows = program.rows("run")
     assert all(row.type != "RunResumed" for row in rows)
-    assert_sound(program, "run", finished.rows("done"))
+    assert_sound(program, command, "run", finished.rows("done"))

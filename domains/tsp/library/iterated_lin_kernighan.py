@@ -5,11 +5,13 @@ t1-t2 leaves, t2-t3 enters, t3-t4 leaves, and so on, as long as the partial gain
 neighbours are tried as t4, t6, ...; that the exchange closes to one tour is checked on the sorted cuts when
 closing it would pay. Applying a move rewrites all but its longest segment, and the old text of that window
 goes into a journal, so undoing a kick costs what it changed and not O(n). Only cities at changed edges are
-searched again (don't-look bits kept as a queue).
+searched again (don't-look bits kept as a queue). A kick is a double bridge whose four cuts lie close together
+in the plane, wherever that is on the tour. Candidates are near cities of all quadrants, for clustered maps.
 
 Source: S. Lin, B. W. Kernighan, "An effective heuristic algorithm for the traveling-salesman problem" (1973);
 O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the TSP" (1991); D. Applegate, W. Cook,
-A. Rohe, "Chained Lin-Kernighan for large traveling salesman problems" (2003).
+A. Rohe, "Chained Lin-Kernighan for large traveling salesman problems" (2003), for random-walk kicks;
+D. S. Johnson, L. A. McGeoch, "Experimental analysis of heuristics for the STSP" (2002), for quadrants.
 Complexity: O(n^2) preparation; a kick costs O(prod(BREADTHS)) search steps and O(n) rewriting at worst.
 Work units: one per kick.
 """
@@ -18,12 +20,13 @@ import numpy as np
 from numba import njit
 
 NEIGHBOURS = 10  # tunable: int 5..14
+PER_QUADRANT = 2  # tunable: int 0..3
 BREADTH_1 = 8  # tunable: int 3..10
-BREADTH_2 = 5  # tunable: int 3..10
-BREADTH_3 = 3  # tunable: int 2..8
+BREADTH_2 = 3  # tunable: int 2..8
+BREADTH_3 = 2  # tunable: int 1..6
 BREADTH_4 = 0  # tunable: int 0..6
 BREADTH_5 = 0  # tunable: int 0..4
-KICK_SEGMENT = 30  # tunable: int 5..100
+WALK = 5  # tunable: int 2..50
 HEAT = 0.1  # tunable: float 0.0..0.5
 
 MAX_CUTS = 8
@@ -31,28 +34,53 @@ KICKS_PER_CHUNK = 100
 JOURNAL_TOURS = 64
 
 
-# exchangeable: nearest-neighbour-lists
+# exchangeable: candidate-lists
 @njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
+def candidate_cities(coords, dist, k, per_quadrant):
+    """k cities to join each city to, by rising distance: int32 (n, k).
+
+    They are the `per_quadrant` nearest of each quadrant around the city and, where there is room, the nearest
+    of all.
+    """
     n = dist.shape[0]
     near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
+    width = np.zeros(5, np.int64)
+    best = np.empty((5, k), np.int32)
     for city in range(n):
-        found = 0
+        width[:] = 0
         for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
+            if other == city:
                 continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
+            d = dist[city, other]
+            quadrant = 2 * (coords[other, 0] >= coords[city, 0]) + (coords[other, 1] >= coords[city, 1])
+            for group in (quadrant, 4):
+                slot = width[group]
+                longest = per_quadrant if group < 4 else k
+                if slot == longest:
+                    slot -= 1
+                    if slot < 0 or d >= dist[city, best[group, slot]]:
+                        continue
+                else:
+                    width[group] += 1
+                while slot > 0 and dist[city, best[group, slot - 1]] > d:
+                    best[group, slot] = best[group, slot - 1]
+                    slot -= 1
+                best[group, slot] = other
+        filled = 0
+        for group in range(5):
+            for i in range(width[group]):
+                other = best[group, i]
+                slot = filled
+                for j in range(filled):
+                    if near[city, j] == other:
+                        slot = -1
+                if slot < 0 or filled == k:
+                    continue
+                while slot > 0 and dist[city, near[city, slot - 1]] > dist[city, other]:
+                    near[city, slot] = near[city, slot - 1]
+                    slot -= 1
+                near[city, slot] = other
+                filled += 1
     return near
 
 
@@ -257,17 +285,25 @@ def descend(tour, pos, dist, near, breadths, search, spare, queue, waiting, n_qu
 
 # exchangeable: kick
 @njit(cache=True)
-def kick_cuts(tour, pos, near, rng, longest, cuts):
+def kick_cuts(tour, pos, near, rng, reach, cuts):
     """Put four different cut positions into cuts[:4], in any order; n >= 8.
 
-    Three neighbouring segments of 1 to `longest` cities lie between them.
+    They lie behind cities that walks of `reach` random steps through the candidate lists of one city end in.
     """
-    n = tour.size
-    longest = min(longest, (n - 2) // 3)
-    p = int(rng.random() * n)
-    for i in range(4):
-        cuts[i] = p % n
-        p += 1 + int(rng.random() * longest)
+    n, k = near.shape
+    home = int(rng.random() * n)
+    for found in range(4):
+        city = home
+        for _ in range(reach):
+            city = near[city, int(rng.random() * k)]
+        p = pos[city]
+        i = 0
+        while i < found:
+            i += 1
+            if cuts[i - 1] == p:
+                p = p + 1 if p + 1 < n else 0
+                i = 0
+        cuts[found] = p
 
 
 # exchangeable: cooling
@@ -321,7 +357,7 @@ def chain(tour, pos, dist, near, breadths, best, lengths, heat, kicks, rng):
     for _ in range(max(kicks, 1)):
         delta, top, n_queued = 0, 0, n
         if kicks > 0:
-            kick_cuts(tour, pos, near, rng, KICK_SEGMENT, search[0])
+            kick_cuts(tour, pos, near, rng, WALK, search[0])
             delta, top, n_queued = double_bridge(tour, pos, dist, search, spare, journal, queue, waiting)
         else:
             waiting[:] = 1
@@ -344,7 +380,8 @@ def run(env_data, state, calc_makespan_fn):
     if n < 8:
         return state
     dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
+    k = min(NEIGHBOURS, n - 1)
+    near = candidate_cities(env_data["coords"], dist, k, min(PER_QUADRANT, k // 4))
     widths = [width for width in (BREADTH_1, BREADTH_2, BREADTH_3, BREADTH_4, BREADTH_5) if width > 0]
     breadths = np.minimum(np.array(widths, dtype=np.int64), near.shape[1])
     tour = np.array(state.sequence, dtype=np.int32)

@@ -24,8 +24,8 @@ LAYERS = (
     "seccomp",
 )
 """All layers, in the order in which they close."""
-ALWAYS = ("resource_limits", "closed_descriptors")
-"""Layers that ``off`` keeps."""
+ALWAYS = ("resource_limits", "closed_descriptors", "parent_death")
+"""Layers that ``off`` keeps: limits, and that nothing is left behind."""
 
 ANSWER_FD = 3
 _SHARED_LIBRARIES = (

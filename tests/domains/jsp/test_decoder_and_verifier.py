@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,38 @@ def test_all_three_agree_on_mutated_sequences(
     verdict = DOMAIN.verify(instance, State(sequence))
     assert verdict.is_feasible is (expected != INVALID_SCORE)
     assert verdict.objective == (None if expected == INVALID_SCORE else expected)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=FIXTURES_ARE_PURE)
+@given(seed=SEEDS)
+def test_a_decoder_used_again_and_again_agrees_with_the_plain_one(
+    make_instance: Make, random_sequence: Sequences, plain_makespan: Plain, seed: int
+) -> None:
+    """Ten sequences through one decoder, every third of them broken: nothing is left over from a call."""
+    instance = make_instance(6, 5, seed)
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    for k in range(10):
+        sequence = random_sequence(instance, seed + k)
+        if k % 3 == 1:
+            sequence[k] = (sequence[k] + 1) % 6
+        assert decode(State(sequence)) == plain_makespan(instance, sequence)
+
+
+def test_decoding_allocates_no_arrays(random_sequence: Sequences) -> None:
+    """A work array of a hundred jobs alone would be 800 bytes."""
+    instance = DOMAIN.load(next(ref for ref in DOMAIN.generated() if ref.name == "ta71"))
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    state = State(random_sequence(instance, 0))
+    decode(state)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        decode(state)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 500
 
 
 def test_a_schedule_made_by_hand() -> None:

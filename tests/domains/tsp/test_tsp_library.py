@@ -66,6 +66,17 @@ def apply(run: Run, instance: Instance, state: State, seed: int, work: int = 200
     return run(env_data, state, DOMAIN.decoder(environment))
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("operator", "implementation"), CASES)
+def test_implementation_compiles_and_solves_the_smoke_instance(
+    operator: Operator, implementation: Implementation, load: Loader
+) -> None:
+    """Stands first: with an empty cache nearly all of this file's time is spent here, in the compiler."""
+    instance = DOMAIN.smoke_instance()
+    after = apply(load(implementation), instance, start(operator, 16, 0), seed=0)
+    assert DOMAIN.verify(instance, after).is_feasible
+
+
 @pytest.mark.parametrize(("operator", "implementation"), CASES)
 def test_validity_is_kept_and_improvers_never_worsen(
     operator: Operator, implementation: Implementation, load: Loader

@@ -8,4 +8,4 @@ import os
 def attack(env_data, state, calc_makespan_fn):
     os.write(3, b"A")
     while True:
-        os.write(3, bytes(1 << 16))
+        os.write(3, b"\xff" * (1 << 16))

@@ -1,0 +1,39 @@
+"""Brings a run's state back from its log, page by page."""
+
+from __future__ import annotations
+
+from dga2d.events import RecordedEvent, RunId
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import EventStore, Head, check_page
+from dga2d.store.contract import EMPTY_LOG
+
+
+async def folded(
+    store: EventStore,
+    run_id: RunId,
+    until: int | None = None,
+    state: RunState | None = None,
+    start: Head = EMPTY_LOG,
+) -> RunState:
+    """State after event `until` (after the last by default); chain, order and invariants are checked.
+
+    `state` is what the events up to `start` fold to, for who has it from elsewhere.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError, EventError
+        There is no such run, or its log does not hold.
+    """
+    state = RunState() if state is None else state
+    async for page in store.pages(run_id, start.seq, until):
+        start = check_page(page, start)
+        state = fold_page(state, page)
+    return state
+
+
+def fold_page(state: RunState, page: list[RecordedEvent]) -> RunState:
+    """State after all events of `page`."""
+    for event in page:
+        state = fold(state, event)
+    return state

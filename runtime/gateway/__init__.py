@@ -1,0 +1,10 @@
+"""The gateway to language models: one port, four backends, one retry layer.
+
+``openai:MODEL`` and ``anthropic:MODEL`` speak to endpoints over HTTP, ``local:PATH`` runs a model on this
+machine, ``recorded:RUN`` gives the answers of an earlier run again.
+"""
+
+from dga2d.runtime.gateway.opening import open_model
+from dga2d.runtime.gateway.outages import OutageBoard
+
+__all__ = ["OutageBoard", "open_model"]

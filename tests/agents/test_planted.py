@@ -1,0 +1,64 @@
+"""On a domain with a known best algorithm, what is learned helps to find it."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import pytest
+from tests.agents.planted import chain_domain, complete_domain, ratio_of_means, search
+
+from dga2d.agents.policy import PolicySettings, UniformPolicy, make_policy
+from dga2d.events.payloads import Step
+from dga2d.replay.settings import CreditContext
+from dga2d.replay.streams import stream
+
+SEEDS = range(20)
+
+
+def test_only_the_planted_algorithm_has_no_loss() -> None:
+    """All walks of the small domain, with all their implementations."""
+    domain = complete_domain(2, 3, 4)
+    perfect = []
+    for seed in range(300):
+        (walk,) = UniformPolicy().sample(domain.context, [stream(seed, "pipeline", 1, 0)])
+        steps = [Step(operator=o, implementation=domain.pools[o][0]) for o in walk.operators]
+        assert -1.0 <= domain.score(steps) <= 0.0
+        if domain.score(steps) == 0.0:
+            perfect.append(walk.operators)
+    assert set(perfect) == {domain.planted}
+    # START: 1 of 2, then 1 of 2, then 1 of 2, then END of 2
+    assert len(perfect) / 300 == pytest.approx(1 / 16, abs=0.05)
+
+
+def test_a_ratio_of_equal_means_is_one_and_lies_in_its_interval() -> None:
+    values = [float(v) for v in range(1, 21)]
+    same = ratio_of_means(values, values)
+    assert (same.value, same.low, same.high) == (1.0, 1.0, 1.0)
+    shuffled = ratio_of_means(values, values[::-1])
+    assert shuffled.low < shuffled.value == 1.0 < shuffled.high
+
+
+def test_first_order_credit_beats_zero_order_where_rewards_depend_on_predecessors() -> None:
+    domain = chain_domain(length=5, pool_size=3)
+    contexts: tuple[CreditContext, ...] = ("zero", "first")
+    zero, first = (
+        [search(domain, UniformPolicy(), seed, 100, order, to_the_end=True) for seed in SEEDS]
+        for order in contexts
+    )
+    late = [[-fmean(result.scores[-40:]) for result in results] for results in (first, zero)]
+    assert ratio_of_means(*late).high < 0.85  # loss of the last ten generations
+    assert fmean(result.final for result in first) > fmean(result.final for result in zero) + 0.1
+    evaluations = [[result.evaluations or 400 for result in results] for results in (first, zero)]
+    assert ratio_of_means(*evaluations).value < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_learned_policy_needs_fewer_evaluations_than_the_uniform_one() -> None:
+    domain = complete_domain(improvers=4, length=4, max_length=5)
+    learned = [search(domain, make_policy("embedded", s, PolicySettings()), s, 1000) for s in SEEDS]
+    uniform = [search(domain, UniformPolicy(), seed, 10_000) for seed in SEEDS]
+    evaluations = [[result.evaluations for result in results] for results in (learned, uniform)]
+    assert None not in [*evaluations[0], *evaluations[1]]
+    ratio = ratio_of_means(*[[float(n or 0) for n in row] for row in evaluations])
+    assert ratio.high < 0.6, ratio

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dga2d.domains.budget import Budget
+
+
+class HandClock:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_first_of_three_positions_may_use_a_third() -> None:
+    clock = HandClock()
+    budget = Budget(90.0, "s", 3, clock)
+    assert budget.remaining() == 1.0
+    clock.now += 15.0
+    assert budget.remaining() == 0.5
+    assert not budget.exhausted()
+    clock.now += 15.0
+    assert budget.exhausted()
+    assert budget.remaining() == 0.0
+
+
+def test_what_a_position_leaves_goes_to_its_successors() -> None:
+    clock = HandClock()
+    budget = Budget(90.0, "s", 3, clock)
+    clock.now += 10.0
+    budget.next_position()  # 80 s are left for two: 40 s each
+    clock.now += 39.0
+    assert not budget.exhausted()
+    clock.now += 1.0
+    assert budget.exhausted()
+    budget.next_position()
+    clock.now += 39.0
+    assert not budget.exhausted()
+    clock.now += 1.0
+    assert budget.exhausted()
+    assert budget.spent() == 90.0
+
+
+def test_a_position_that_overruns_takes_from_its_successors() -> None:
+    clock = HandClock()
+    budget = Budget(10.0, "s", 2, clock)
+    clock.now += 9.0
+    budget.next_position()
+    assert not budget.exhausted()
+    clock.now += 1.0
+    assert budget.exhausted()
+
+
+def test_after_the_whole_is_spent_every_share_is_empty() -> None:
+    budget = Budget(10, "work", 2)
+    budget.charge(25)
+    budget.next_position()
+    assert budget.exhausted()
+    assert budget.remaining() == 0.0
+
+
+def test_a_work_budget_never_reads_the_clock() -> None:
+    readings = 0
+
+    def clock() -> float:
+        nonlocal readings
+        readings += 1
+        return float(readings)
+
+    budget = Budget(100, "work", 2, clock)
+    readings = 0
+    budget.charge(20)
+    assert not budget.exhausted()
+    assert budget.remaining() == 0.6
+    budget.next_position()
+    budget.charge(80)
+    assert budget.exhausted()
+    assert budget.spent() == 100.0
+    assert readings == 0
+
+
+def test_work_is_counted_under_a_time_budget_but_spends_nothing() -> None:
+    budget = Budget(1.0, "s", 1, HandClock())
+    budget.charge(10**9)
+    assert budget.work == 10**9
+    assert budget.spent() == 0.0
+
+
+@pytest.mark.parametrize("amount", [0, -1, float("nan")])
+def test_an_amount_that_is_not_above_zero_is_refused(amount: float) -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        Budget(amount, "s", 1)
+
+
+def test_no_positions_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one position"):
+        Budget(1.0, "s", 0)
+
+
+def test_negative_work_is_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Budget(1.0, "work", 1).charge(-1)
+
+
+@given(st.integers(1, 10_000), st.lists(st.integers(0, 50), min_size=1, max_size=8))
+def test_positions_that_stop_when_told_never_overspend(amount: int, chunks: list[int]) -> None:
+    """Each position charges single units until its share is used up or its own wish is fulfilled."""
+    budget = Budget(amount, "work", len(chunks))
+    for position, wish in enumerate(chunks):
+        if position:
+            budget.next_position()
+        for _ in range(wish):
+            if budget.exhausted():
+                break
+            budget.charge(1)
+    assert budget.work <= amount

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dga2d.domains.budget import Budget
+from dga2d.domains.contract import Decoder, Implementation, OperatorId, State
+from dga2d.domains.execution import Run, execute, load_implementation
+
+
+def implementation(source: str) -> Implementation:
+    return Implementation(OperatorId("op"), source, "test")
+
+
+@pytest.fixture(autouse=True)
+def only_our_modules() -> Iterator[None]:
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith("impl_"):
+            del sys.modules[name]
+
+
+def total(state: State) -> float:
+    """A decoder: the sum of the sequence."""
+    return float(state.sequence.sum())
+
+
+def setting(*values: int) -> Run:
+    """An operator that replaces the sequence."""
+
+    def run(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        state.sequence = np.array(values, np.int32)
+        return state
+
+    return run
+
+
+def generator() -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(0))
+
+
+def test_the_answer_is_the_best_state_seen_at_a_border() -> None:
+    runs = [setting(5), setting(2), setting(4)]
+    result = execute(runs, {}, total, Budget(100, "work", 3), generator())
+    assert result.score == 2.0
+    assert result.state.sequence.tolist() == [2]
+    assert [(step.score_before, step.score_after) for step in result.trace] == [
+        (None, 5.0),
+        (5.0, 2.0),
+        (2.0, 4.0),
+    ]
+
+
+def test_of_equal_states_the_first_is_kept() -> None:
+    result = execute([setting(3, 1), setting(1, 3)], {}, total, Budget(9, "work", 2), generator())
+    assert result.state.sequence.tolist() == [3, 1]
+
+
+def test_an_operator_that_changes_the_kept_array_does_not_change_the_answer() -> None:
+    def spoil(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        state.sequence[:] = 9
+        state.metadata["alloc"][:] = 9
+        return state
+
+    def first(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        return State(np.array([1, 2], np.int32), {"alloc": np.zeros(2)})
+
+    result = execute([first, spoil], {}, total, Budget(9, "work", 2), generator())
+    assert result.state.sequence.tolist() == [1, 2]
+    assert result.state.metadata["alloc"].tolist() == [0.0, 0.0]
+
+
+def test_every_decode_of_an_operator_costs_a_unit_and_those_of_the_runner_cost_none() -> None:
+    def decoding(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        state.sequence = np.ones(1, np.int32)
+        for _ in range(3):
+            calc_makespan_fn(state)
+        env_data["budget"].charge(4)
+        return state
+
+    budget = Budget(100, "work", 2)
+    result = execute([decoding, setting(1)], {}, total, budget, generator())
+    assert [step.work for step in result.trace] == [7, 0]
+    assert budget.work == 7
+
+
+def test_each_position_gets_its_own_share() -> None:
+    seen = []
+
+    def greedy(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        while not env_data["budget"].exhausted():
+            env_data["budget"].charge(1)
+        seen.append(env_data["budget"].work)
+        state.sequence = np.ones(1, np.int32)
+        return state
+
+    execute([greedy] * 3, {}, total, Budget(30, "work", 3), generator())
+    assert seen == [10, 20, 30]
+
+
+def test_the_environment_of_the_caller_gains_no_keys() -> None:
+    environment = {"n": 1}
+    execute([setting(1)], environment, total, Budget(1, "work", 1), generator())
+    assert environment == {"n": 1}
+
+
+def test_a_text_is_loaded_from_a_file_named_after_its_digest(tmp_path: Path) -> None:
+    text = implementation("def run(env_data, state, calc_makespan_fn):\n    return state\n")
+    state = State()
+    assert load_implementation(text, tmp_path)({}, state, total) is state
+    path = tmp_path / text.digest / f"impl_{text.digest[:12]}.py"
+    assert path.read_text(encoding="utf-8") == text.source
+    assert [file.name for file in path.parent.iterdir() if file.suffix != ".pyc" and file.is_file()] == [
+        path.name
+    ]
+
+
+def test_a_text_that_fails_to_load_leaves_no_module_behind(tmp_path: Path) -> None:
+    broken = implementation("1 / 0\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        load_implementation(broken, tmp_path)
+    assert f"impl_{broken.digest[:12]}" not in sys.modules
+    assert "    1 / 0" in "".join(traceback.format_exception(caught.value))
+
+
+def test_two_texts_do_not_share_names(tmp_path: Path) -> None:
+    source = "VALUE = {}\n\ndef run(env_data, state, calc_makespan_fn):\n    return VALUE\n"
+    runs = [load_implementation(implementation(source.format(value)), tmp_path) for value in ("1", "2")]
+    found: list[Any] = [run({}, State(), total) for run in runs]
+    assert found == [1, 2]

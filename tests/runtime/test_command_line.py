@@ -1,0 +1,187 @@
+"""Options, tables and exit codes of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from click.testing import CliRunner
+from pydantic import ValidationError
+
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.cli.app import app
+from dga2d.runtime.cli.output import check_writable, gap_text, print_json, print_table, write_file
+from dga2d.runtime.cli.run_commands import exit_code
+from dga2d.runtime.code_version import PACKAGES, SUFFIXES, code_version
+from dga2d.runtime.errors import OutputFileError, SettingsError, UsageError
+from dga2d.runtime.run_start import checked_run_id, new_run_id
+from dga2d.runtime.views import gap_of, percent
+
+
+def configured(*arguments: str) -> dict[str, Any]:
+    """Effective settings that ``dga2d config`` prints."""
+    result = CliRunner().invoke(app, ["config", "--json", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    values: dict[str, Any] = json.loads(result.stdout)
+    return values
+
+
+def another_value(name: str) -> Any:
+    """Some valid value of a setting that is not its default."""
+    field = RunSettings.model_fields[name]
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    for value in (*choices, not field.default, 9, 1000, 0.25, -9.0, "x"):
+        try:
+            settings = RunSettings.model_validate({name: value}, strict=True)
+        except ValidationError:
+            continue
+        if getattr(settings, name) != field.default:
+            return getattr(settings, name)
+    raise AssertionError(f"no other value of {name} is known")
+
+
+@pytest.mark.parametrize("name", RunSettings.model_fields)
+def test_every_setting_is_a_flag(name: str) -> None:
+    flag = "--" + name.replace("_", "-")
+    value = another_value(name)
+    if isinstance(value, bool):
+        arguments = [flag if value else f"--no-{flag[2:]}"]
+    else:
+        arguments = [flag, str(value)]
+    assert configured(*arguments) == {**RunSettings().model_dump(), name: value}
+    assert configured("--set", f"{name}={json.dumps(value)}")[name] == value
+
+
+def test_flags_win_over_assignments_and_these_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("generations = 1\npipelines = 1\nwork = 1\n")
+    given = ("--config", str(path), "--set", "generations=2", "--set", "pipelines=2", "--generations", "3")
+    values = configured(*given)
+    assert (values["generations"], values["pipelines"], values["work"]) == (3, 2, 1)
+
+
+def test_the_printed_configuration_is_a_valid_file(tmp_path: Path) -> None:
+    text = CliRunner().invoke(app, ["config", "--work", "5", "--policy", 'a "b"']).stdout
+    assert tomllib.loads(text)["work"] == 5
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    assert configured("--config", str(path)) == configured("--work", "5", "--policy", 'a "b"')
+
+
+@pytest.mark.parametrize("command", [None, *app.commands])
+def test_every_command_has_a_help_text(command: str | None) -> None:
+    result = CliRunner().invoke(app, ["--help"] if command is None else [command, "--help"])
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) > 5
+
+
+@pytest.mark.parametrize("command", app.commands)
+def test_every_command_prints_json(command: str) -> None:
+    assert "--json" in CliRunner().invoke(app, [command, "--help"]).stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "code"),
+    [
+        ("completed", "all 3 generations done", 0),
+        ("completed", "all 12 model calls spent", 3),
+        ("paused", "interrupted by SIGINT", 3),
+        ("failed", "StoreFullError", 3),
+    ],
+)
+def test_exit_code_tells_a_whole_run_from_a_stopped_one(status: str, reason: str, code: int) -> None:
+    assert exit_code({"status": status, "reason": reason}) == code
+
+
+def test_numbers_are_aligned_to_the_right_and_text_to_the_left(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name", "n", "gap"), [("a", 5, 0.123456), ("long name", 12345, None)])
+    assert capsys.readouterr().out == (
+        "name           n     gap\na              5  0.1235\nlong name  12345       -\n"
+    )
+
+
+def test_an_empty_table_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("run", "status"), [])
+    assert capsys.readouterr().out == "run  status\n"
+
+
+def test_json_holds_no_values_that_json_has_not() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        print_json({"gap": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("score", "gap"), [(-0.0234567, 2.3457), (0.0, 0.0), (0.01, -1.0), (-4.99, 499.0), (-5.0, None)]
+)
+def test_a_gap_is_the_negated_score_in_percent_but_for_failures(score: float, gap: float | None) -> None:
+    assert gap_of(score, -5.0) == gap
+
+
+def test_percentages_have_four_decimals() -> None:
+    assert percent(1 / 3) == 33.3333
+    assert percent(None) is None
+    assert (gap_text(33.3333), gap_text(None)) == ("33.33 %", "failed")
+
+
+@pytest.mark.parametrize("name", ["a", "tsp-x7k2mp", "A.b_c-9", "9", "x" * 64])
+def test_a_plain_name_is_a_run_id(name: str) -> None:
+    assert checked_run_id(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a/b", "..", ".a", "-a", "a b", "a\n", "é"])
+def test_any_other_name_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="run id"):
+        checked_run_id(name)
+
+
+def test_fresh_run_ids_are_valid_and_differ() -> None:
+    names = {new_run_id("jsp") for _ in range(100)}
+    assert len(names) == 100
+    assert all(checked_run_id(name).startswith("jsp-") for name in names)
+
+
+def test_code_version_holds_the_digest_of_all_sources() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+\+[0-9a-f]{12}", code_version())
+    root = Path(__file__).parents[2]
+    found = {
+        path.suffix
+        for package in PACKAGES
+        for path in (root / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {".py", ".toml", ".md", ".json"} <= found
+    assert {suffix for suffix in found if suffix in (".py", ".toml")} <= set(SUFFIXES)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    write_file(tmp_path / "a", "text")
+    assert (tmp_path / "a").read_text() == "text"
+    with pytest.raises(OutputFileError, match="cannot write"):
+        write_file(tmp_path / "none" / "a", "text")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputFileError, match="cannot write"):
+        write_file(tmp_path / "folder", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
+
+
+def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:
+    check_writable(tmp_path / "a")
+    with pytest.raises(OutputFileError, match="is a directory"):
+        check_writable(tmp_path)
+    with pytest.raises(OutputFileError, match="no directory"):
+        check_writable(tmp_path / "none" / "a")
+    if os.geteuid() != 0:
+        tmp_path.chmod(0o500)
+        with pytest.raises(OutputFileError, match="permission"):
+            check_writable(tmp_path / "a")
+
+
+def test_usage_errors_are_value_errors_of_one_line() -> None:
+    error = SettingsError("wrong")
+    assert isinstance(error, ValueError)
+    assert str(error) == "wrong"

@@ -1,0 +1,49 @@
+"""``dga2d data``: what instances there are, and which cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CITIES = (
+    "TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 9\n3 9 0\nEOF\n"
+)
+
+
+def test_data_lists_generated_instances_with_the_sizes_of_their_splits(program: Any) -> None:
+    rows = {(row["domain"], row["group"]): row for row in program.run("data", "--json").json}
+    assert rows["jsp", "ta"] == {
+        "domain": "jsp",
+        "group": "ta",
+        "instances": 80,
+        "train": 48,
+        "validation": 16,
+        "test": 16,
+        "references": {"best_known": 12, "optimal": 68},
+    }
+    assert rows["tsp", "uniform"]["references"] == {"computed": rows["tsp", "uniform"]["instances"]}
+
+
+def test_data_check_names_file_and_line_of_every_fault(program: Any) -> None:
+    folder = program.folder / "data" / "tsp" / "own"
+    folder.mkdir(parents=True)
+    (folder / "good.tsp").write_text(CITIES, encoding="utf-8")
+    (folder / "short.tsp").write_text(CITIES.replace("3 9 0\n", ""), encoding="utf-8")
+    (folder / "word.tsp").write_text(CITIES.replace("2 0 9", "2 zero 9"), encoding="utf-8")
+    outcome = program.run("data", "check", "tsp", "--data", "data", "--json")
+    assert outcome.code == 1
+    (row,) = outcome.json
+    assert (row["instances"], [fault["instance"] for fault in row["faults"]]) == (
+        3,
+        ["own/short", "own/word"],
+    )
+    for fault, line in zip(row["faults"], (7, 6), strict=True):
+        assert f"{fault['instance'].split('/')[1]}.tsp:{line}: " in fault["error"]
+    (folder / "short.tsp").unlink()
+    (folder / "word.tsp").unlink()
+    assert program.run("data", "check", "tsp", "--data", "data").out == "tsp: 1 instances, 0 faults\n"
+
+
+def test_data_check_refuses_an_unknown_domain(program: Any) -> None:
+    outcome = program.run("data", "check", "knitting")
+    assert outcome.code == 2
+    assert "knitting" in outcome.error
