@@ -110,10 +110,9 @@ def _closing_event(state: RunState, generation: GenerationState) -> int | None:
     """The event with which everyone has spoken about the generation; ``None`` before."""
     if generation.basis is None or not generation.policy_updated_seq:
         return None
-    if state.settings.evolution:
-        slots = state.settings.edits_per_generation
-        if len(generation.implementation_verdicts) < slots or len(generation.edge_verdicts) < slots:
-            return None
+    slots = generation.basis.edits
+    if len(generation.implementation_verdicts) < slots or len(generation.edge_verdicts) < slots:
+        return None
     verdicts: list[int] = [
         *generation.implementation_verdicts.values(),
         *generation.edge_verdicts.values(),

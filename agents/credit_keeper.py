@@ -31,7 +31,7 @@ class CreditKeeper:
         generation = state.generation
         if state.status != "running" or generation is None or generation.basis is not None:
             return ()
-        needed = state.settings.pipelines * len(state.header.batch)
+        needed = generation.size * len(state.header.batch)
         if len(generation.outcomes) < needed:
             return ()
         return (Duty(f"score/{generation.number}", generation.outcomes_seq),)
@@ -55,12 +55,10 @@ def score_generation(state: RunState, generation: GenerationState, caused_by: in
             header.sense,
             settings.failure_reward,
         )
-        for j in range(settings.pipelines)
+        for j in range(generation.size)
     ]
     standard = standardise([s.score for s in scored], settings.epsilon)
-    walks = [
-        [step.implementation for step in generation.pipelines[j].steps] for j in range(settings.pipelines)
-    ]
+    walks = [[step.implementation for step in generation.pipelines[j].steps] for j in range(generation.size)]
     changed = update_credits(state.credits, walks, standard.rewards, settings.credit_rate)
     number = generation.number
     payloads: list[Payload] = [

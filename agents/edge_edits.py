@@ -43,11 +43,8 @@ def edge_subject(generation: int, slot: int) -> str:
 
 def edge_allowance(state: RunState, slot: int) -> int:
     """Most calls for a slot."""
-    settings = state.settings
-    calls_left = open_basis(state)[1].calls_left
-    return slot_allowance(
-        calls_left, settings.edits_per_generation, settings.attempts_per_edit, slot, is_edge=True
-    )
+    basis = open_basis(state)[1]
+    return slot_allowance(basis.calls_left, basis.edits, state.settings.attempts_per_edit, slot, is_edge=True)
 
 
 def edge_duty(state: RunState, slot: int, briefing: DomainBriefing) -> Duty | None:

@@ -36,7 +36,7 @@ class EdgeEvolver:
         if state.status != "running" or generation is None or generation.basis is None:
             return ()
         slot = len(generation.edge_verdicts)
-        if not state.settings.evolution or slot >= state.settings.edits_per_generation:
+        if slot >= generation.basis.edits:
             return ()
         duty = edge_duty(state, slot, self._briefing)
         return () if duty is None else (duty,)

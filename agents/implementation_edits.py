@@ -72,10 +72,9 @@ def implementation_subject(generation: int, slot: int) -> str:
 
 def implementation_allowance(state: RunState, slot: int) -> int:
     """Most calls for a slot."""
-    settings = state.settings
-    calls_left = open_basis(state)[1].calls_left
+    basis = open_basis(state)[1]
     return slot_allowance(
-        calls_left, settings.edits_per_generation, settings.attempts_per_edit, slot, is_edge=False
+        basis.calls_left, basis.edits, state.settings.attempts_per_edit, slot, is_edge=False
     )
 
 

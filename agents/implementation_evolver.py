@@ -51,12 +51,8 @@ class ImplementationEvolver:
         generation = state.generation
         if state.status != "running" or generation is None or generation.basis is None:
             return ()
-        if not state.settings.evolution:
-            return ()
         waiting = [
-            slot
-            for slot in range(state.settings.edits_per_generation)
-            if slot not in generation.implementation_verdicts
+            slot for slot in range(generation.basis.edits) if slot not in generation.implementation_verdicts
         ]
         owed = [implementation_duty(state, slot) for slot in waiting]
         return [duty for duty in owed if duty is not None]

@@ -58,7 +58,7 @@ class PipelineSampler:
         if state.status != "running" or generation is None:
             return ()
         number, owed = generation.number, []
-        if len(generation.pipelines) < state.settings.pipelines:
+        if len(generation.pipelines) < generation.size:
             owed.append(Duty(f"sample/{number}", generation.seq, ("sample",)))
         if generation.scoring is not None and not generation.policy_updated_seq:
             owed.append(Duty(f"update/{number}", generation.scoring.seq, ("update",)))
@@ -73,7 +73,7 @@ class PipelineSampler:
         await action[str(duty.subject[0])](state, state.generation, duty.caused_by)
 
     async def _sample(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
-        missing = [j for j in range(state.settings.pipelines) if j not in generation.pipelines]
+        missing = [j for j in range(generation.size) if j not in generation.pipelines]
         seed = state.header.seed
         draws = [stream(seed, "pipeline", generation.number, j) for j in missing]
         context = policy_context(state, self._briefing)
@@ -179,10 +179,7 @@ def training_batch(
 ) -> tuple[list[tuple[OperatorId, ...]], tuple[float, ...]]:
     """Walks and rewards of a scored generation, in candidate order."""
     assert generation.scoring is not None
-    walks = [
-        tuple(step.operator for step in generation.pipelines[j].steps)
-        for j in range(state.settings.pipelines)
-    ]
+    walks = [tuple(step.operator for step in generation.pipelines[j].steps) for j in range(generation.size)]
     return walks, generation.scoring.rewards
 
 

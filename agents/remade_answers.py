@@ -209,7 +209,8 @@ def _waiting(
     state: RunState, generation: GenerationState, payload: p.LLMCallReserved | p.LLMCallRefused
 ) -> list[int]:
     """Slots without a verdict whose calls have the subject of `payload`."""
-    edits = range(state.settings.edits_per_generation)
+    assert generation.basis is not None
+    edits = range(generation.basis.edits)
     if payload.purpose == "connect":
         slot = len(generation.edge_verdicts)
         return [slot] if slot in edits and payload.subject == edge_subject(generation.number, slot) else []

@@ -73,7 +73,7 @@ def _scored(state: RunState, payload: Payload) -> Remade | None:
     generation = state.generation
     if generation is None or generation.basis is not None:
         return None
-    if len(generation.outcomes) < state.settings.pipelines * len(state.header.batch):
+    if len(generation.outcomes) < generation.size * len(state.header.batch):
         return None
     draft = score_generation(state, generation, generation.outcomes_seq)[0]
     return Remade(draft.payload, draft.caused_by)

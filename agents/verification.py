@@ -17,7 +17,15 @@ from dga2d.replay.errors import DecisionMismatchError
 from dga2d.replay.state.run_state import RunState
 
 UNDECIDED = frozenset(
-    {"RunPaused", "RunResumed", "RunFailed", "PolicyCheckpointed", "CallsSuspended", "CallsResumed"}
+    {
+        "RunPaused",
+        "RunResumed",
+        "RunForked",
+        "RunFailed",
+        "PolicyCheckpointed",
+        "CallsSuspended",
+        "CallsResumed",
+    }
 )
 """What people asked for, or what happened to the process or its files: nothing follows from the log."""
 

@@ -3,7 +3,7 @@
     python benchmarks/domains.py                                    # safe baselines, generated instances
     python benchmarks/domains.py tsp jsp --data DIR --workers 1     # published instances, undisturbed
     python benchmarks/domains.py tsp --method basic --time-limit 1 --instances 3
-    python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite:///dga2d.db
+    python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite+aiosqlite:///dga2d.db
 
 Every solution comes from the contained evaluator pool and is verified and scored by the parent, as in a run.
 A failed evaluation is counted and has no gap. Give it idle cores: a budget in seconds buys less on busy ones.

@@ -2,6 +2,7 @@
 
     python benchmarks/policy.py                 # embedded model and a random model of the exact 0.5B shape
     python benchmarks/policy.py --quick         # embedded model only, few repetitions
+    python benchmarks/policy.py --shape 0.5B --repetitions 1 --cold     # the shortest look at the large one
 
 The plain way is `generate` with a logits processor on N copies of the prompt, then one padded batch of N
 sequences with the logits of the whole vocabulary and dense AdamW. Ours reads the prompt once, shares its
@@ -9,9 +10,9 @@ keys and values among all walks, scores alias tokens only and trains the vocabul
 from the same parameters and learn from the same walks; the losses printed must agree.
 
 Every measurement runs in a process of its own. Times are medians after one warm-up, in which the first
-update allocates the optimiser's moments; processor time is the one to read where the machine has other work.
-Memory is the peak resident set over the resident set of the loaded model plus the parameters themselves, so
-that neither the interpreter nor the construction of the model counts.
+update allocates the optimiser's moments (with `--cold` there is none); processor time is the one to read
+where the machine has other work. Memory is the peak resident set over the resident set of the loaded model
+plus the parameters themselves, so that neither the interpreter nor the construction of the model counts.
 """
 
 from __future__ import annotations
@@ -213,9 +214,10 @@ def resident_bytes(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def timed(action: Callable[[int], Any], repetitions: int) -> tuple[float, float]:
-    """Median wall-clock and processor seconds of a call after one warm-up."""
-    action(0)
+def timed(action: Callable[[int], Any], repetitions: int, is_cold: bool) -> tuple[float, float]:
+    """Median wall-clock and processor seconds of a call, after a warm-up unless `is_cold`."""
+    if not is_cold:
+        action(0)
     wall, processor = [], []
     for repetition in range(1, repetitions + 1):
         start = time.perf_counter(), time.process_time()
@@ -225,7 +227,7 @@ def timed(action: Callable[[int], Any], repetitions: int) -> tuple[float, float]
     return statistics.median(wall), statistics.median(processor)
 
 
-def work(way: str, shape: str, repetitions: int, threads: int) -> dict[str, Any]:
+def work(way: str, shape: str, repetitions: int, threads: int, is_cold: bool) -> dict[str, Any]:
     """One measurement, in this process."""
     import torch
 
@@ -238,42 +240,43 @@ def work(way: str, shape: str, repetitions: int, threads: int) -> dict[str, Any]
     subject = (Ours if way == "ours" else Plain)(model, tokenizer)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     loaded = resident_bytes("VmRSS")
-    sampling = timed(lambda r: subject.sample(context, r), repetitions)
+    sampling = timed(lambda r: subject.sample(context, r), repetitions, is_cold)
     losses: list[float] = []
-    updating = timed(lambda r: losses.append(subject.update(context, walks)), repetitions)
+    updating = timed(lambda r: losses.append(subject.update(context, walks)), repetitions, is_cold)
     return {
         "sample_s": sampling[0],
         "sample_cpu_s": sampling[1],
         "update_s": updating[0],
         "update_cpu_s": updating[1],
         "peak_gb": (resident_bytes("VmHWM") - loaded + parameters) / 1e9,
-        "first_loss": losses[0],
-        "second_loss": losses[1],
+        "losses": losses[:2],
     }
 
 
-def measured(way: str, shape: str, repetitions: int, threads: int) -> dict[str, Any]:
+def measured(way: str, shape: str, repetitions: int, threads: int, is_cold: bool) -> dict[str, Any]:
     """The same in a fresh process."""
     command = [sys.executable, "-P", __file__, "--worker", way, shape]
     command += ["--repetitions", str(repetitions), "--threads", str(threads)]
+    command += ["--cold"] if is_cold else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{way} on {shape} failed ({done.returncode}):\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{way}: {done.stdout.splitlines()[-1]}", file=sys.stderr, flush=True)
     return found
 
 
-def report(shape: str, repetitions: int, threads: int) -> None:
+def report(shape: str, repetitions: int, threads: int, is_cold: bool) -> None:
     """Measure both ways and print a table."""
-    plain, ours = (measured(way, shape, repetitions, threads) for way in ("plain", "ours"))
+    ours, plain = (measured(way, shape, repetitions, threads, is_cold) for way in ("ours", "plain"))
     print(f"{shape} model, N = {N_WALKS}, {threads} threads, median of {repetitions}")
     print(f"{'':18}{'plain':>10}{'ours':>10}{'ratio':>10}")
     for key, label in ROWS.items():
         ratio = ours[key] / plain[key] if key == "peak_gb" else plain[key] / ours[key]
         shown = f"{100 * ratio:.0f} %" if key == "peak_gb" else f"{ratio:.1f} x"
         print(f"{label:18}{plain[key]:10.3f}{ours[key]:10.3f}{shown:>10}")
-    for key in ("first_loss", "second_loss"):
-        print(f"{key.replace('_', ' '):18}{plain[key]:10.4f}{ours[key]:10.4f}")
+    for number, losses in enumerate(zip(plain["losses"], ours["losses"], strict=True), start=1):
+        print(f"{f'loss {number}':18}{losses[0]:10.4f}{losses[1]:10.4f}")
 
 
 def main() -> None:
@@ -282,17 +285,18 @@ def main() -> None:
     parser.add_argument("--shape", choices=("embedded", "0.5B"), help="one model only")
     parser.add_argument("--repetitions", type=int, help="timed repetitions; default 5, or 2 at 0.5B")
     parser.add_argument("--threads", type=int, help="threads of torch; default 1, or all at 0.5B")
+    parser.add_argument("--cold", action="store_true", help="no warm-up")
     parser.add_argument("--worker", nargs=2, metavar=("WAY", "SHAPE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         way, shape = options.worker
-        print(json.dumps(work(way, shape, options.repetitions, options.threads)))
+        print(json.dumps(work(way, shape, options.repetitions, options.threads, options.cold)))
         return
     shapes = (options.shape,) if options.shape else ("embedded",) if options.quick else ("embedded", "0.5B")
     for shape in shapes:
         repetitions = options.repetitions or (2 if options.quick or shape == "0.5B" else 5)
         threads = options.threads or ((os.cpu_count() or 1) if shape == "0.5B" else 1)
-        report(shape, repetitions, threads)
+        report(shape, repetitions, threads, options.cold)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dga2d.events.errors import (
 from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.ownership import AGENT_NAMES, OWNERS, AgentName, check_owner
 from dga2d.events.payloads import PAYLOAD_TYPES, Payload
+from dga2d.events.references import referenced_blobs
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.events, not events")
@@ -49,6 +50,7 @@ __all__ = [
     "decode_payload",
     "encode_payload",
     "link_hash",
+    "referenced_blobs",
     "upcast",
     "verify_link",
     "verify_links",

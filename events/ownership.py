@@ -32,6 +32,7 @@ OWNERS: dict[str, tuple[AgentName, ...]] = {
     "TestStarted": ("conductor",),
     "RunPaused": ("conductor",),
     "RunResumed": ("conductor",),
+    "RunForked": ("conductor",),
     "RunCompleted": ("conductor",),
     "RunFailed": ("conductor",),
     "GraphInitialized": ("initializer",),

@@ -33,7 +33,7 @@ LimitKind = Literal["calls", "tokens", "money"]
 
 def microusd(usd: float) -> int:
     """US dollars in millionths, rounded up; monotonic, so that a bound stays one."""
-    return math.ceil(usd * 1_000_000)
+    return math.ceil(round(usd * 1_000_000, 3))
 
 
 class Model(BaseModel):
@@ -135,6 +135,19 @@ class RunPaused(Payload):
 class RunResumed(Payload):
     """A new process took the run over."""
 
+    code_version: str
+    epoch: int
+    """Fencing epoch of the lease under which this process writes."""
+    changed: dict[str, Any]
+    """Settings that differ from now on, by key."""
+
+
+class RunForked(Payload):
+    """A new run goes on from here with the events of another one before it, which are not copied."""
+
+    parent: RunId
+    parent_seq: int
+    """The last event that both have."""
     code_version: str
     epoch: int
     """Fencing epoch of the lease under which this process writes."""
@@ -620,6 +633,7 @@ PAYLOAD_TYPES: dict[str, type[Payload]] = {
         RunStarted,
         RunPaused,
         RunResumed,
+        RunForked,
         RunCompleted,
         RunFailed,
         GraphInitialized,

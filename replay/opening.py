@@ -32,6 +32,24 @@ async def folded(
     return state
 
 
+async def folded_to_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:
+    """State when `generation` had closed (0: when the graph was there), ``None`` if it never did.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError, EventError
+        There is no such run, or its log does not hold.
+    """
+    state, head = RunState(), EMPTY_LOG
+    async for page in store.pages(run_id):
+        head = check_page(page, head)
+        for event in page:
+            state = fold(state, event)
+            if state.graph is not None and state.generation is None and state.completed == generation:
+                return state
+    return None
+
+
 def fold_page(state: RunState, page: list[RecordedEvent]) -> RunState:
     """State after all events of `page`."""
     for event in page:

@@ -88,7 +88,7 @@ class RunSettings(BaseModel):
     """Work units per instance instead of seconds; makes the run reproducible bit for bit."""
     llm: str = "offline"
     """Who writes new code and edges: ``offline``, ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
-    ``anthropic:MODEL``, ``local:PATH`` (transformers on this machine) or ``recorded:RUN`` (answers of a run)."""
+    ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers)."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)
@@ -108,8 +108,8 @@ class RunSettings(BaseModel):
     llm_temperature: float | None = Field(None, ge=0.0, le=2.0)
     """Sampling temperature of the language model; ``None`` for the provider's own."""
     llm_structured: Literal["auto", "schema", "json", "off"] = "auto"
-    """How answers that are JSON are asked for: by schema, as JSON, or in words alone; ``auto`` begins with the
-    schema and steps down where the endpoint refuses it."""
+    """How answers that are JSON are asked for: by schema, as JSON, or in words alone; ``auto`` begins with
+    the schema and steps down where the endpoint refuses it."""
     llm_stream: bool = True
     """Whether answers are read as they are written."""
     llm_timeout: float = Field(300.0, gt=0.0)

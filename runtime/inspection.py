@@ -1,4 +1,4 @@
-"""Reading a run: lists, state at any point, replay, audit. Nothing here writes."""
+"""Reading a run: lists, state at any point, replay. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from dga2d.events import ChainError, Dga2dError, EventError, RunId
 from dga2d.replay.errors import ReplayError
+from dga2d.replay.opening import folded, folded_to_generation
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.views import best_gap, calls_view, ledger_view, run_row
+from dga2d.runtime.views import best_gap, run_row
 from dga2d.store import (
     BlobMissingError,
     CorruptBlobError,
@@ -31,7 +32,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
         for run in await store.runs():
             row = run_row(run)
             try:
-                state = await _fold(store, run.run_id)
+                state = await folded(store, run.run_id)
             except Dga2dError:
                 row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
             else:
@@ -58,16 +59,15 @@ async def state_at(url: str, run_id: str, seq: int | None, generation: int | Non
     """
     async with open_store(url, create=False, read_only=True) as store:
         if generation is None:
-            state = await _fold(store, RunId(run_id), seq)
+            state = await folded(store, RunId(run_id), seq)
             if seq is not None and state.seq < seq:
                 raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
             return _begun(run_id, state)
-        state = RunState()
-        async for event in verified(store.read(RunId(run_id))):
-            state = fold(state, event)
-            if state.graph is not None and state.generation is None and state.completed == generation:
-                return state
-    raise RunStateError(f"run {run_id} has closed {state.completed} generations, not {generation}")
+        found = await folded_to_generation(store, RunId(run_id), generation)
+        if found is not None:
+            return found
+        closed = (await folded(store, RunId(run_id))).completed
+    raise RunStateError(f"run {run_id} has closed {closed} generations, not {generation}")
 
 
 async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
@@ -133,49 +133,6 @@ def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
 
     domain = get_domain(domain_name)
     return DecisionVerifier(DomainBriefing.of(domain.card, domain.operators()), store)
-
-
-async def audit_run(url: str, run_id: str) -> dict[str, Any]:
-    """Ledger of a run, every call, and the checks of its log."""
-    state = RunState()
-    difference = None
-    async with open_store(url, create=False, read_only=True) as store:
-        head = await store.head(RunId(run_id))
-        try:
-            async for event in verified(store.read(RunId(run_id))):
-                state = fold(state, event)
-        except DIFFERENCES as error:
-            difference = str(error)
-    ledger = state.ledger
-    numbers = sorted(ledger.calls)
-    open_calls = [c.number for c in ledger.calls.values() if c.status == "reserved"]
-    checks = [
-        ("the hash chain, the order and every invariant hold", difference is None),
-        ("calls are numbered 1, 2, … without gaps", numbers == list(range(1, len(numbers) + 1))),
-        (f"no more than {ledger.limit} calls were charged", ledger.used <= ledger.limit),
-        (
-            "every call was settled or abandoned"
-            if state.status != "running"
-            else f"calls still open: {len(open_calls)}",
-            state.status == "running" or not open_calls,
-        ),
-    ]
-    return {
-        "run": run_id,
-        "events": state.seq,
-        "ledger": ledger_view(ledger),
-        "calls": calls_view(ledger),
-        "checks": [{"check": text, "holds": holds} for text, holds in checks],
-        "difference": difference,
-        "head_hash": head.hash.hex(),
-    }
-
-
-async def _fold(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
-    state = RunState()
-    async for event in verified(store.read(run_id, until=until)):
-        state = fold(state, event)
-    return state
 
 
 def _begun(run_id: str, state: RunState) -> RunState:

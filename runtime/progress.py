@@ -45,6 +45,10 @@ class ProgressLines:
             removed = ", ".join("→".join(edge) for edge in payload.removed)
             added = ", ".join("→".join(edge) for edge in payload.added)
             self._line(f"  ~ edge {removed} replaced by {added}")
+        elif isinstance(payload, p.CallsSuspended):
+            self._line(f"  ! model calls wait: {payload.reason}")
+        elif isinstance(payload, p.CallsResumed):
+            self._line(f"  ! model calls go on after {payload.waited_s:.0f} s")
         elif isinstance(payload, p.CheckpointSelected):
             self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
 

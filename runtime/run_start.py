@@ -7,13 +7,12 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from dga2d.agents.conductor import spread
+from dga2d.agents.conductor import drawn_batch, spread
 from dga2d.agents.pipeline_sampler import PolicyBriefing
 from dga2d.domains.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.streams import stream
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.problem import Problem
@@ -59,8 +58,7 @@ def shared_batch(problem: Problem, settings: RunSettings, seed: int) -> tuple[In
         raise UsageError(
             f"batch_size is {settings.batch_size}, but the training split has {len(keys)} instances"
         )
-    drawn = stream(seed, "batch").choice(len(keys), settings.batch_size, replace=False)
-    return tuple(sorted(InstanceKey(keys[i]) for i in drawn))
+    return drawn_batch(keys, settings.batch_size, seed)
 
 
 def run_started(

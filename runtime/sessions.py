@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dga2d.agents.conductor import end_reason, spread
+from dga2d.agents.conductor import end_reason, held_out_test
 from dga2d.events import Draft, RunId
-from dga2d.events.payloads import TestCandidate, TestStarted
+from dga2d.events.payloads import TestStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -22,6 +22,10 @@ from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store
+
+NO_LEARNING = {"policy": "uniform", "llm": "offline"}
+"""Settings of a held-out test: it samples nothing and asks nobody; neither keys nor weights are needed."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -68,12 +72,12 @@ async def evolve(
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     archive = policy_archive(url, name, settings)
-    async with surroundings(problem, settings, seed, archive) as around, open_store(url) as store:
+    async with surroundings(url, problem, settings, seed, archive) as around, open_store(url) as store:
         quotas = call_quotas(settings)
         async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
             state = await begin(writer, around, settings, seed, data_dir)
             state = await run_to_end(store, writer, around, state, watcher)
-        return await _finished(store, name, state)
+        return await finished(store, name, state)
 
 
 async def resume(
@@ -97,21 +101,21 @@ async def resume(
         Another version of the program wrote the log and `accept_code_change` is not given.
     """
     async with open_store(url, create=False) as store:
-        before = await _started_state(store, run_id)
+        before = await started_state(store, run_id)
         settings = make_settings(before.settings.model_dump(), changed)
-        _refuse_changes(run_id, before.settings, settings)
+        refuse_changes(run_id, before.settings, settings)
         _refuse_pointless(run_id, before, settings)
-        _check_code(run_id, before, accept_code_change)
+        check_code(run_id, before, accept_code_change)
         problem = reopen_problem(before, data_dir)
         async with (
             store.write(run_id, holder=holder()) as writer,
             surroundings(
-                problem, settings, before.header.seed, policy_archive(url, run_id, settings)
+                url, problem, settings, before.header.seed, policy_archive(url, run_id, settings)
             ) as around,
         ):
             state = await rejoin(store, writer, around, changed, rebuild_policy)
             state = await run_to_end(store, writer, around, state, watcher)
-        return await _finished(store, run_id, state)
+        return await finished(store, run_id, state)
 
 
 async def hold_out_test(
@@ -130,25 +134,25 @@ async def hold_out_test(
         Nothing was validated yet, or the run was tested before and `force` is not given.
     """
     async with open_store(url, create=False) as store:
-        before = await _started_state(store, run_id)
+        before = await started_state(store, run_id)
         unfinished = before.test is not None and before.test.mean_gaps is None
         if before.test is not None and not unfinished and not force:
             raise RunStateError(
                 f"run {run_id} was tested already (attempt {before.test.attempt}); a held-out set is for one "
                 "test. --force tests again and the log will say so"
             )
-        _check_code(run_id, before, accept_code_change)
+        check_code(run_id, before, accept_code_change)
         problem = reopen_problem(before, data_dir)
         async with (
             store.write(run_id, holder=holder()) as writer,
-            surroundings(problem, before.settings.model_copy(update={"policy": "uniform"}), 0) as around,
+            surroundings(url, problem, before.settings.model_copy(update=NO_LEARNING), 0) as around,
         ):
             state = before
             if not unfinished:
                 draft = Draft("conductor", test_started(run_id, before))
                 state = fold(before, (await writer.append([draft]))[0])
             state = await run_to_end(store, writer, around, state, watcher)
-        return await _finished(store, run_id, state)
+        return await finished(store, run_id, state)
 
 
 def test_started(run_id: RunId, state: RunState) -> TestStarted:
@@ -157,16 +161,9 @@ def test_started(run_id: RunId, state: RunState) -> TestStarted:
         raise RunStateError(
             f"run {run_id} has no validated algorithm yet; let it reach a validation first (`dga2d resume`)"
         )
-    keys = [entry.key for entry in state.header.splits.test]
-    return TestStarted(
-        attempt=(state.test.attempt if state.test else 0) + 1,
-        forced=state.test is not None,
-        candidates=(
-            TestCandidate(label="evolved", pipeline=state.checkpoint.steps),
-            TestCandidate(label="baseline", pipeline=state.header.baseline),
-        ),
-        instances=spread(keys, state.settings.test_instances),
-    )
+    if not state.header.splits.test:
+        raise RunStateError(f"run {run_id} has no held-out instances to be tested on")
+    return held_out_test(state)
 
 
 def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
@@ -194,7 +191,6 @@ UNCHANGEABLE = (
     "structure",
     "credit_context",
     "credit_rate",
-    "policy",
     "policy_dtype",
     "learning_rate",
     "max_gradient_norm",
@@ -206,7 +202,7 @@ UNCHANGEABLE = (
 """Settings that what is in the log already depends on as a whole."""
 
 
-def _refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
+def refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
     for name in UNCHANGEABLE:
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
@@ -230,17 +226,17 @@ def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
     return end_reason(replace(state, settings=settings))
 
 
-def _check_code(run_id: RunId, state: RunState, accept: bool) -> None:
+def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
     if state.code_version != code_version() and not accept:
         raise CodeChangedError(run_id, state.code_version, code_version())
 
 
-async def _started_state(store: EventStore, run_id: RunId) -> RunState:
+async def started_state(store: EventStore, run_id: RunId) -> RunState:
     state = await load_state(store, run_id)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
     return state
 
 
-async def _finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
+async def finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
     return Finished(run_id, state, (await store.head(run_id)).hash.hex())

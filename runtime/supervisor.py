@@ -21,18 +21,18 @@ from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
-from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.agents.proposing import LanguageModel, ModelUnavailableError
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RecordedEvent, RunId
-from dga2d.events.payloads import Payload, RunFailed, RunPaused, RunResumed
+from dga2d.events.payloads import Payload, RunFailed, RunForked, RunPaused, RunResumed
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.diagnostics import logger
-from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
+from dga2d.runtime.gateway import OutageBoard, open_model
 from dga2d.runtime.policies import policy_of, restore_policy
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import policy_briefing, run_started
@@ -50,35 +50,32 @@ class Surroundings:
     policy: PipelinePolicy
     model: LanguageModel
     evaluator: PoolEvaluator
+    outages: OutageBoard
+    """Where the model's endpoint is said to be down or back."""
     archive: PolicyArchive | None = None
     """Where the policy is saved, if it is."""
 
 
-def make_model(name: str) -> LanguageModel:
-    """The proposer called `name`.
-
-    Raises
-    ------
-    SettingsError
-        There is no such backend.
-    """
-    if name == "offline":
-        return OfflineModel()
-    raise SettingsError(f"setting llm = {name!r}: the only backend of this version is 'offline'")
-
-
 @asynccontextmanager
 async def surroundings(
-    problem: Problem, settings: RunSettings, seed: int, archive: PolicyArchive | None = None
+    url: str,
+    problem: Problem,
+    settings: RunSettings,
+    seed: int,
+    archive: PolicyArchive | None = None,
 ) -> AsyncIterator[Surroundings]:
-    """Policy, proposer and evaluation processes; raises before any event is written if one is missing."""
-    model = make_model(settings.llm)
-    policy = policy_of(settings, seed)
-    try:
-        async with open_evaluator(problem.domain.name, settings) as evaluator:
-            yield Surroundings(problem, policy, model, evaluator, archive)
-    except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
-        raise first_error(group) from None
+    """Policy, proposer and evaluation processes; raises before any event is written if one is missing.
+
+    `url` is the database, in which a recorded proposer is looked up.
+    """
+    outages = OutageBoard()
+    async with open_model(settings, url, outages) as model:
+        policy = policy_of(settings, seed)
+        try:
+            async with open_evaluator(problem.domain.name, settings) as evaluator:
+                yield Surroundings(problem, policy, model, evaluator, outages, archive)
+        except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
+            raise first_error(group) from None
 
 
 async def begin(
@@ -117,8 +114,9 @@ async def rejoin(
     around: Surroundings,
     changed: dict[str, object],
     rebuild_policy: bool = False,
+    parent: RunId | None = None,
 ) -> RunState:
-    """Rebuild state and policy from the log and append ``RunResumed``.
+    """Rebuild state and policy from the log and append ``RunResumed`` (``RunForked`` for a fork of `parent`).
 
     Raises
     ------
@@ -129,8 +127,21 @@ async def rejoin(
     words = policy_briefing(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
     await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
-    resumed = RunResumed(code_version=code_version(), epoch=writer.epoch, changed=changed)
-    return fold(recorded_state, (await writer.append([Draft("conductor", resumed)]))[0])
+    begun = joined(writer, changed, parent)
+    return fold(recorded_state, (await writer.append([Draft("conductor", begun)]))[0])
+
+
+def joined(writer: EventWriter, changed: dict[str, object], parent: RunId | None) -> RunResumed | RunForked:
+    """What the log says when a process goes on with a run, or begins with a fork of `parent`."""
+    if parent is None:
+        return RunResumed(code_version=code_version(), epoch=writer.epoch, changed=changed)
+    return RunForked(
+        parent=parent,
+        parent_seq=writer.head.seq,
+        code_version=code_version(),
+        epoch=writer.epoch,
+        changed=changed,
+    )
 
 
 async def run_to_end(
@@ -143,9 +154,10 @@ async def run_to_end(
     """Let all agents work from `state` on until the run (or its test) is over; returns the final state.
 
     SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal ends
-    the process at once. An error of an agent is recorded as ``RunFailed``, where the log still takes it,
-    and raised.
+    the process at once. A model that cannot be asked until somebody acts pauses the run too. An error of
+    an agent is recorded as ``RunFailed``, where the log still takes it, and raised.
     """
+    around.outages.connect(writer)
     agents = make_agents(store, writer, around, state)
     log = logger(run=writer.run_id, epoch=writer.epoch)
     log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.posture)
@@ -160,6 +172,10 @@ async def run_to_end(
             outer.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         error = first_error(group)
+        if isinstance(error, ModelUnavailableError):
+            log.warning("the model is unavailable", reason=error.reason)
+            await _append(writer, RunPaused(reason=error.reason))
+            return await load_state(store, writer.run_id)
         log.error("run failed", error=type(error).__name__)
         await _record_failure(writer, error)
         raise error from None

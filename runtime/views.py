@@ -39,6 +39,8 @@ def run_row(run: RunSummary) -> dict[str, Any]:
         "last_event": run.last_type,
         "last_recorded_at": run.last_recorded_at,
         "in_use": run.is_leased,
+        "parent": run.parent,
+        "parent_seq": run.parent_seq,
         "head_hash": run.head_hash.hex(),
     }
 
@@ -79,6 +81,11 @@ def ledger_view(ledger: Ledger) -> dict[str, Any]:
         "limit": ledger.limit,
         "used": ledger.used,
         "left": ledger.left,
+        "token_limit": ledger.token_limit,
+        "charged_tokens": ledger.charged_tokens,
+        "money_limit_usd": None if ledger.microusd_limit is None else ledger.microusd_limit / 1e6,
+        "charged_usd": ledger.charged_microusd / 1e6,
+        "refused": len(ledger.refusals),
         "prompt_tokens": ledger.prompt_tokens,
         "completion_tokens": ledger.completion_tokens,
         "cost_usd": ledger.cost_usd,
@@ -117,7 +124,15 @@ def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
             "diagnostic": call.diagnostic,
             "prompt_tokens": call.prompt_tokens,
             "completion_tokens": call.completion_tokens,
+            "is_estimated": call.is_estimated,
             "cost_usd": call.cost_usd,
+            "reserved_tokens": call.reserved_tokens,
+            "charged_tokens": call.charged_tokens,
+            "charged_usd": call.charged_microusd / 1e6,
+            "refused_attempts": call.refused_attempts,
+            "elapsed_s": call.elapsed_s,
+            "response_id": call.response_id,
+            "reason": call.reason,
             "prompt": call.prompt,
             "response": call.response,
         }
@@ -190,6 +205,7 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "seq": state.seq,
         "status": state.status,
         "reason": state.reason,
+        "forked_from": None if state.parent is None else {"run": state.parent[0], "seq": state.parent[1]},
         "domain": header.domain,
         "seed": header.seed,
         "code_version": header.code_version,
@@ -204,8 +220,21 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "history": history_view(state),
         "diagnostics": diagnostics_view(state),
         "ledger": ledger_view(state.ledger),
-        "policy": {"updates": state.policy_updates, "digest": state.policy_digest},
+        "policy": policy_view(state),
         "test": test_view(state),
+    }
+
+
+def policy_view(state: RunState) -> dict[str, Any]:
+    """The policy now, its saved states (the last two and the checkpoint's are on the disk), and where the
+    checkpoint comes from: the state at that event has its graph, pools and credits.
+    """
+    return {
+        "updates": state.policy_updates,
+        "digest": state.policy_digest,
+        "saved": [{"updates": s.updates, "files": s.digest, "seq": s.seq} for s in state.saved_policies],
+        "checkpoint_updates": state.checkpoint_updates if state.checkpoint_seq else None,
+        "checkpoint_seq": state.checkpoint_seq or None,
     }
 
 

@@ -31,6 +31,7 @@ from dga2d.store.errors import (
     StoreError,
     StoreFullError,
     StoreLockedError,
+    UnknownEventError,
     UnknownRunError,
 )
 from dga2d.store.verification import check_page, verified
@@ -61,6 +62,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreLockedError",
+    "UnknownEventError",
     "UnknownRunError",
     "check_page",
     "open_store",

@@ -6,10 +6,11 @@ import hashlib
 import itertools
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, encode_payload, link_hash
 from dga2d.events.envelope import check_numbers, header_bytes
+from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store.contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
@@ -47,7 +48,19 @@ def encode(draft: Draft) -> EncodedDraft:
     type_name = type(payload).__name__
     check_owner(draft.agent, type_name)
     check_numbers(draft.generation, draft.caused_by)
-    encoded = EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), None)
+    return _booked(EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), None))
+
+
+def encoded(event: RecordedEvent) -> EncodedDraft:
+    """The draft that became `event`. Raises OwnershipError, UnknownEventTypeError, PayloadError."""
+    check_owner(event.agent, event.type)
+    draft = Draft(cast("AgentName", event.agent), event.payload, event.generation, event.caused_by)
+    return _booked(EncodedDraft(draft, event.type, event.payload_bytes, event.payload.operation(), None))
+
+
+def _booked(encoded: EncodedDraft) -> EncodedDraft:
+    """With what it reserves and settles."""
+    payload = encoded.draft.payload
     if isinstance(payload, LLMCallReserved):
         charges = _amounts(payload.call, payload.reserved_tokens, payload.reserved_microusd)
         return encoded._replace(reservation=(LLM_CALLS, payload.call), charges=charges)

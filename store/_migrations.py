@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.store import _sqlite
 from dga2d.store._prepared import driver_of
-from dga2d.store._tables import charges, metadata, schema_version, settlements
+from dga2d.store._tables import charges, lineages, metadata, schema_version, settlements, snapshots
 from dga2d.store._transaction import transaction
 from dga2d.store.errors import ForeignDatabaseError
 
@@ -18,7 +18,7 @@ Migration = Callable[[AsyncConnection], Awaitable[None]]
 
 async def _create_schema(connection: AsyncConnection) -> None:
     """Version 1: tables, triggers, the mark of this program."""
-    later = (charges, settlements)
+    later = (charges, settlements, lineages, snapshots)
     tables = [table for table in metadata.sorted_tables if table not in later]
     await connection.run_sync(metadata.create_all, tables=tables, checkfirst=False)
     for trigger in _sqlite.TRIGGERS:
@@ -34,7 +34,19 @@ async def _add_charges(connection: AsyncConnection) -> None:
         await connection.exec_driver_sql(trigger)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create_schema, _add_charges)
+async def _add_lineages(connection: AsyncConnection) -> None:
+    """Version 3: forked runs, whose ancestors' events count as theirs, and snapshots."""
+    await connection.run_sync(metadata.create_all, tables=[lineages, snapshots], checkfirst=False)
+    for name in _sqlite.TRIGGERS_BEFORE_LINEAGES:
+        await connection.exec_driver_sql(f"DROP TRIGGER {name}")
+    for trigger in _sqlite.LINEAGE_TRIGGERS:
+        await connection.exec_driver_sql(trigger)
+
+
+LINEAGES = 3
+"""Version that brought forked runs and snapshots."""
+
+MIGRATIONS: tuple[Migration, ...] = (_create_schema, _add_charges, _add_lineages)
 """``MIGRATIONS[n]`` leads from version n to n + 1."""
 
 

@@ -26,6 +26,10 @@ class PreparedStatement:
         self.names: tuple[str, ...] = tuple(compiled.positiontup or ())
         self._constants: Mapping[str, Any] = compiled.params
 
+    def bound(self, **parameters: Any) -> tuple[str, list[Any]]:
+        """Text and parameters, for the driver's own connection."""
+        return self.sql, self._in_order(parameters)
+
     async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
         """Run it once and return all rows as tuples."""
         return list(await driver.execute_fetchall(self.sql, self._in_order(parameters)))
@@ -33,6 +37,10 @@ class PreparedStatement:
     async def change(self, driver: aiosqlite.Connection, **parameters: Any) -> int:
         """Run it once and return how many rows it changed."""
         return (await driver.execute(self.sql, self._in_order(parameters))).rowcount
+
+    def of(self, rows: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Sequence[Any]]]:
+        """Text and rows, to be run for every row."""
+        return self.sql, rows
 
     async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:
         """Run it for every row; values stand in the order of `names`."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
-from sqlalchemy import LargeBinary, cast, func, select
+from sqlalchemy import LargeBinary, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import GENESIS_HASH, BlobDigest, EventError, RecordedEvent, RunId, decode_payload
+from dga2d.events import BlobDigest, EventError, RecordedEvent, RunId, decode_payload
 from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
 from dga2d.store._lease import read_lease
+from dga2d.store._lineage import Lineage, Segment
 from dga2d.store._prepared import driver_of
 from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store._tables import blobs, events, runs
@@ -21,36 +21,46 @@ from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunErr
 
 PAGE_SIZE = 1000
 """Events read at once."""
+LAST_SEQ = 2**63 - 1
+"""No event has a greater number."""
 
 
-async def head(connection: AsyncConnection, run_id: RunId) -> Head:
+async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> Head:
     """Where a run's log ends. Raises UnknownRunError."""
+    own = await _last(connection, run_id, None)
+    if own is not None:
+        return own
+    if (await connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id))).first() is None:
+        raise UnknownRunError(run_id)
+    return (await _last(connection, *lineage[-1]) if lineage else None) or EMPTY_LOG
+
+
+async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -> Head | None:
+    """The last event that lies with a run, up to `until`."""
     statement = (
         select(events.c.seq, cast(events.c.hash, LargeBinary))
-        .where(events.c.run_id == run_id)
+        .where(events.c.run_id == run_id, *([] if until is None else [events.c.seq <= until]))
         .order_by(events.c.seq.desc())
         .limit(1)
     )
     row = (await connection.execute(statement)).one_or_none()
-    if row is not None:
-        return Head(row[0], row[1])
-    if (await connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id))).first() is None:
-        raise UnknownRunError(run_id)
-    return EMPTY_LOG
+    return None if row is None else Head(row[0], row[1])
 
 
 async def page(
-    connection: AsyncConnection, run_id: RunId, after: int, until: int | None
+    connection: AsyncConnection, run_id: RunId, lineage: Lineage, after: int, until: int | None
 ) -> list[RecordedEvent]:
     """The next events behind `after`, at most ``PAGE_SIZE``, in order."""
-    rows = await _statements.page.fetch(
-        await driver_of(connection),
-        run_id=run_id,
-        after=after,
-        until=2**63 - 1 if until is None else until,
-        size=PAGE_SIZE,
-    )
-    return [RecordedEvent.from_fields(dict(zip(EVENT_FIELDS, row, strict=True))) for row in rows]
+    driver = await driver_of(connection)
+    last = LAST_SEQ if until is None else until
+    for holder, end in (*lineage, Segment(run_id, LAST_SEQ)):
+        if after < end and after < last:
+            rows = await _statements.page.fetch(
+                driver, run_id=holder, after=after, until=min(end, last), size=PAGE_SIZE
+            )
+            if rows:
+                return [RecordedEvent.from_fields(dict(zip(EVENT_FIELDS, row, strict=True))) for row in rows]
+    return []
 
 
 async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
@@ -64,60 +74,63 @@ async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
     return bytes(data)
 
 
-async def run_summaries(connection: AsyncConnection, now: int) -> list[RunSummary]:
+async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -> list[bytes]:
+    """Bytes of several blobs, in the given order. Raises BlobMissingError, CorruptBlobError."""
+    statement = select(blobs.c.digest, cast(blobs.c.data, LargeBinary)).where(blobs.c.digest.in_(digests))
+    found = {row[0]: bytes(row[1]) for row in await connection.execute(statement)}
+    for digest in digests:
+        if digest not in found:
+            raise BlobMissingError(digest)
+        if hashlib.sha256(found[digest]).hexdigest() != digest:
+            raise CorruptBlobError(digest)
+    return [found[digest] for digest in digests]
+
+
+async def run_summaries(
+    connection: AsyncConnection, now: int, lineage_of: Callable[[RunId], Awaitable[Lineage]]
+) -> list[RunSummary]:
     """All runs, oldest first."""
-    first, last = events.alias("first"), events.alias("last")
-    end = (
-        select(func.max(events.c.seq))
-        .where(events.c.run_id == runs.c.run_id)
-        .correlate(runs)
-        .scalar_subquery()
-    )
-    statement = (
-        select(
-            runs.c.run_id,
-            runs.c.created_at,
-            first.c.type,
-            first.c.version,
-            cast(first.c.payload, LargeBinary),
-            last.c.seq,
-            cast(last.c.hash, LargeBinary),
-            last.c.type,
-            last.c.recorded_at,
-        )
-        .select_from(
-            runs.outerjoin(first, (first.c.run_id == runs.c.run_id) & (first.c.seq == 1)).outerjoin(
-                last, (last.c.run_id == runs.c.run_id) & (last.c.seq == end.correlate(runs).scalar_subquery())
-            )
-        )
-        .order_by(runs.c.created_at, runs.c.run_id)
-    )
-    rows = (await connection.execute(statement)).all()
-    return [await _summary(connection, row, now) for row in rows]
+    rows = await connection.execute(select(runs).order_by(runs.c.created_at, runs.c.run_id))
+    return [
+        await _summary(connection, RunId(run_id), created_at, await lineage_of(RunId(run_id)), now)
+        for run_id, created_at in rows.all()
+    ]
 
 
 async def _summary(
-    connection: AsyncConnection,
-    row: Sequence[Any],
-    now: int,
+    connection: AsyncConnection, run_id: RunId, created_at: int, lineage: Lineage, now: int
 ) -> RunSummary:
-    run_id, created_at, first_type, version, payload, seq, link, last_type, recorded_at = row
-    lease = await read_lease(connection, RunId(run_id))
+    first = (
+        select(events.c.type, events.c.version, cast(events.c.payload, LargeBinary))
+        .where(events.c.run_id == (lineage[0].run_id if lineage else run_id))
+        .order_by(events.c.seq)
+        .limit(1)
+    )
+    start = (await connection.execute(first)).one_or_none()
+    end = await head(connection, run_id, lineage)
+    at = (
+        select(events.c.type, events.c.recorded_at)
+        .where(events.c.run_id.in_([run_id, *(s.run_id for s in lineage[-1:])]), events.c.seq == end.seq)
+        .order_by(events.c.run_id != run_id)
+        .limit(1)
+    )
+    last = (await connection.execute(at)).one_or_none()
+    lease = await read_lease(connection, run_id)
     return RunSummary(
-        run_id=RunId(run_id),
+        run_id=run_id,
         created_at=created_at,
-        domain=_domain(first_type, version, payload),
-        head_seq=seq or 0,
-        head_hash=link or GENESIS_HASH,
-        last_type=last_type,
-        last_recorded_at=recorded_at,
+        domain=None if start is None else _domain(*start),
+        head_seq=end.seq,
+        head_hash=end.hash,
+        last_type=None if last is None else last[0],
+        last_recorded_at=None if last is None else last[1],
         is_leased=lease is not None and lease.is_live(now),
+        parent=lineage[-1].run_id if lineage else None,
+        parent_seq=lineage[-1].until if lineage else None,
     )
 
 
-def _domain(type_name: str | None, version: int | None, payload: bytes) -> str | None:
-    if type_name is None or version is None:
-        return None
+def _domain(type_name: str, version: int, payload: bytes) -> str | None:
     try:
         started = decode_payload(type_name, version, payload)
     except EventError:

@@ -71,6 +71,56 @@ CHARGE_TRIGGERS = (
     "BEGIN SELECT RAISE(ABORT, 'more than was charged'); END",
 )
 
+TRIGGERS_BEFORE_LINEAGES = (
+    "events_only_at_the_end",
+    "reservations_only_once",
+    "charges_only_once",
+    "settlements_only_once",
+    "charges_within_quota",
+)
+"""What `LINEAGE_TRIGGERS` takes the place of."""
+
+LINEAGE_TRIGGERS = (
+    *(
+        f"CREATE TRIGGER lineages_refuse_{verb.lower()} BEFORE {verb} ON lineages "
+        "BEGIN SELECT RAISE(ABORT, 'lineages are append-only'); END"
+        for verb in ("UPDATE", "DELETE")
+    ),
+    "CREATE TRIGGER lineages_only_of_new_runs BEFORE INSERT ON lineages "
+    "WHEN EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id) "
+    "OR EXISTS (SELECT 1 FROM lineages WHERE run_id = NEW.run_id AND ancestor = NEW.ancestor) "
+    "BEGIN SELECT RAISE(ABORT, 'lineages are append-only'); END",
+    # REPLACE deletes without firing delete triggers on connections that did not set recursive_triggers.
+    "CREATE TRIGGER events_only_at_the_end BEFORE INSERT ON events "
+    "WHEN NEW.seq IS NOT 1 + coalesce((SELECT max(seq) FROM events WHERE run_id = NEW.run_id), "
+    "(SELECT max(until_seq) FROM lineages WHERE run_id = NEW.run_id), 0) "
+    "OR EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id) "
+    "OR EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND operation = NEW.operation) "
+    "OR EXISTS (SELECT 1 FROM lineages l JOIN events e "
+    "ON e.run_id = l.ancestor AND e.operation = NEW.operation AND e.seq <= l.until_seq "
+    "WHERE l.run_id = NEW.run_id) "
+    "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+    *(
+        f"CREATE TRIGGER {table}_only_once BEFORE INSERT ON {table} "
+        f"WHEN EXISTS (SELECT 1 FROM {table} "
+        "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
+        f"OR EXISTS (SELECT 1 FROM lineages l JOIN {table} p "
+        "ON p.run_id = l.ancestor AND p.kind = NEW.kind AND p.number = NEW.number AND p.seq <= l.until_seq "
+        "WHERE l.run_id = NEW.run_id) "
+        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+        for table in ("reservations", "charges", "settlements")
+    ),
+    "CREATE TRIGGER charges_within_quota BEFORE INSERT ON charges "
+    "WHEN NEW.quota < NEW.amount + (SELECT coalesce(sum(coalesce(s.amount, c.amount)), 0) "
+    "FROM charges c LEFT JOIN settlements s USING (run_id, kind, number) "
+    "WHERE c.run_id = NEW.run_id AND c.kind = NEW.kind) "
+    "+ (SELECT coalesce(sum(coalesce(s.amount, c.amount)), 0) FROM lineages l "
+    "JOIN charges c ON c.run_id = l.ancestor AND c.kind = NEW.kind AND c.seq <= l.until_seq "
+    "LEFT JOIN settlements s ON s.run_id = c.run_id AND s.kind = c.kind AND s.number = c.number "
+    "AND s.seq <= l.until_seq WHERE l.run_id = NEW.run_id) "
+    "BEGIN SELECT RAISE(ABORT, 'the quota is reached'); END",
+)
+
 insert_blobs: Insert = sqlite_insert(blobs).on_conflict_do_nothing()
 insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
 insert_events: Insert = insert(events)
@@ -121,6 +171,11 @@ async def begin(driver: aiosqlite.Connection) -> None:
 async def commit(driver: aiosqlite.Connection) -> None:
     """Make the transaction durable."""
     await driver.commit()
+
+
+def commit_now(connection: sqlite3.Connection) -> None:
+    """The same, in the connection's own thread."""
+    connection.commit()
 
 
 async def rollback(driver: aiosqlite.Connection) -> None:

@@ -25,7 +25,9 @@ guard = PreparedStatement(
 
 find_operation = PreparedStatement(
     select(events.c.seq).where(
-        events.c.run_id == bindparam("run_id"), events.c.operation == bindparam("operation")
+        events.c.run_id == bindparam("run_id"),
+        events.c.operation == bindparam("operation"),
+        events.c.seq <= bindparam("until"),
     )
 )
 """Number of the event that completed an operation."""
@@ -39,12 +41,17 @@ charged = PreparedStatement(
                 settlements.c.run_id == charges.c.run_id,
                 settlements.c.kind == charges.c.kind,
                 settlements.c.number == charges.c.number,
+                settlements.c.seq <= bindparam("until_settled"),
             ),
         )
     )
-    .where(charges.c.run_id == bindparam("run_id"), charges.c.kind == bindparam("charge_kind"))
+    .where(
+        charges.c.run_id == bindparam("run_id"),
+        charges.c.kind == bindparam("charge_kind"),
+        charges.c.seq <= bindparam("until"),
+    )
 )
-"""What the calls of a run have used of a kind, or may still use."""
+"""What the calls of a run have used of a kind, or may still use, after event `until`."""
 
 extend_lease = PreparedStatement(
     update(leases)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 from anyio import CancelScope, get_cancelled_exc_class, move_on_after
@@ -12,8 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.store import _migrations, _read, _sqlite, _statements
+from dga2d.store._adoption import Adopter
 from dga2d.store._draft import blob_rows
-from dga2d.store._lease import take_lease
+from dga2d.store._lease import extend_lease, take_lease
+from dga2d.store._lineage import Lineage, inherit_quotas, prefix, read_lineage, write_lineage
 from dga2d.store._prepared import driver_of
 from dga2d.store._process import this_process
 from dga2d.store._tables import quotas as quota_table
@@ -52,14 +56,17 @@ class SqlEventStore:
         self._write_lock = anyio.Lock(fast_acquire=True)
         self._query_slots = anyio.CapacityLimiter(QUERIES_AT_ONCE)
         self._tails: dict[RunId, LiveTail] = {}
+        self._lineages: dict[RunId, Lineage] = {}
+        self._version = 0
 
     async def prepare(self) -> None:
         """Create or migrate the schema. Raises ForeignDatabaseError."""
         async with self._connect() as connection:
             if not self._is_read_only:
                 await _migrations.migrate(connection, self._url)
-            elif await _migrations.current_version(connection, self._url) < len(_migrations.MIGRATIONS):
-                raise ForeignDatabaseError(self._url, "its schema is older; open it for writing once")
+            self._version = await _migrations.current_version(connection, self._url)
+            if self._version == 0:
+                raise ForeignDatabaseError(self._url, "is empty; open it for writing once")
 
     async def close(self) -> None:
         """End the subscriptions and let the connections go."""
@@ -88,15 +95,29 @@ class SqlEventStore:
 
     async def runs(self) -> list[RunSummary]:
         async with self._query() as connection:
-            return await _read.run_summaries(connection, self._clock())
+            return await _read.run_summaries(
+                connection, self._clock(), functools.partial(self._lineage, connection)
+            )
 
     async def head(self, run_id: RunId) -> Head:
         async with self._query() as connection:
-            return await _read.head(connection, run_id)
+            return await _read.head(connection, run_id, await self._lineage(connection, run_id))
+
+    async def _lineage(self, connection: AsyncConnection, run_id: RunId) -> Lineage:
+        """Where the first events of a run lie; never changes once the run is there."""
+        if run_id not in self._lineages:
+            if self._version < _migrations.LINEAGES:
+                return ()
+            found = await read_lineage(connection, run_id)
+            if not found:
+                return ()  # perhaps there is no such run yet
+            self._lineages[run_id] = found
+        return self._lineages[run_id]
 
     async def _page(self, run_id: RunId, after: int, until: int | None) -> list[RecordedEvent]:
         async with self._query() as connection:
-            return await _read.page(connection, run_id, after, until)
+            lineage = await self._lineage(connection, run_id)
+            return await _read.page(connection, run_id, lineage, after, until)
 
     async def read(
         self, run_id: RunId, after: int = 0, until: int | None = None
@@ -158,6 +179,36 @@ class SqlEventStore:
         async with self._query() as connection:
             return await _read.blob(connection, digest)
 
+    async def get_blobs(self, digests: Sequence[BlobDigest]) -> list[bytes]:
+        async with self._query() as connection:
+            return await _read.blobs_of(connection, digests)
+
+    # ------------------------------------------------------------ whole runs
+
+    async def lineage(self, run_id: RunId) -> Lineage:
+        async with self._query() as connection:
+            return await self._lineage(connection, run_id)
+
+    async def quotas(self, run_id: RunId) -> dict[str, int]:
+        async with self._query() as connection:
+            return await _grant(connection, run_id, {})
+
+    @asynccontextmanager
+    async def adopt(
+        self,
+        run_id: RunId,
+        lineage: Lineage = (),
+        hashes: Mapping[RunId, bytes] | None = None,
+        quotas: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[Adopter]:
+        async with self._connect() as connection:
+            driver = await driver_of(connection)
+            adopter = Adopter(connection, driver, run_id, lineage, quotas or {})
+            async with self._write_lock, transaction(driver, self._url):
+                await adopter.begin(hashes or {})
+                yield adopter
+                await adopter.end()
+
     # ------------------------------------------------------------ writing
 
     @asynccontextmanager
@@ -167,11 +218,12 @@ class SqlEventStore:
         *,
         holder: str = "",
         create: bool = False,
+        fork_of: tuple[RunId, int] | None = None,
         quotas: Mapping[str, int] | None = None,
     ) -> AsyncIterator[EventWriter]:
         async with self._connect() as connection:
             with CancelScope(shield=True):
-                writer = await self._start_writer(connection, run_id, holder, create, quotas or {})
+                writer = await self._start_writer(connection, run_id, holder, create, fork_of, quotas or {})
             body_error: BaseException | None = None
             try:
                 async with anyio.create_task_group() as tasks, anyio.create_task_group() as renewal:
@@ -203,21 +255,22 @@ class SqlEventStore:
         run_id: RunId,
         holder: str,
         create: bool,
+        fork_of: tuple[RunId, int] | None,
         quotas: Mapping[str, int],
     ) -> SqlEventWriter:
-        now = self._clock()
+        now, epoch = self._clock(), None
         driver = await driver_of(connection)
-        async with self._write_lock, transaction(driver, self._url):
-            is_there = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).first()
-            if create and is_there:
-                raise RunExistsError(run_id)
-            if not create and not is_there:
-                raise UnknownRunError(run_id)
-            if create:
-                await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
-            epoch = await take_lease(connection, run_id, holder, this_process(), now)
-            granted = await _grant(connection, run_id, quotas)
-            head = await _read.head(connection, run_id)
+        try:
+            async with self._write_lock, transaction(driver, self._url):
+                await self._find_or_create(connection, run_id, now, create, fork_of)
+                epoch = await take_lease(connection, run_id, holder, this_process(), now)
+                granted = await _grant(connection, run_id, quotas)
+                lineage = await read_lineage(connection, run_id)
+                head = await _read.head(connection, run_id, lineage)
+        except asyncio.CancelledError:  # from outside, past the shield; the commit may have taken place
+            if epoch is not None:
+                await self._drop_lease(run_id, epoch)
+            raise
         tail = self._tails.setdefault(run_id, LiveTail())
         tail.follow(head.seq)
         return SqlEventWriter(
@@ -225,12 +278,41 @@ class SqlEventStore:
             epoch,
             head,
             granted,
+            lineage,
             driver=driver,
             write_lock=self._write_lock,
             tail=tail,
             clock=self._clock,
             url=self._url,
         )
+
+    async def _find_or_create(
+        self,
+        connection: AsyncConnection,
+        run_id: RunId,
+        now: int,
+        create: bool,
+        fork_of: tuple[RunId, int] | None,
+    ) -> None:
+        is_there = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).first()
+        if create and is_there:
+            raise RunExistsError(run_id)
+        if not create and not is_there:
+            raise UnknownRunError(run_id)
+        if create:
+            await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
+        if create and fork_of is not None:
+            lineage = prefix(await self._lineage(connection, fork_of[0]), *fork_of)
+            await write_lineage(connection, run_id, lineage)
+            await inherit_quotas(connection, run_id, fork_of[0])
+
+    async def _drop_lease(self, run_id: RunId, epoch: int) -> None:
+        """Release a lease whose writer never came to be; where that fails it runs out by itself."""
+        with CancelScope(shield=True), suppress(StoreError):
+            async with self._connect() as connection:
+                driver = await driver_of(connection)
+                async with self._write_lock, transaction(driver, self._url):
+                    await extend_lease(driver, run_id, epoch, 0)
 
 
 async def _grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:

@@ -98,6 +98,27 @@ settlements = Table(
 )
 """What a settled call did use, in place of its charge and never more."""
 
+lineages = Table(
+    "lineages",
+    metadata,
+    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("ancestor", String, primary_key=True),
+    Column("until_seq", BigInteger, nullable=False),
+    ForeignKeyConstraint(["ancestor", "until_seq"], ["events.run_id", "events.seq"]),
+)
+"""Whose events are the first ones of a forked run, up to and with `until_seq`; one row per ancestor."""
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("event_hash", LargeBinary, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+"""States folded from logs, to be read instead of their events; a cache that may be emptied at any time."""
+
 leases = Table(
     "leases",
     metadata,

@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import aiosqlite
 import anyio
@@ -14,11 +15,14 @@ from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_row, stamp
+from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, stamp
+from dga2d.store._group_commit import insert_if
+from dga2d.store._insertions import Insertion, insertions
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
+from dga2d.store._lineage import Lineage, Segment
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
-from dga2d.store.contract import EMPTY_LOG, Head
+from dga2d.store.contract import Head
 from dga2d.store.errors import (
     DuplicateOperationError,
     LeaseLostError,
@@ -50,6 +54,7 @@ class SqlEventWriter:
         epoch: int,
         head: Head,
         quotas: Mapping[str, int],
+        lineage: Lineage = (),
         *,
         driver: aiosqlite.Connection,
         write_lock: anyio.Lock,
@@ -61,6 +66,7 @@ class SqlEventWriter:
         self.epoch = epoch
         self.head = head
         self._quotas = quotas
+        self._lineage = lineage
         self._driver = driver
         self._write_lock = write_lock
         self._tail = tail
@@ -166,68 +172,67 @@ class SqlEventWriter:
 
         Raises sqlite3.IntegrityError if the database refuses a row, and then nothing of the batch is stored.
         """
+        if self._in_doubt is not None:
+            await self._settle_doubt(self._in_doubt)
+        head, now = self.head, self._clock()
         stamped: list[list[RecordedEvent]] = []
+        for waiter in batch:
+            stamped.append(stamp(waiter.encoded, self.run_id, head, now))
+            head = _head_after(stamped[-1], head)
+        expected = (self.epoch, *self._stored_head())
         try:
-            async with self._write_lock, transaction(self._driver, self._url):
-                head = await self._checked_head()
-                now = self._clock()
-                for waiter in batch:
-                    stamped.append(stamp(waiter.encoded, self.run_id, head, now))
-                    head = _head_after(stamped[-1], head)
-                await self._insert(batch, stamped)
+            with translated_errors(self._url):
+                async with self._write_lock:
+                    found = await insert_if(
+                        self._driver,
+                        _statements.guard.bound(run_id=self.run_id),
+                        expected,
+                        self._insertions(batch, stamped),
+                    )
         except StoreError:
             if not await self._is_stored(stamped):
                 raise
+        else:
+            if found != expected:
+                raise self._refusal(found)
+        self._acknowledge(batch, stamped, head)
+
+    def _acknowledge(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]], head: Head) -> None:
+        self._in_doubt = None
         self.head = head
         self._tail.publish([event for stamped_events in stamped for event in stamped_events])
         for waiter, stamped_events in zip(batch, stamped, strict=True):
             if not waiter.done.done():
                 waiter.done.set_result(stamped_events)
 
-    async def _checked_head(self) -> Head:
-        """The head inside the transaction. Raises LeaseLostError, StaleVersionError."""
-        [(epoch, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
-        if epoch != self.epoch:
-            raise LeaseLostError(self.run_id, self.epoch)
-        head = EMPTY_LOG if seq is None else Head(seq, link)
-        if head != self.head:
-            if head != self._in_doubt:
-                raise StaleVersionError(self.run_id, self.head.seq, head.seq)
-            self.head = head
-            self._tail.follow(head.seq)
-        return head
+    def _stored_head(self) -> tuple[int | None, bytes | None]:
+        """Number and hash of the run's last own event, nulls if it has none."""
+        is_own = self.head.seq > (self._lineage[-1].until if self._lineage else 0)
+        return self.head if is_own else (None, None)
 
-    async def _insert(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> None:
+    def _refusal(self, found: Sequence[Any]) -> StoreError:
+        """Why nothing was stored, given the row of the guard."""
+        epoch, seq, _ = found
+        if epoch != self.epoch:
+            return LeaseLostError(self.run_id, self.epoch)
+        return StaleVersionError(self.run_id, self.head.seq, seq or 0)
+
+    async def _settle_doubt(self, written: Head) -> None:
+        """Find out whether the commit that could not be followed up took place."""
+        with translated_errors(self._url):
+            [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
+        self._in_doubt = None
+        if Head(seq, link) == written:
+            self.head = written
+            self._tail.follow(written.seq)
+
+    def _insertions(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> list[Insertion]:
         pairs = [
             (encoded, event)
             for waiter, stamped_events in zip(batch, stamped, strict=True)
             for encoded, event in zip(waiter.encoded, stamped_events, strict=True)
         ]
-        if blobs := [row for waiter in batch for row in waiter.blobs]:
-            await _statements.insert_blobs.insert(self._driver, blobs)
-        rows = [event_row(event, encoded.operation) for encoded, event in pairs]
-        await _statements.insert_events.insert(self._driver, rows)
-        claims = [
-            (self.run_id, kind, number, self._quotas.get(kind, 0), event.seq)
-            for encoded, event in pairs
-            if encoded.reservation is not None
-            for kind, number in [encoded.reservation]
-        ]
-        if claims:
-            await _statements.insert_reservations.insert(self._driver, claims)
-        charges = [
-            (self.run_id, kind, number, amount, self._quotas.get(kind), event.seq)
-            for encoded, event in pairs
-            for kind, number, amount in encoded.charges
-        ]
-        settlements = [
-            (self.run_id, *amount, event.seq) for encoded, event in pairs for amount in encoded.settlements
-        ]
-        # One batch may settle calls and reserve others; what was given back counts for the latter.
-        if settlements:
-            await _statements.insert_settlements.insert(self._driver, settlements)
-        if charges:
-            await _statements.insert_charges.insert(self._driver, charges)
+        return insertions(pairs, [row for waiter in batch for row in waiter.blobs], self._quotas)
 
     async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
         """Whether a commit that reported an error took place after all."""
@@ -272,20 +277,33 @@ class SqlEventWriter:
                 claimed[kind] += amount
                 if quota is None:
                     continue
-                with translated_errors(self._url):
-                    [(charged,)] = await _statements.charged.fetch(
-                        self._driver, run_id=self.run_id, charge_kind=kind
-                    )
+                charged = await self._charged(kind)
                 if charged + claimed[kind] > quota:
                     return QuotaExceededError(kind, quota, claimed[kind], quota - charged)
         return None
 
+    async def _charged(self, kind: str) -> int:
+        total = 0
+        with translated_errors(self._url):
+            for run_id, until in self._segments():
+                [(charged,)] = await _statements.charged.fetch(
+                    self._driver, run_id=run_id, charge_kind=kind, until=until, until_settled=until
+                )
+                total += charged
+        return total
+
     async def _has_operation(self, operation: str) -> bool:
         with translated_errors(self._url):
-            found = await _statements.find_operation.fetch(
-                self._driver, run_id=self.run_id, operation=operation
-            )
-        return bool(found)
+            for run_id, until in self._segments():
+                if await _statements.find_operation.fetch(
+                    self._driver, run_id=run_id, operation=operation, until=until
+                ):
+                    return True
+        return False
+
+    def _segments(self) -> Lineage:
+        """Where this run's events lie, its own last."""
+        return (*self._lineage, Segment(self.run_id, 2**63 - 1))
 
 
 def _head_after(stamped: list[RecordedEvent], head: Head) -> Head:

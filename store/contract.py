@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId
 
@@ -48,6 +48,10 @@ class RunSummary:
     """Microseconds since 1970-01-01 UTC; ``None`` when there is no event."""
     is_leased: bool
     """A live process holds the run's lease."""
+    parent: RunId | None = None
+    """The run this one was forked from; ``None`` for one that began by itself."""
+    parent_seq: int | None = None
+    """Last event it shares with `parent`."""
 
 
 class EventWriter(Protocol):
@@ -90,6 +94,16 @@ class EventWriter(Protocol):
         StoreClosedError
             The writer's block has ended.
         """
+
+
+class Adopting(Protocol):
+    """Receives a run from elsewhere (``EventStore.adopt``)."""
+
+    async def add_events(self, page: Sequence[RecordedEvent]) -> None:
+        """The next events, in order."""
+
+    async def add_blobs(self, many: Iterable[bytes]) -> None:
+        """Blobs, in any order."""
 
 
 class EventStore(Protocol):
@@ -139,12 +153,43 @@ class EventStore(Protocol):
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Bytes of a blob, checked against `digest`. Raises BlobMissingError, CorruptBlobError."""
 
+    async def get_blobs(self, digests: Sequence[BlobDigest]) -> list[bytes]:
+        """Bytes of several blobs (some hundred at most), each checked. Raises as `get_blob`."""
+
+    async def lineage(self, run_id: RunId) -> tuple[tuple[RunId, int], ...]:
+        """Ancestors of a forked run from the first event on, each with the last event it gave to the run;
+        the last is the parent. Empty for a run that is no fork."""
+
+    async def quotas(self, run_id: RunId) -> dict[str, int]:
+        """The greatest amount granted to a run, by kind."""
+
+    def adopt(
+        self,
+        run_id: RunId,
+        lineage: tuple[Any, ...] = (),
+        hashes: Mapping[RunId, bytes] | None = None,
+        quotas: Mapping[str, int] | None = None,
+    ) -> AbstractAsyncContextManager[Adopting]:
+        """Take over a run that was written elsewhere, all or nothing, when the block ends.
+
+        `lineage` is that of the run there, `hashes` those of the last events of its segments: an ancestor
+        that is here with the same events is shared. The caller verifies what it hands over.
+
+        Raises
+        ------
+        RunExistsError
+            The run is here already, or an ancestor of that name with other events.
+        StoreError
+            The database refuses an event: an operation twice, a call over its limit, a foreign one.
+        """
+
     def write(
         self,
         run_id: RunId,
         *,
         holder: str = "",
         create: bool = False,
+        fork_of: tuple[RunId, int] | None = None,
         quotas: Mapping[str, int] | None = None,
     ) -> AbstractAsyncContextManager[EventWriter]:
         """Take the run's lease and write until the block ends; appends under way are finished then.
@@ -155,10 +200,14 @@ class EventStore(Protocol):
         the greatest amount ever granted to the run holds. Without any, no call can be reserved at all, while
         tokens and money (``llm-token``, ``llm-microusd``) are unlimited.
 
+        With `create` and `fork_of` (a run and the number of one of its events) the new run begins with the
+        events of that run up to this one, which are not copied, and goes on behind them. Their operations are
+        not done again, and what they used counts for its quotas, which are those of that run.
+
         Raises
         ------
-        UnknownRunError, RunExistsError
-            The run is not there, or (`create`) is there already.
+        UnknownRunError, UnknownEventError, RunExistsError
+            The run, or the run or event to fork, is not there, or (`create`) the run is there already.
         RunBusyError
             A live process holds the lease.
         """

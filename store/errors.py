@@ -3,6 +3,7 @@
 Dga2dError
 └── StoreError                   anything the database refused for a reason not named below
     ├── UnknownRunError          no such run
+    ├── UnknownEventError        no such event in a run
     ├── RunExistsError           a run with that id is already there
     ├── RunBusyError             another live process writes this run
     ├── LeaseLostError           somebody else took this run over while we were away
@@ -35,12 +36,21 @@ class UnknownRunError(StoreError, LookupError):
         super().__init__(f"there is no run {run_id!r} in this database")
 
 
+class UnknownEventError(StoreError, LookupError):
+    """Run `run_id` has no event number `seq`."""
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        self.run_id = run_id
+        self.seq = seq
+        super().__init__(f"run {run_id!r} has no event {seq}")
+
+
 class RunExistsError(StoreError):
     """A run with this id is already in the database."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, reason: str = "") -> None:
         self.run_id = run_id
-        super().__init__(f"run {run_id!r} already exists")
+        super().__init__(f"run {run_id!r} already exists {reason}".rstrip())
 
 
 class RunBusyError(StoreError):

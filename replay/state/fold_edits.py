@@ -23,8 +23,8 @@ def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.Im
 
 
 def _check_slot(state: RunState, event: RecordedEvent, slot: int) -> None:
-    require(state.settings.evolution, event, "nothing evolves in this run")
-    require(0 <= slot < state.settings.edits_per_generation, event, f"there is no slot {slot}")
+    edits = 0 if state.generation is None or state.generation.basis is None else state.generation.basis.edits
+    require(0 <= slot < edits, event, f"there is no slot {slot}")
 
 
 def _set_pool(
@@ -49,7 +49,9 @@ def _set_pool(
         pool = tuple(sorted((*pool, implementation)))
         sources = sources.set(implementation, source)
         operator_of = operator_of.set(implementation, operator)
-    require(0 < len(pool) <= state.settings.pool_limit, event, f"the pool would have {len(pool)} members")
+    # a resume may have lowered the limit below what the pool holds already
+    most = max(state.settings.pool_limit, len(state.pools[operator]))
+    require(0 < len(pool) <= most, event, f"the pool would have {len(pool)} members")
     return replace(
         state,
         pools=state.pools.set(operator, pool),

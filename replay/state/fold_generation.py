@@ -36,13 +36,13 @@ def _generation_started(state: RunState, event: RecordedEvent, payload: p.Genera
     assert state.graph is not None
     require(payload.graph_digest == graph_digest(state.graph), event, "the graph is another one")
     require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
-    return replace(state, generation=GenerationState(payload.generation, event.seq))
+    return replace(state, generation=GenerationState(payload.generation, event.seq, state.settings.pipelines))
 
 
 def _pipeline_sampled(state: RunState, event: RecordedEvent, payload: p.PipelineSampled) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(payload.candidate not in generation.pipelines, event, "the candidate was sampled before")
-    require(0 <= payload.candidate < state.settings.pipelines, event, "candidate number out of range")
+    require(0 <= payload.candidate < generation.size, event, "candidate number out of range")
     _check_walk(state, event, payload)
     pipelines = generation.pipelines.set(payload.candidate, SampledPipeline(event.seq, payload.steps))
     return replace(state, generation=replace(generation, pipelines=pipelines))
@@ -124,8 +124,8 @@ def _candidate_scored(state: RunState, event: RecordedEvent, payload: p.Candidat
 def _generation_scored(state: RunState, event: RecordedEvent, payload: p.GenerationScored) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.scoring is None, event, "the generation was scored before")
-    require(len(generation.scores) == state.settings.pipelines, event, "not all candidates are scored")
-    require(len(payload.rewards) == state.settings.pipelines, event, "one reward per candidate")
+    require(len(generation.scores) == generation.size, event, "not all candidates are scored")
+    require(len(payload.rewards) == generation.size, event, "one reward per candidate")
     scoring = Scoring(event.seq, payload.mean, payload.deviation, payload.rewards)
     return replace(state, generation=replace(generation, scoring=scoring))
 
@@ -139,7 +139,8 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         for t in payload.transitions
     )
     assert state.graph is not None
-    basis = EvolutionBasis(event.seq, state.graph, state.pools, credits, state.ledger.left)
+    edits = state.settings.edits_per_generation if state.settings.evolution else 0
+    basis = EvolutionBasis(event.seq, state.graph, state.pools, credits, state.ledger.left, edits)
     return replace(state, credits=credits, generation=replace(generation, basis=basis))
 
 
@@ -221,21 +222,26 @@ def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.Check
         "the checkpoint is no better than the one before",
     )
     checkpoint = ScoredProgram(payload.generation, -1, payload.score, payload.pipeline)
-    return replace(state, checkpoint=checkpoint, checkpoint_updates=payload.policy_updates)
+    return replace(
+        state,
+        checkpoint=checkpoint,
+        checkpoint_seq=event.seq,
+        checkpoint_updates=payload.policy_updates,
+    )
 
 
 def _generation_completed(state: RunState, event: RecordedEvent, payload: p.GenerationCompleted) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.policy_updated_seq, event, "the policy has not been updated")
     require(generation.basis is not None, event, "the credits have not been updated")
+    assert generation.basis is not None
     require(
         generation.validation is None or generation.validation.scores is not None,
         event,
         "the validation is not over",
     )
-    if state.settings.evolution:
-        spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-        require(spoken == 2 * state.settings.edits_per_generation, event, "verdicts on edits are missing")
+    spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
+    require(spoken == 2 * generation.basis.edits, event, "verdicts on edits are missing")
     digest = state_digest(state)
     if digest != payload.state_digest:
         raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)

@@ -86,6 +86,13 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
     )
 
 
+def _run_forked(state: RunState, event: RecordedEvent, payload: p.RunForked) -> RunState:
+    """Another run goes on from here as if it were resumed."""
+    require(payload.parent_seq == event.seq - 1, event, "the fork is elsewhere")
+    resumed = p.RunResumed(code_version=payload.code_version, epoch=payload.epoch, changed=payload.changed)
+    return replace(_run_resumed(state, event, resumed), parent=(payload.parent, payload.parent_seq))
+
+
 def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunCompleted) -> RunState:
     require(state.graph is not None, event, "there is no graph yet")
     require(state.generation is None, event, "a generation is still open")
@@ -205,6 +212,7 @@ RUN_HANDLERS: dict[str, Handler] = {
     "RunStarted": _run_started,
     "RunPaused": _run_paused,
     "RunResumed": _run_resumed,
+    "RunForked": _run_forked,
     "RunCompleted": _run_completed,
     "RunFailed": _run_failed,
     "GraphInitialized": _graph_initialized,

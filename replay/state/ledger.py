@@ -52,7 +52,7 @@ class Call:
 
     @property
     def charged_tokens(self) -> int:
-        """What counts against the limit: what was used, or all that was reserved as long as that is unknown."""
+        """What counts against the limit: what was used or, while that is unknown, all that was reserved."""
         return (
             self.prompt_tokens + self.completion_tokens if self.status == "settled" else self.reserved_tokens
         )

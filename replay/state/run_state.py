@@ -7,7 +7,7 @@ from typing import Literal
 
 from immutables import Map
 
-from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
 from dga2d.events.payloads import (
     FailureKind,
     InstanceEntry,
@@ -54,6 +54,8 @@ class EvolutionBasis:
     credits: CreditTable
     calls_left: int
     """Calls not yet charged; shared out between the two evolvers."""
+    edits: int
+    """Slots of each evolver, 0 where nothing evolves; fixed here, whatever a resume changes later."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class GenerationState:
 
     number: int
     seq: int
+    size: int
+    """Candidates N, fixed when the generation starts."""
     pipelines: Map[int, SampledPipeline] = Map()
     outcomes: Map[EvaluationKey, Outcome] = Map()
     outcomes_seq: int = 0
@@ -176,6 +180,8 @@ class RunState:
     """Program version of the process that writes now."""
     process_seq: int = 0
     """``RunStarted`` or ``RunResumed`` of the process that writes now."""
+    parent: tuple[RunId, int] | None = None
+    """The run this one was last forked from, and the last event it shares with it."""
     sources: Map[ImplementationId, BlobDigest] = Map()
     """Source of every implementation that ever was in a pool or the library."""
     operator_of: Map[ImplementationId, OperatorId] = Map()
@@ -202,6 +208,8 @@ class RunState:
     """A*, the best program on the shared training batch."""
     checkpoint: ScoredProgram | None = None
     """The best program on the validation split."""
+    checkpoint_seq: int = 0
+    """Event that selected it: the state there has its graph, pools and credits."""
     checkpoint_updates: int = 0
     """Updates the policy had learned from when it found the checkpoint."""
     test: TestState | None = None

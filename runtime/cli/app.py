@@ -14,8 +14,10 @@ from dga2d.runtime.cli import (
     config_command,
     data_command,
     inspect_commands,
+    prompt_command,
     report_command,
     run_commands,
+    serve_command,
     solve_command,
     solver_command,
 )
@@ -43,7 +45,9 @@ for command in (
     solve_command.solve,
     solver_command.solver,
     report_command.report,
+    serve_command.serve,
     config_command.config,
+    prompt_command.prompt,
     data_command.data,
     *about.COMMANDS,
 ):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
 from dga2d.runtime.cli.options import json_option, store_option
-from dga2d.runtime.cli.output import gap_text, print_json, print_table
+from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
 from dga2d.runtime.errors import ExitCode
 
 
@@ -24,9 +25,9 @@ def runs(url: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    header = ("run", "domain", "status", "generation", "events", "calls", "best gap %", "begun (UTC)")
+    columns = ("run", "domain", "status", "generation", "events", "calls", "best gap %", "begun (UTC)")
     print_table(
-        header,
+        (*columns, "forked from"),
         [
             (
                 row["run"],
@@ -37,6 +38,7 @@ def runs(url: str, as_json: bool) -> None:
                 row["calls"],
                 row["best_gap_percent"],
                 datetime.fromtimestamp(row["created_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M"),
+                None if row["parent"] is None else f"{row['parent']} at {row['parent_seq']}",
             )
             for row in rows
         ],
@@ -88,19 +90,33 @@ def replay(run: str, verify: bool, url: str, as_json: bool) -> int:
 @click.command(short_help="Account for every model call of a run, and check its log.")
 @click.argument("run")
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
+@click.option(
+    "--against",
+    "export",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Compare with a provider's export of usage (CSV or JSON).",
+)
 @store_option
 @json_option
-def audit(run: str, list_calls: bool, url: str, as_json: bool) -> int:
-    """Totals of the model calls of RUN, per purpose, and whether the log holds."""
-    from dga2d.runtime.inspection import audit_run
+def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: str, as_json: bool) -> int:
+    """Totals of the model calls of RUN, per purpose, what each call bought, and whether the log holds."""
+    from dga2d.runtime.audit import audit_run
+    from dga2d.runtime.usage_export import differences, read_export
 
+    rows = None if export is None else read_export(export)
     report = _in_loop(audit_run, url, run)
+    against = None if rows is None else differences(report["calls"], rows)
     if as_json:
-        print_json(report)
+        print_json(report if against is None else {**report, "against": against})
+    elif as_csv:
+        print_csv(report["calls"])
     else:
         _print_audit(report, list_calls)
+        _print_against(export, against)
     holds = report["difference"] is None and all(check["holds"] for check in report["checks"])
-    return ExitCode.OK if holds else ExitCode.DIFFERENCE
+    return ExitCode.OK if holds and not against else ExitCode.DIFFERENCE
 
 
 COMMANDS = (runs, show, replay, audit)
@@ -114,6 +130,8 @@ def _in_loop(function: Any, *args: Any) -> Any:
 
 def _print_state(view: dict[str, Any]) -> None:
     click.echo(f"run        {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
+    if view["forked_from"] is not None:
+        click.echo(f"forked     from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
     click.echo(f"status     {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
     generation = view["open_generation"]
     opened = "" if generation is None else f", generation {generation} open"
@@ -187,17 +205,48 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
         )
     if list_calls:
         print_table(
-            ("call", "subject", "attempt", "status", "verdict", "why"),
-            [
-                (c["call"], c["subject"], c["attempt"], c["status"], c["verdict"], _short(c["diagnostic"]))
-                for c in report["calls"]
-            ],
+            (
+                "call",
+                "subject",
+                "attempt",
+                "status",
+                "verdict",
+                "tokens",
+                "best % before, after",
+                "what or why",
+            ),
+            [_call_row(call) for call in report["calls"]],
         )
+    for refused in report["refused"]:
+        click.echo(f"refused  {refused['subject']}, attempt {refused['attempt']}: {refused['reason']}")
     for check in report["checks"]:
         click.echo(f"{'ok  ' if check['holds'] else 'FAIL'} {check['check']}")
     if report["difference"] is not None:
         click.echo(f"error: {report['difference']}", err=True)
     click.echo(f"head {report['head_hash']}")
+
+
+def _call_row(call: dict[str, Any]) -> tuple[Any, ...]:
+    gaps = [call["gap_before_percent"], call["gap_after_percent"]]
+    why = call["bought"] or call["diagnostic"] or call["reason"]
+    uses = "" if call["uses"] is None else f", used {call['uses']} times"
+    return (
+        call["call"],
+        call["subject"],
+        call["attempt"],
+        call["status"],
+        call["verdict"],
+        call["charged_tokens"],
+        ", ".join("-" if gap is None else f"{gap:.2f}" for gap in gaps) if call["bought"] else None,
+        f"{_short(why)}{uses}",
+    )
+
+
+def _print_against(export: Path | None, against: list[str] | None) -> None:
+    for line in against or ():
+        click.echo(f"DIFF {line}")
+    if against == []:
+        click.echo(f"ok   the ledger agrees with {export}")
 
 
 def _short(text: str | None) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,17 @@ from dga2d.runtime.errors import OutputFileError
 def print_json(value: Any) -> None:
     """One JSON document, indented, keys in their given order."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
+    if not rows:
+        return
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    click.echo(text.getvalue(), nl=False)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""``evolve``, ``resume`` and ``test``: commands that write to a log."""
+"""``evolve``, ``resume``, ``fork`` and ``test``: commands that write to a log."""
 
 from __future__ import annotations
 
@@ -123,6 +123,65 @@ def resume(
     return _conclude(finished, url, report, as_json)
 
 
+@click.command(short_help="Begin a new run at a closed generation of another one.")
+@click.argument("run")
+@click.option("--generation", type=click.IntRange(0), required=True, help="Last generation the two share.")
+@click.option("--run-id", metavar="NAME", help="Name of the fork; a fresh one by default.")
+@click.option("--no-run", is_flag=True, help="Only make the fork; `dga2d resume` goes on with it.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
+)
+@click.option(
+    "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE", help="TOML file of settings."
+)
+@data_option
+@store_option
+@accept_code_option
+@click.option(
+    "--rebuild-policy",
+    is_flag=True,
+    help="Make the policy's updates again from the log instead of loading its saved files.",
+)
+@report_option
+@quiet_option
+@json_option
+@log_options
+def fork(
+    run: str,
+    generation: int,
+    run_id: str | None,
+    no_run: bool,
+    assignments: tuple[str, ...],
+    config_file: Path | None,
+    data_dir: Path | None,
+    url: str,
+    accept_code_change: bool,
+    rebuild_policy: bool,
+    report_file: Path | None,
+    no_report: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Begin a new run that shares the first events of RUN, up to a closed generation, without copying them.
+
+    \b
+    Examples:
+      dga2d fork jsp-k3v9q2 --generation 20 --set evolution=false
+      dga2d fork jsp-k3v9q2 --generation 0 --set structure='"dg"' --run-id again
+    """
+    from dga2d.events import RunId
+    from dga2d.runtime.forking import Fork, fork_run, make_fork
+
+    changed = given_settings({}, config_file, assignments)
+    asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
+    if no_run:
+        finished = _in_loop(make_fork, url, asked, accept_code_change)
+        return _conclude(finished, url, lambda run: None, as_json)
+    report = _report_choice(report_file, no_report)
+    finished = _in_loop(fork_run, url, asked, _watcher(quiet), data_dir, accept_code_change, rebuild_policy)
+    return _conclude(finished, url, report, as_json)
+
+
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Test again; the log will say so.")
@@ -150,7 +209,7 @@ def hold_out(
     return _conclude(finished, url, report, as_json)
 
 
-COMMANDS = (evolve, resume, hold_out)
+COMMANDS = (evolve, resume, fork, hold_out)
 
 
 def _hold_out(

@@ -419,9 +419,12 @@ class EvaluatorPool:
             job.ended = None
         if job.ended is None or job.ended["id"] != number:
             return False
-        if not job.ended["is_sealed"] and job.ended["end"] == "died":
-            raise SandboxUnavailableError({"child": "it could not be sealed"})
-        return True
+        if job.ended["is_sealed"] or job.ended["end"] != "died":
+            return True
+        if job.ended["exit_code"] < 0:  # somebody killed it before the candidate's first line
+            job.ended = None
+            return False
+        raise SandboxUnavailableError({"child": "it could not be sealed"})
 
     @staticmethod
     async def _pass_on_cancellation(worker: Worker, job: _Job) -> None:

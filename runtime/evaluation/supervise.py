@@ -22,6 +22,8 @@ End = Literal["answered", "died", "timeout", "oversized_answer", "cancelled"]
 _SEALED, _STARTED, _COMPILING, _COMPILED, _ANSWER = b"RSCcA"
 _CHUNK = 1 << 16
 _REAP_POLL_S = 0.002
+_SHARE_AT_KILL = 0.95
+"""Part of its processor time after which a killed child was killed for it: the kernel counts in ticks."""
 _CPUCLOCK_SCHED = 2
 """Kind of a process's processor clock in the kernel's clock numbers."""
 
@@ -198,8 +200,8 @@ class Child:
         exit_code = 0
         if end == "died":
             exit_code = self._reap()
-            if -exit_code in (signal.SIGKILL, signal.SIGXCPU) and cpu_s >= deadlines.cpu_s:
-                end = "timeout"
+            if -exit_code == signal.SIGKILL and cpu_s >= _SHARE_AT_KILL * deadlines.cpu_s:
+                end = "timeout"  # it ignored SIGXCPU
         return watch.ending(end, exit_code, now, cpu_s)
 
     def _see_end(self, watch: Watch, is_cancelled: Callable[[], bool], control: int) -> End:

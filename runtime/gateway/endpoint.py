@@ -56,8 +56,8 @@ def endpoint_of(settings: RunSettings, environment: Mapping[str, str]) -> Endpoi
     key = find_key(settings.llm_key_file, (KEY_VARIABLE, own_variable), environment)
     if key is None and settings.llm_base_url is None:
         raise SettingsError(
-            f"setting llm = {settings.llm!r} needs a key: set {own_variable} or {KEY_VARIABLE}, or name a file "
-            "with --llm-key-file"
+            f"setting llm = {settings.llm!r} needs a key: set {own_variable} or {KEY_VARIABLE}, "
+            "or name a file with --llm-key-file"
         )
     protocol = OpenAIChat(_length_field(base_url)) if is_openai else AnthropicMessages()
     return Endpoint(protocol, settings.llm, model, base_url, key)
@@ -73,8 +73,8 @@ def _checked_url(text: str) -> str:
         raise SettingsError("setting llm_base_url: expected http://HOST… or https://HOST…")
     if url.userinfo or url.query or url.fragment:
         raise SettingsError(
-            "setting llm_base_url: must not hold a name, a password or a query, because it is recorded; a key "
-            f"belongs into {KEY_VARIABLE} or a file"
+            "setting llm_base_url: must not hold a name, a password or a query, because it is recorded; "
+            f"a key belongs into {KEY_VARIABLE} or a file"
         )
     return text.rstrip("/")
 

@@ -73,7 +73,7 @@ class _Piece(Wire):
 
 class _Chunk(Wire):
     id: Text | None = None
-    choices: list[_Piece] = []
+    choices: tuple[_Piece, ...] = ()
     usage: _Usage | None = None
     error: Any = None
 
@@ -167,9 +167,7 @@ class _Reader:
     def answer(self) -> Answer:
         if not self._is_done and self._finish_reason is None:
             raise MalformedAnswerError("the stream ended before the answer did")
-        return _answer(
-            joined(self._text), joined(self._thoughts), self._usage, self._id, self._finish_reason
-        )
+        return _answer(joined(self._text), joined(self._thoughts), self._usage, self._id, self._finish_reason)
 
 
 def _answer(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
@@ -16,32 +16,34 @@ from dga2d.runtime.report.story import RunStory
 
 def render_html(story: RunStory) -> str:
     """One self-contained page: no script, no outside request, light and dark."""
-    return _environment(escapes=True).get_template("report.html.j2").render(**_context(story))
+    return environment(escapes=True).get_template("report.html.j2").render(**context_of(story))
 
 
 def render_markdown(story: RunStory) -> str:
     """The same in Markdown, without the texts of calls."""
-    return _environment(escapes=False).get_template("report.md.j2").render(**_context(story))
+    return environment(escapes=False).get_template("report.md.j2").render(**context_of(story))
 
 
 @cache
-def _environment(escapes: bool) -> Environment:
-    environment = Environment(
-        loader=PackageLoader("dga2d.runtime.report"),
+def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environment:
+    """Templates of `package`, and those of reports, with the filters both use."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("dga2d.runtime.report")]),
         autoescape=escapes,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["gap"] = _gap
-    environment.filters["figure"] = _figure
-    environment.filters["utc"] = _utc
-    environment.filters["fenced"] = _fenced
-    environment.filters["cell"] = _table_cell
-    return environment
+    made.filters["gap"] = _gap
+    made.filters["figure"] = _figure
+    made.filters["utc"] = _utc
+    made.filters["fenced"] = _fenced
+    made.filters["cell"] = _table_cell
+    return made
 
 
-def _context(story: RunStory) -> dict[str, Any]:
+def context_of(story: RunStory) -> dict[str, Any]:
+    """What the templates of a report refer to."""
     return {
         "story": story,
         "view": story.view,
@@ -49,6 +51,8 @@ def _context(story: RunStory) -> dict[str, Any]:
         "plot": chart,
         "matrix": _matrix(story),
         "version": __version__,
+        "zip": zip,
+        "dict": dict,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from dga2d.events import BlobDigest, ImplementationId, RecordedEvent, RunId
 from dga2d.events import payloads as p
@@ -14,7 +14,14 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.views import calls_view, state_view
-from dga2d.store import EventStore, open_store, verified
+from dga2d.store import open_store, verified
+
+
+class BlobReader(Protocol):
+    """Where texts are read from."""
+
+    async def get_blob(self, digest: BlobDigest) -> bytes: ...
+
 
 ProgramKey = tuple[str, int, int]
 """Split, generation (or test attempt) and candidate."""
@@ -75,8 +82,8 @@ class RunStory:
 
 
 @dataclass
-class _Notes:
-    """What the pass over the log writes down."""
+class Notes:
+    """What a pass over the log writes down; feed it every event with the state before."""
 
     begun_at: int = 0
     ended_at: int = 0
@@ -98,17 +105,18 @@ async def read_story(url: str, run_id: str) -> RunStory:
         The log does not hold; there is nothing to report of it but that (``dga2d audit``).
     """
     async with open_store(url, create=False, read_only=True) as store:
-        state, notes = RunState(), _Notes()
+        state, notes = RunState(), Notes()
         async for event in verified(store.read(RunId(run_id))):
-            _note(notes, state, event)
+            note(notes, state, event)
             state = fold(state, event)
         if state.started is None:
             raise RunStateError(f"run {run_id} has no events; it was killed before it began")
         head = (await store.head(RunId(run_id))).hash.hex()
-        return await _story(store, run_id, state, notes, head)
+        return await tell(store, run_id, state, notes, head)
 
 
-def _note(notes: _Notes, before: RunState, event: RecordedEvent) -> None:
+def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
+    """Add `event` to `notes`; `before` is the state it was appended to."""
     payload = event.payload
     notes.begun_at = notes.begun_at or event.recorded_at
     notes.ended_at = event.recorded_at
@@ -130,7 +138,8 @@ def _note(notes: _Notes, before: RunState, event: RecordedEvent) -> None:
         notes.edits.append((event, ()))
 
 
-async def _story(store: EventStore, run_id: str, state: RunState, notes: _Notes, head: str) -> RunStory:
+async def tell(store: BlobReader, run_id: str, state: RunState, notes: Notes, head_hash: str) -> RunStory:
+    """The story of a run up to `state`, which has begun."""
     header = state.header
     epsilon = state.settings.epsilon
     defaults = RunSettings().model_dump()
@@ -139,7 +148,7 @@ async def _story(store: EventStore, run_id: str, state: RunState, notes: _Notes,
         view=state_view(run_id, state),
         begun_at=notes.begun_at,
         ended_at=notes.ended_at,
-        head_hash=head,
+        head_hash=head_hash,
         splits={name: len(getattr(header.splits, name)) for name in ("train", "validation", "test")},
         changed_settings={
             key: value for key, value in state.settings.model_dump().items() if value != defaults[key]
@@ -164,7 +173,7 @@ def _outcomes(evaluations: list[p.EvaluationRecorded]) -> dict[str, Counter[str]
 
 
 async def _edit(
-    store: EventStore, state: RunState, event: RecordedEvent, pool: tuple[ImplementationId, ...]
+    store: BlobReader, state: RunState, event: RecordedEvent, pool: tuple[ImplementationId, ...]
 ) -> Edit:
     payload = event.payload
     if isinstance(payload, p.EdgeReplaced):
@@ -183,7 +192,7 @@ async def _edit(
 
 
 async def _difference(
-    store: EventStore, state: RunState, source: BlobDigest, parents: tuple[ImplementationId, ...]
+    store: BlobReader, state: RunState, source: BlobDigest, parents: tuple[ImplementationId, ...]
 ) -> str:
     """Unified diff to the most similar of `parents`; the text itself where there is none."""
     text = (await store.get_blob(source)).decode()
@@ -198,7 +207,7 @@ async def _difference(
     return "\n".join(lines)
 
 
-async def _algorithm(store: EventStore, state: RunState, notes: _Notes) -> tuple[PositionShare, ...]:
+async def _algorithm(store: BlobReader, state: RunState, notes: Notes) -> tuple[PositionShare, ...]:
     program = state.checkpoint or state.best
     if program is None:
         return ()
@@ -230,7 +239,7 @@ async def _algorithm(store: EventStore, state: RunState, notes: _Notes) -> tuple
     return tuple(shares)
 
 
-async def _calls(store: EventStore, state: RunState) -> tuple[dict[str, Any], ...]:
+async def _calls(store: BlobReader, state: RunState) -> tuple[dict[str, Any], ...]:
     rows = calls_view(state.ledger)
     for row in rows:
         for key in ("prompt", "response"):

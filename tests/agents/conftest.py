@@ -266,6 +266,7 @@ class Simulation:
     baseline: tuple[str, ...] = ("build", "climb")
     domain: str = "imaginary"
     card: Card = CARD
+    run_id: RunId = RUN
 
     def changed(self, **settings: Any) -> Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
@@ -314,11 +315,11 @@ class Simulation:
             async with anyio.create_task_group() as tasks:
                 for agent in self.agents(log, source, state):
                     if agent.name != late:
-                        tasks.start_soon(run_agent, agent, source, RUN, state)
+                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
                 for agent in self.agents(log, source, state):
                     if agent.name == late:
                         await anyio.sleep(0.05)
-                        tasks.start_soon(run_agent, agent, source, RUN, state)
+                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
             life.cancel_scope.cancel()
 
     def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent, ...]:
@@ -408,7 +409,7 @@ SMALL = RunSettings(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def simulation() -> Simulation:
     """Three generations of three pipelines on two instances."""
     return Simulation(SMALL)

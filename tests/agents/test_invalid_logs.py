@@ -16,10 +16,17 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold, fold_all
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.conftest import MemoryLog, Simulation
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 Change = Callable[[Any], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def log(simulation: Simulation) -> MemoryLog:
+    """A whole run."""
+    return simulation.run()[1]
+
 
 CHANGED: list[tuple[str, Change, str]] = [
     ("RunStarted", lambda e: {"batch": ("g/test0",)}, "not of the training split"),
@@ -88,9 +95,8 @@ def _unnormalised(steps: Sequence[p.PolicyStep]) -> tuple[p.PolicyStep, ...]:
 
 @pytest.mark.parametrize(("name", "change", "reason"), CHANGED, ids=lambda value: str(value)[:40])
 def test_a_changed_event_is_refused(
-    simulation: Simulation, record: Recorder, name: str, change: Change, reason: str
+    log: MemoryLog, record: Recorder, name: str, change: Change, reason: str
 ) -> None:
-    _, log = simulation.run()
     event = next(e for e in log.events if e.type == name and (name != "PipelineSampled" or _is_long(e)))
     forged = event.payload.model_copy(update=change(event.payload))
     again = record(event.seq, Draft(event.agent, forged, event.generation, event.caused_by))  # type: ignore[arg-type]
@@ -133,22 +139,19 @@ ONCE = (
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_no_event_follows_itself(simulation: Simulation, name: str) -> None:
-    _, log = simulation.run()
+def test_no_event_follows_itself(log: MemoryLog, name: str) -> None:
     event = next(e for e in log.events if e.type == name)
     with pytest.raises(ReplayError, match=rf"event {event.seq + 1} \({name}\)"):
         fold(fold_all(log.events[: event.seq]), moved(event, event.seq + 1))
 
 
-def test_every_event_but_the_first_needs_a_run(simulation: Simulation) -> None:
-    _, log = simulation.run()
+def test_every_event_but_the_first_needs_a_run(log: MemoryLog) -> None:
     for event in log.events[1:]:
         with pytest.raises(InvariantError, match="has not started"):
             fold_all([moved(event, 1)])
 
 
-def test_a_skipped_or_repeated_number_is_refused(simulation: Simulation) -> None:
-    _, log = simulation.run()
+def test_a_skipped_or_repeated_number_is_refused(log: MemoryLog) -> None:
     for event in log.events[1:]:
         with pytest.raises(InvariantError, match=f"event {event.seq - 1} is next"):
             fold(fold_all(log.events[: event.seq - 2]), event)
@@ -174,8 +177,7 @@ def test_an_event_moved_before_its_cause_is_refused_or_changes_the_digest(simula
     assert refused > len(log.events) // 3
 
 
-def test_a_dropped_event_never_goes_unnoticed(simulation: Simulation) -> None:
-    _, log = simulation.run()
+def test_a_dropped_event_never_goes_unnoticed(log: MemoryLog) -> None:
     for gone in range(1, len(log.events)):
         left = [e for e in log.events if e.seq != gone]
         renumbered = [moved(e, n) for n, e in enumerate(left, start=1)]
@@ -193,8 +195,7 @@ def test_a_call_over_the_limit_is_refused(simulation: Simulation, record: Record
 
 
 @pytest.mark.parametrize("name", ["GenerationCompleted", "RunCompleted"])
-def test_a_forged_state_digest_is_named(simulation: Simulation, record: Recorder, name: str) -> None:
-    _, log = simulation.run()
+def test_a_forged_state_digest_is_named(log: MemoryLog, record: Recorder, name: str) -> None:
     event = next(e for e in log.events if e.type == name)
     forged = event.payload.model_copy(update={"state_digest": "0" * 64})
     with pytest.raises(DigestMismatchError, match=rf"event {event.seq} \({name}\)"):
@@ -208,8 +209,7 @@ def test_nothing_but_tests_and_resumes_follows_the_end(simulation: Simulation) -
             fold(state, moved(event, state.seq + 1))
 
 
-def test_a_pause_stops_everything_until_the_run_is_resumed(simulation: Simulation, record: Recorder) -> None:
-    _, log = simulation.run()
+def test_a_pause_stops_everything_until_the_run_is_resumed(log: MemoryLog, record: Recorder) -> None:
     rng = random.Random(1)
     for seq in rng.sample(range(2, len(log.events) - 1), 10):
         paused = fold(

@@ -45,11 +45,11 @@ def test_first_order_credit_beats_zero_order_where_rewards_depend_on_predecessor
         [search(domain, UniformPolicy(), seed, 100, order, to_the_end=True) for seed in SEEDS]
         for order in contexts
     )
-    late = [[-fmean(result.scores[-40:]) for result in results] for results in (first, zero)]
-    assert ratio_of_means(*late).high < 0.85  # loss of the last ten generations
+    late, late_zero = ([-fmean(r.scores[-40:]) for r in results] for results in (first, zero))
+    assert ratio_of_means(late, late_zero).high < 0.85  # loss of the last ten generations
     assert fmean(result.final for result in first) > fmean(result.final for result in zero) + 0.1
-    evaluations = [[result.evaluations or 400 for result in results] for results in (first, zero)]
-    assert ratio_of_means(*evaluations).value < 1.0
+    needed, needed_zero = ([float(r.evaluations or 400) for r in results] for results in (first, zero))
+    assert ratio_of_means(needed, needed_zero).value < 1.0
 
 
 @pytest.mark.slow
@@ -58,7 +58,7 @@ def test_the_learned_policy_needs_fewer_evaluations_than_the_uniform_one() -> No
     domain = complete_domain(improvers=4, length=4, max_length=5)
     learned = [search(domain, make_policy("embedded", s, PolicySettings()), s, 1000) for s in SEEDS]
     uniform = [search(domain, UniformPolicy(), seed, 10_000) for seed in SEEDS]
-    evaluations = [[result.evaluations for result in results] for results in (learned, uniform)]
-    assert None not in [*evaluations[0], *evaluations[1]]
-    ratio = ratio_of_means(*[[float(n or 0) for n in row] for row in evaluations])
+    assert all(result.evaluations is not None for result in (*learned, *uniform))
+    needed, needed_uniform = ([float(r.evaluations or 0) for r in row] for row in (learned, uniform))
+    ratio = ratio_of_means(needed, needed_uniform)
     assert ratio.high < 0.6, ratio

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyBriefing
+from dga2d.agents.pipeline_sampler import (
+    PipelineSampler,
+    PolicyBriefing,
+    policy_context,
+    validated_pipelines,
+)
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive, PolicySettings, make_policy
-from dga2d.events.payloads import PipelineSampled, PolicyCheckpointed, PolicyUpdated
+from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyCheckpointed, PolicyUpdated
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
@@ -93,20 +98,37 @@ def test_a_resumed_run_samples_what_the_uninterrupted_one_would_have(
     """Stopped after any checkpoint: the policy comes from its files, the next samples are the same."""
     _, whole = learning(embedded()).run()
     policies = {event.policy_updates: event.files_digest for event in saved(whole)}
+    restored = []
     for event in list(whole.events):
-        if event.type != "PolicyCheckpointed" or event.payload.policy_updates not in (2, 4):  # type: ignore[attr-defined]
+        if not isinstance(event.payload, PolicyCheckpointed) or event.payload.policy_updates not in (3, 4):
             continue
         log = whole.until(event.seq)
         state = fold_all(log.events)
-        # what pruning had left on the disk at that moment
         policy = embedded()
-        if not (archive.folder / policies[state.policy_updates]).is_dir():
+        if not (archive.folder / policies[state.policy_updates]).is_dir():  # pruned since
             continue
+        restored.append(state.policy_updates)
         sampler = PipelineSampler(log, policy, WORDS, archive)
         assert sampler.restore(state) == state.policy_updates
         assert policy.digest() == state.policy_digest
         _, resumed = learning(policy).run(log)
         assert sampled(resumed) == sampled(whole)
+    assert 4 in restored
+
+
+def test_the_best_checkpoint_can_be_had_again_as_a_whole(learning: Learning, archive: PolicyArchive) -> None:
+    """Its saved policy, on graph, pools and credits of that moment, decodes the pipelines it came from."""
+    state, log = learning(embedded()).run()
+    assert state.checkpoint is not None
+    then = fold_all(log.events[: state.checkpoint_seq - 1])
+    policy = embedded()
+    (saved_then,) = (s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
+    archive.load(policy, saved_then)
+    walks = policy.decode(policy_context(then, WORDS), then.settings.beam_width)
+    decoded = validated_pipelines(then, walks)
+    recorded = [e.payload for e in log.events if isinstance(e.payload, PipelinesDecoded)]
+    assert decoded in recorded
+    assert state.checkpoint.steps in decoded.pipelines
 
 
 def test_the_policy_is_rebuilt_from_the_log_alone(learning: Learning) -> None:

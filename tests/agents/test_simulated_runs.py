@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dga2d.events.payloads import PipelinesDecoded
+from dga2d.events import Draft, RecordedEvent
+from dga2d.events.payloads import PipelinesDecoded, RunResumed
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
@@ -95,6 +97,36 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulati
         results = [e.payload.operation() for e in resumed.events if e.type == "EvaluationRecorded"]
         assert len(results) == len(set(results))
     assert spent > 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pool_limit": 1},
+        {"edits_per_generation": 1},
+        {"edits_per_generation": 3},
+        {"pipelines": 2},
+        {"pipelines": 5},
+        {"attempts_per_edit": 1},
+        {"evolution": False},
+        {"edge_edit": "delta"},
+        {"generations": 5},
+        {"generations": 1},
+        {"validation_interval": 1},
+    ],
+    ids=str,
+)
+def test_settings_may_change_at_any_resume(
+    simulation: Simulation, record: Callable[[int, Draft], RecordedEvent], changed: dict[str, Any]
+) -> None:
+    small = simulation.changed(generations=2, edits_per_generation=2, batch_size=1)
+    _, log = small.run()
+    for seq in range(3, len(log.events), 10):
+        cut = log.until(seq)
+        resumed = RunResumed(code_version="test", epoch=2, changed=changed)
+        cut.events.append(record(seq + 1, Draft("conductor", resumed)))
+        state, _ = small.run(cut)
+        assert state.status == "completed", f"resumed after event {seq}"
 
 
 @pytest.mark.parametrize("step", [3, 7, 20])

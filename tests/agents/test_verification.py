@@ -95,6 +95,13 @@ def test_a_run_that_was_stopped_and_resumed_is_made_again(simulation: Simulation
         assert verified(small, resumed) > 0
 
 
+@pytest.fixture(scope="module")
+def every_edit(simulation: Simulation) -> tuple[Simulation, MemoryLog]:
+    """A run in which all operators and edges are treated in each generation."""
+    small = simulation.changed(generations=3, edits_per_generation=5, llm_calls=500)
+    return small, small.run()[1]
+
+
 FORGERIES: list[tuple[str, Callable[[Any], dict[str, Any]], str]] = [
     ("RunStarted", lambda p: {"batch": p.batch[::-1]}, "payload.batch[0]"),
     ("GraphInitialized", lambda p: {"operator_limit": p.operator_limit + 1}, "payload.operator_limit"),
@@ -117,11 +124,13 @@ FORGERIES: list[tuple[str, Callable[[Any], dict[str, Any]], str]] = [
 
 @pytest.mark.parametrize(("name", "change", "field"), FORGERIES, ids=lambda value: str(value)[:30])
 def test_a_forged_decision_is_found_at_its_event_and_field(
-    simulation: Simulation, record: Recorder, name: str, change: Callable[[Any], dict[str, Any]], field: str
+    every_edit: tuple[Simulation, MemoryLog],
+    record: Recorder,
+    name: str,
+    change: Callable[[Any], dict[str, Any]],
+    field: str,
 ) -> None:
-    edits = 5 if name == "ImplementationDeleted" else 1
-    small = simulation.changed(generations=4, edits_per_generation=edits, llm_calls=500)
-    _, log = small.run()
+    small, log = every_edit
     event = next(e for e in log.events if e.type == name)
     forged = event.payload.model_copy(update=change(event.payload))
     before = fold_all(log.events[: event.seq - 1])

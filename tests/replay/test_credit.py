@@ -184,7 +184,7 @@ def basis(
     operators = tuple(OperatorId(o) for o in OPERATORS)
     graph = OperatorGraph(operators, frozenset(), frozenset(edges))
     members = {OperatorId(o): tuple(ImplementationId(f"{o}.{i}") for i in range(n)) for o, n in n_of.items()}
-    return EvolutionBasis(1, graph, Map(members), table, 100)
+    return EvolutionBasis(1, graph, Map(members), table, 100, 1)
 
 
 LOW_B = (("START", "b.0", -1.0, 1), ("b.0", "b.1", -0.5, 1), ("START", "a.0", 0.5, 1))

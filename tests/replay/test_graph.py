@@ -64,7 +64,6 @@ def test_feasible_actions_are_the_next_steps_of_all_pipelines(graph: OperatorGra
 def test_relevant_operators_are_those_of_some_walk(graph: OperatorGraph) -> None:
     on_walks = {operator for walk in pipelines(graph, 5) for operator in walk}
     assert on_walks <= graph.relevant
-    assert all(graph.edited([], []).relevant == graph.relevant for _ in range(1))
     reached, frontier = {START}, [START]
     while frontier:
         frontier = [t for s, t in graph.edges if s in frontier and t not in reached]

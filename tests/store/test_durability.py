@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
-import aiosqlite
 import anyio
 import pytest
 
@@ -126,17 +125,15 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
 async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
     store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = _sqlite.commit
-
-    async def commit_and_complain(driver: aiosqlite.Connection) -> None:
-        await commit(driver)
+    def commit_and_complain(connection: sqlite3.Connection) -> None:
+        connection.commit()
         cause = sqlite3.OperationalError("disk I/O error")
         cause.sqlite_errorcode = sqlite3.SQLITE_IOERR
         raise cause
 
     async with store.write(run_id, create=True) as writer:
         with monkeypatch.context() as patch:
-            patch.setattr(_sqlite, "commit", commit_and_complain)
+            patch.setattr(_sqlite, "commit_now", commit_and_complain)
             events = await writer.append([note("a")])
         assert [event.seq for event in events + await writer.append([note("b")])] == [1, 2]
     assert (await store.verify(run_id)).seq == 2
@@ -145,13 +142,12 @@ async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
 async def test_a_commit_in_doubt_is_settled_before_the_next_append(
     store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = _sqlite.commit
     broken = sqlite3.OperationalError("disk I/O error")
     broken.sqlite_errorcode = sqlite3.SQLITE_IOERR
 
-    async def commit_and_break(driver: aiosqlite.Connection) -> None:
-        await commit(driver)
-        patch.setattr(driver, "execute_fetchall", fail)
+    def commit_and_break(connection: sqlite3.Connection) -> None:
+        connection.commit()
+        patch.setattr(writer._driver, "execute_fetchall", fail)  # type: ignore[attr-defined]
         raise broken
 
     async def fail(*_: object) -> None:
@@ -160,7 +156,7 @@ async def test_a_commit_in_doubt_is_settled_before_the_next_append(
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("a")])
         with monkeypatch.context() as patch:
-            patch.setattr(_sqlite, "commit", commit_and_break)
+            patch.setattr(_sqlite, "commit_now", commit_and_break)
             with pytest.raises(StoreFullError):
                 await writer.append([note("b")])
         assert [event.seq for event in await writer.append([note("c")])] == [3]

@@ -48,6 +48,11 @@ class Row(NamedTuple):
         return value
 
 
+def is_log(lines: list[str]) -> bool:
+    """Whether lines of stderr are all dated entries of the log for people."""
+    return all(re.match(r"\d{4}-\d\d-\d\dT\S+ \[", line) for line in lines)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How the program ended and what it wrote."""
@@ -66,7 +71,7 @@ class Outcome:
         """The one error line; nothing but log lines may stand before it."""
         *log, line = self.err.splitlines()
         assert line.startswith("error: "), self.err
-        assert all(re.match(r"\d{4}-\d\d-\d\dT\S+ \[", entry) for entry in log), self.err
+        assert is_log(log), self.err
         return line
 
 

@@ -1,18 +1,21 @@
-"""A policy model that cannot serve is refused in one line, before a run exists."""
+"""Models as policies: one that cannot serve is refused before a run exists, one that can survives a kill."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.system.conftest import SMALL, Program, await_end, descendants, digests
 
 if TYPE_CHECKING:
     from tests.system.conftest import Command
 
-SMALL = ("--generations", "1", "--work", "100", "--quiet", "--no-report", "--run-id", "never")
+TINY = ("--generations", "1", "--work", "100", "--quiet", "--no-report", "--run-id", "never")
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +62,7 @@ def uneven_vocabulary(model: Path) -> None:
 
 def far_too_large(model: Path) -> None:
     path = model / "config.json"
-    changes = {"hidden_size": 65536, "intermediate_size": 262144, "num_hidden_layers": 80}
+    changes: dict[str, Any] = {"hidden_size": 65536, "intermediate_size": 262144, "num_hidden_layers": 80}
     changes |= {"layer_types": ["full_attention"] * 80, "num_attention_heads": 64, "num_key_value_heads": 64}
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -82,7 +85,7 @@ def test_a_model_that_cannot_serve_is_one_line_and_no_event(
     command: Command, model: Path, tmp_path: Path, spoil: Callable[[Path], Any], reason: str
 ) -> None:
     spoil(model)
-    outcome = command("evolve", "tsp", *SMALL, "--policy", str(model))
+    outcome = command("evolve", "tsp", *TINY, "--policy", str(model))
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith("error: policy '")
     assert reason in outcome.error
@@ -104,7 +107,7 @@ def test_wrong_policy_settings_are_refused(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], reason: str
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    outcome = command("evolve", "tsp", *SMALL, *flags)
+    outcome = command("evolve", "tsp", *TINY, *flags)
     assert (outcome.code, outcome.out) == (2, "")
     assert reason in outcome.err
     assert not list(tmp_path.glob("*.db"))
@@ -113,6 +116,71 @@ def test_wrong_policy_settings_are_refused(
 def test_policy_settings_come_from_a_settings_file_too(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text('policy = "no/such/model"\npolicy_threads = 2\nlora_rank = 4\nstructure = "dag"\n')
-    outcome = command("evolve", "tsp", *SMALL, "--config", str(file))
+    outcome = command("evolve", "tsp", *TINY, "--config", str(file))
     assert outcome.code == 2
     assert "no such directory" in outcome.error
+
+
+RESUME = ("resume", "killed", "--quiet", "--no-report", "--accept-code-change")
+
+
+def learning(policy: Path | str) -> list[str]:
+    """Flags of the small run with a policy that learns and without evolution, whose calls a kill may cost."""
+    flags = [str(policy) if flag == "uniform" else flag for flag in SMALL]
+    return [*flags, "--no-evolution"]
+
+
+def sampled(program: Program, run: str) -> dict[str | None, bytes]:
+    """What was sampled, with every probability, by operation."""
+    return {row.operation: row.payload for row in program.rows(run) if row.type == "PipelineSampled"}
+
+
+def kill_after(program: Program, run: str, flags: list[str], event: str, count: int) -> None:
+    """Start a run and end it with SIGKILL when the log has `count` events of the type."""
+    with program.started("evolve", "tsp", *flags, "--run-id", run) as process:
+        program.wait_for(run, lambda rows: sum(row.type == event for row in rows) >= count)
+        below = descendants(process)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=20)
+    await_end(below)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", ["embedded", "saved model"])
+def test_after_kill_9_a_run_samples_what_the_uninterrupted_one_does(
+    program: Program, good_model: Path, kind: str
+) -> None:
+    policy = "embedded" if kind == "embedded" else good_model
+    flags = learning(policy)
+    outcome = program.run("evolve", "tsp", *flags, "--run-id", "whole", wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    event = "PolicyUpdated" if kind == "embedded" else "PolicyCheckpointed"
+    kill_after(program, "killed", flags, event, 2)
+    before = sampled(program, "killed")
+    outcome = program.run(*RESUME, wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    after, whole = sampled(program, "killed"), sampled(program, "whole")
+    assert set(before) < set(after)
+    assert after == whole
+    assert digests(program.rows("killed")) == digests(program.rows("whole"))
+    assert program.run("replay", "killed", "--verify").code == 0
+    if kind != "embedded":
+        assert_lost_files_are_an_error_with_a_way_out(program)
+
+
+def assert_lost_files_are_an_error_with_a_way_out(program: Program) -> None:
+    folder = program.folder / "log.db.policies" / "killed"
+    assert 1 <= len(list(folder.iterdir())) <= 3
+    shutil.rmtree(folder)
+    events = len(program.rows("killed"))
+    extend = (*RESUME, "--generations", "4")
+    refused = program.run(*extend, wait_s=400)
+    assert refused.code == 2
+    assert "it is missing" in refused.error
+    assert "dga2d resume killed --rebuild-policy" in refused.error
+    assert len(program.rows("killed")) == events
+    outcome = program.run(*extend, "--rebuild-policy", wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert len(digests(program.rows("killed"))) == 4
+    assert len(list(folder.iterdir())) == 1

@@ -13,13 +13,13 @@ from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluation.sandbox import landlock, privileges, rlimits, seccomp
 
 LAYERS = (
-    "resource_limits",
-    "closed_descriptors",
     "namespaces",
-    "no_new_privileges",
     "parent_death",
+    "no_new_privileges",
     "no_inspection",
     "landlock",
+    "closed_descriptors",
+    "resource_limits",
     "capabilities",
     "seccomp",
 )
@@ -73,7 +73,6 @@ class Seal:
             A layer that is to be closed cannot be.
         """
         null = os.open(os.devnull, os.O_RDWR)
-        rlimits.apply(self.limits, self.baseline_bytes, self.baseline_tasks, cpu_s)
         if "parent_death" in self.layers:
             privileges.die_with_parent()
         if "no_new_privileges" in self.layers:
@@ -86,6 +85,7 @@ class Seal:
                 self.landlock_abi, [*self.readable, *own], [open_path(path) for path in writable]
             )
         keep_only(answer, null)
+        rlimits.apply(self.limits, self.baseline_bytes, self.baseline_tasks, cpu_s)
         if "capabilities" in self.layers:
             privileges.drop_capabilities()
         if "seccomp" in self.layers:

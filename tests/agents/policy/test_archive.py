@@ -58,10 +58,10 @@ def test_pruning_leaves_what_is_kept_and_no_torn_saves(
     "damage",
     [
         lambda folder: (folder / "optimizer.safetensors").unlink(),
-        lambda folder: (folder / "parameters.safetensors").open("ab").write(b"x"),
+        lambda folder: (folder / "parameters.safetensors").write_bytes(b"x" * 100),
         lambda folder: (folder / "more").touch(),
     ],
-    ids=["missing file", "longer file", "foreign file"],
+    ids=["missing file", "other file", "foreign file"],
 )
 def test_a_damaged_state_is_refused_and_the_policy_left_alone(
     archive: PolicyArchive, embedded: Callable[..., Any], damage: Callable[[Path], Any]

@@ -52,7 +52,7 @@ def test_files_are_safetensors_and_nothing_else_is_left(embedded: Callable[..., 
     embedded().save(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["optimizer.safetensors", "parameters.safetensors"]
     with safe_open(tmp_path / "parameters.safetensors", framework="numpy") as file:
-        assert file.metadata() == {"format": "1", "policy": "embedded-qwen2"}
+        assert file.metadata() == {"policy": "embedded-qwen2, format 1"}
 
 
 def test_missing_damaged_and_foreign_files_are_refused_and_change_nothing(
@@ -74,7 +74,7 @@ def test_missing_damaged_and_foreign_files_are_refused_and_change_nothing(
     (tmp_path / "parameters.safetensors").write_bytes(
         (tmp_path / "parameters.safetensors").read_bytes().replace(b"embedded-qwen2", b"embedded-other")
     )
-    with pytest.raises(PolicyCheckpointError, match="is of policy 'embedded-other'"):
+    with pytest.raises(PolicyCheckpointError, match="is of policy 'embedded-other, format 1'"):
         policy.load_state(tmp_path)
     assert policy.digest() == digest
 
@@ -86,7 +86,7 @@ def test_a_checkpoint_without_optimiser_entries_is_refused(
 
     policy = embedded()
     policy.save(tmp_path)
-    save_file({}, tmp_path / "optimizer.safetensors", {"format": "1", "policy": "embedded-qwen2"})
+    save_file({}, tmp_path / "optimizer.safetensors", {"policy": "embedded-qwen2, format 1"})
     with pytest.raises(PolicyCheckpointError, match="optimiser state lacks"):
         policy.load_state(tmp_path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,26 +26,24 @@ def can_run_as_nobody() -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif("os.geteuid() != 0", reason="not root: the attack suite ran as an ordinary user already")
-def test_every_attack_is_contained_for_an_ordinary_user_too(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_attack_is_contained_for_an_ordinary_user_too() -> None:
     if not can_run_as_nobody():
         pytest.skip("an ordinary user may not execute this interpreter")
-    home = tmp_path_factory.mktemp("nobody")
-    for folder in (home, *home.parents[:2]):  # pytest makes its folders for one user alone
-        folder.chmod(0o755)
-    os.chown(home, NOBODY, NOBODY)
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x"]
-    run = subprocess.run(
-        [*command, f"--basetemp={home / 'tests'}", str(HERE / "test_attacks.py")],
-        cwd=HERE.parents[2],
-        env={"HOME": str(home), "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=840,
-    )
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        os.chown(folder, NOBODY, NOBODY)
+        run = subprocess.run(
+            [*command, f"--basetemp={folder}/tests", str(HERE / "test_attacks.py")],
+            cwd=HERE.parents[2],
+            env={"HOME": folder, "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=840,
+        )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
     assert " passed" in run.stdout
     assert "skipped" not in run.stdout

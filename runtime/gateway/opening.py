@@ -1,0 +1,74 @@
+"""Opens the language model that a run's settings name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.gateway.outages import OutageListener
+from dga2d.runtime.gateway.patience import Patience
+
+BACKENDS = "offline, openai:MODEL, anthropic:MODEL, local:PATH or recorded:RUN"
+
+
+@asynccontextmanager
+async def open_model(
+    settings: RunSettings,
+    store_url: str,
+    listener: OutageListener,
+    environment: Mapping[str, str] | None = None,
+    patience: Patience | None = None,
+) -> AsyncIterator[LanguageModel]:
+    """The model named by ``settings.llm``, for the length of the block.
+
+    Parameters
+    ----------
+    store_url
+        Database in which a recorded run is looked up.
+    listener
+        Is told when an endpoint goes down and comes back.
+    environment
+        Where keys are looked up; the process's own if ``None``.
+    patience
+        How long to wait for an endpoint; by the settings if ``None``.
+
+    Raises
+    ------
+    SettingsError
+        There is no such backend, or it lacks something; before anything is sent.
+    """
+    kind, _, rest = settings.llm.partition(":")
+    if settings.llm_microusd is not None and kind in ("openai", "anthropic"):
+        _require_prices(settings)
+    if settings.llm == "offline":
+        yield OfflineModel()
+    elif kind in ("openai", "anthropic"):
+        from dga2d.runtime.gateway.endpoint import endpoint_of
+        from dga2d.runtime.gateway.remote import open_remote
+
+        endpoint = endpoint_of(settings, os.environ if environment is None else environment)
+        waits = patience or Patience(settings.llm_outage_limit)
+        async with open_remote(endpoint, settings, waits, listener) as model:
+            yield model
+    elif kind == "local" and rest:
+        from dga2d.runtime.gateway.local import LocalModel
+
+        yield LocalModel(settings, rest)
+    elif kind == "recorded" and rest:
+        from dga2d.runtime.gateway.recorded import read_recording
+
+        yield await read_recording(store_url, rest)
+    else:
+        raise SettingsError(f"setting llm = {settings.llm!r}: expected {BACKENDS}")
+
+
+def _require_prices(settings: RunSettings) -> None:
+    if not settings.llm_price_prompt and not settings.llm_price_answer:
+        raise SettingsError(
+            "setting llm_money_usd needs prices: set llm_price_prompt and llm_price_answer (US dollars per "
+            "million tokens), or limit llm_tokens instead"
+        )

@@ -1,0 +1,206 @@
+"""A language model behind an endpoint: `LanguageModel` over any chat protocol."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from dga2d.agents.proposing import (
+    CallLostError,
+    Completion,
+    CompletionRequest,
+    ModelUnavailableError,
+    Quote,
+    answer_schema,
+)
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.gateway.chat import Answer, ChatRequest, Structure
+from dga2d.runtime.gateway.endpoint import Endpoint
+from dga2d.runtime.gateway.errors import EndpointStatusError
+from dga2d.runtime.gateway.keys import without_key
+from dga2d.runtime.gateway.outages import OutageListener
+from dga2d.runtime.gateway.patience import Breaker, Patience
+from dga2d.runtime.gateway.rates import RateLimiter
+from dga2d.runtime.gateway.telemetry import call_span
+from dga2d.runtime.gateway.transport import Transport, new_client
+
+FRAME_TOKENS = 512
+"""What a chat template may add to a prompt."""
+
+BYTES_PER_TOKEN = 4
+"""For estimates. The bound of a prompt is one token per byte: no tokeniser makes more."""
+
+HOPELESS = frozenset({401, 402, 403, 404, 405, 410, *range(300, 400)})
+"""Statuses that no further request changes: wrong key, no money, no such model or address."""
+
+REJECTIONS = 3
+"""Rejected requests (400, 413, 422, …) in a row until all are taken for hopeless."""
+
+STEPS: dict[Structure, Structure] = {"schema": "json", "json": "off"}
+
+
+@dataclass(frozen=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    prompt: float
+    answer: float
+
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Price of so many tokens."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.answer) / 1e6
+
+
+class RemoteModel:
+    """A model that is asked over the network."""
+
+    def __init__(
+        self, endpoint: Endpoint, settings: RunSettings, transport: Transport, breaker: Breaker
+    ) -> None:
+        self.name = endpoint.name
+        self._endpoint = endpoint
+        self._settings = settings
+        self._transport = transport
+        self._breaker = breaker
+        self._prices = Prices(settings.llm_price_prompt, settings.llm_price_answer)
+        self._rates = RateLimiter(
+            settings.llm_requests_per_minute, settings.llm_tokens_per_minute, settings.llm_concurrent
+        )
+        self._is_adaptable = settings.llm_structured == "auto"
+        self._structure: Structure = (
+            "schema" if settings.llm_structured == "auto" else settings.llm_structured
+        )
+        self._rejections = 0
+
+    async def ready(self) -> None:
+        """At once, unless calls got lost; then when the endpoint answers a probe."""
+        await self._breaker.ready()
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        """One token per byte of the request, and the longest answer."""
+        bound = self._prompt_bound(self._chat_request(request))
+        most = self._settings.llm_max_tokens
+        return Quote(bound + most, self._prices.cost_usd(bound, most))
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        chat = self._chat_request(request)
+        with call_span(self._endpoint.protocol.provider, self._endpoint.base_url, chat) as span:
+            try:
+                answer, taken = await self._breaker.taken(lambda: self._attempt(chat))
+            except EndpointStatusError as error:
+                self._judge_status(error, chat)
+                raise AssertionError("a status always raises") from error
+            except CallLostError as error:
+                self._breaker.lost(error.reason)
+                raise
+            self._rejections = 0
+            await self._breaker.worked()
+            completion = replace(self._completion(answer, chat), refused_attempts=taken.refused_attempts)
+            span.answered(answer, completion.prompt_tokens, completion.completion_tokens)
+            return completion
+
+    # ------------------------------------------------------------ asking
+
+    def _chat_request(self, request: CompletionRequest) -> ChatRequest:
+        return ChatRequest(
+            model=self._endpoint.model,
+            prompt=request.prompt.text,
+            max_tokens=self._settings.llm_max_tokens,
+            temperature=self._settings.llm_temperature,
+            schema=answer_schema(request.task),
+            structure=self._structure,
+            stream=self._settings.llm_stream,
+        )
+
+    async def _attempt(self, chat: ChatRequest) -> Answer:
+        async with self._rates.place(self._prompt_bound(chat) + chat.max_tokens):
+            return await self._transport.attempt(self._endpoint.protocol.body(chat), chat.max_tokens)
+
+    def _prompt_bound(self, chat: ChatRequest) -> int:
+        body = self._endpoint.protocol.body(replace(chat, structure="schema", stream=True))
+        return len(json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")) + FRAME_TOKENS
+
+    def _judge_status(self, error: EndpointStatusError, chat: ChatRequest) -> None:
+        """What a status means for this call and the next ones; always raises."""
+        if error.status in HOPELESS:
+            raise ModelUnavailableError(error.reason) from None
+        if error.status >= 500 or error.status == 408:
+            self._breaker.lost(error.reason)
+            raise CallLostError(error.reason) from None
+        self._rejections += 1
+        if self._rejections >= REJECTIONS:
+            raise ModelUnavailableError(f"{error.reason}, {REJECTIONS} times in a row") from None
+        if self._is_adaptable and chat.schema is not None and chat.structure in STEPS:
+            self._structure = self._step(chat)
+            reason = f"{error.reason}; the next answer is asked for with structure = {self._structure}"
+            raise CallLostError(reason) from None
+        raise CallLostError(error.reason) from None
+
+    def _step(self, chat: ChatRequest) -> Structure:
+        """The next weaker way to ask for JSON; protocols without a JSON mode skip it."""
+        protocol, step = self._endpoint.protocol, STEPS[chat.structure]
+        plain = protocol.body(replace(chat, structure="off"))
+        return "off" if protocol.body(replace(chat, structure=step)) == plain else step
+
+    # ------------------------------------------------------------ answers
+
+    def _completion(self, answer: Answer, chat: ChatRequest) -> Completion:
+        text = without_key(answer.text, self._endpoint.key)
+        reasoning = without_key(answer.reasoning, self._endpoint.key)
+        prompt_tokens, completion_tokens, is_estimated = self._tokens(answer, chat)
+        return Completion(
+            text=text,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            is_estimated=is_estimated,
+            cost_usd=self._prices.cost_usd(prompt_tokens, completion_tokens),
+            reasoning=reasoning,
+            response_id=_plain_id(without_key(answer.response_id or "", self._endpoint.key)),
+        )
+
+    def _tokens(self, answer: Answer, chat: ChatRequest) -> tuple[int, int, bool]:
+        """Tokens of prompt and answer, and whether either count is ours.
+
+        Counts that were not reported, or cannot be, are estimated. A count above the bound is charged as the
+        bound: the limits hold whatever a provider says.
+        """
+        bound, usage = self._prompt_bound(chat), answer.usage
+        prompt = _estimate(chat.prompt)
+        written = _estimate(answer.text + answer.reasoning)
+        reported = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)
+        prompt_tokens, is_own_prompt = _credible(reported[0], prompt, bound)
+        completion_tokens, is_own_answer = _credible(reported[1], written, chat.max_tokens)
+        return prompt_tokens, completion_tokens, is_own_prompt or is_own_answer
+
+
+def _estimate(text: str) -> int:
+    return math.ceil(len(text.encode("utf-8", errors="replace")) / BYTES_PER_TOKEN)
+
+
+def _credible(reported: object, estimate: int, bound: int) -> tuple[int, bool]:
+    """A reported count if it can be true, else one of ours; and whether it is ours."""
+    is_count = isinstance(reported, int) and not isinstance(reported, bool)
+    if is_count and (reported > 0 or estimate == 0) and 0 <= reported <= bound:  # type: ignore[operator]
+        return int(reported), False  # type: ignore[call-overload]
+    if is_count and reported > bound:  # type: ignore[operator]
+        return bound, True
+    return min(estimate, bound), True
+
+
+def _plain_id(text: str) -> str | None:
+    """A provider's id as far as it is one: short, without blanks or control characters."""
+    return text if re.fullmatch(r"[\x21-\x7e]{1,200}", text) else None
+
+
+@asynccontextmanager
+async def open_remote(
+    endpoint: Endpoint, settings: RunSettings, patience: Patience, listener: OutageListener
+) -> AsyncIterator[RemoteModel]:
+    """The model behind `endpoint`, with its connections, for the length of the block."""
+    async with new_client(settings.llm_timeout) as client:
+        transport = Transport(endpoint, client, settings.llm_timeout)
+        yield RemoteModel(endpoint, settings, transport, Breaker(patience, transport.is_up, listener))

@@ -1,0 +1,242 @@
+"""The page's addresses. Nothing here writes; everything shown is a fold over the log."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+from sse_starlette import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dga2d.events import Dga2dError, RunId
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection import list_runs
+from dga2d.runtime.page.picture import draw
+from dga2d.runtime.page.timeline import Timeline
+from dga2d.runtime.report.render import context_of, environment
+from dga2d.store import EventStore, UnknownRunError
+
+PANELS = ("overview", "graph", "algorithm", "edits", "evaluations", "calls", "walks", "events", "checking")
+HEADERS = {
+    b"content-security-policy": (
+        b"default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+    ),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+EVENTS_SHOWN = 60
+COOKIE = "dga2d-token"
+
+
+class Page:
+    """Timelines of the runs that were looked at, and the handlers of all addresses."""
+
+    def __init__(self, store: EventStore, url: str) -> None:
+        self._store = store
+        self._url = url
+        self._timelines: dict[str, Timeline] = {}
+        self._templates: Environment = environment(escapes=True, package="dga2d.runtime.page")
+
+    async def index(self, request: Request) -> Response:
+        """All runs of the database."""
+        return self._html("runs.html.j2", runs=list(reversed(await list_runs(self._url))), url=self._url)
+
+    async def run(self, request: Request) -> Response:
+        """The frame of a run's page; its panels are fetched for a place in time."""
+        timeline = await self._timeline(request.path_params["run"])
+        state = timeline.states[-1]
+        return self._html(
+            "run.html.j2",
+            run=timeline.run_id,
+            domain=state.header.domain,
+            length=timeline.length,
+            marks=timeline.generation_seqs(),
+            best_seq=_best_seq(timeline),
+            panels=PANELS,
+        )
+
+    async def panel(self, request: Request) -> Response:
+        """One panel as it was after event ``seq``."""
+        name = request.path_params["panel"]
+        if name not in PANELS:
+            raise HTTPException(404, f"there is no panel {name!r}")
+        timeline = await self._timeline(request.path_params["run"])
+        seq = _seq(request, timeline.length)
+        state = timeline.states[seq]
+        story = await timeline.story(seq)
+        first = max(1, seq - EVENTS_SHOWN + 1)
+        return self._html(
+            f"{name}.html.j2",
+            **context_of(story),
+            seq=seq,
+            event=timeline.events[seq - 1],
+            events=list(reversed(timeline.events[first - 1 : seq])),
+            picture=draw(state.header, state, _before_generation(timeline, seq)),
+            walks=_walks(timeline, seq),
+        )
+
+    async def facts(self, request: Request) -> Response:
+        """Length of the log and its marks, for the slider."""
+        timeline = await self._timeline(request.path_params["run"])
+        return JSONResponse(
+            {
+                "length": timeline.length,
+                "marks": timeline.generation_seqs(),
+                "best_seq": _best_seq(timeline),
+                "status": timeline.states[-1].status,
+            }
+        )
+
+    async def stream(self, request: Request) -> Response:
+        """Server-sent events; the id of each is its number in the log, so a reconnect misses nothing."""
+        run_id = RunId(request.path_params["run"])
+        await self._timeline(run_id)
+        after = int(request.headers.get("last-event-id") or request.query_params.get("after") or 0)
+
+        async def tail() -> AsyncIterator[dict[str, str]]:
+            async for event in self._store.subscribe(run_id, after):
+                yield {"id": str(event.seq), "data": json.dumps({"seq": event.seq, "type": event.type})}
+
+        return EventSourceResponse(tail())
+
+    async def compare(self, request: Request) -> Response:
+        """Two runs side by side; settings that differ are marked."""
+        names = [request.query_params.get(key, "") for key in ("a", "b")]
+        timelines = [await self._timeline(name) for name in names]
+        stories = [await timeline.story(timeline.length) for timeline in timelines]
+        return self._html("compare.html.j2", contexts=[context_of(story) for story in stories])
+
+    async def _timeline(self, run: str) -> Timeline:
+        timeline = self._timelines.setdefault(run, Timeline(self._store, RunId(run)))
+        try:
+            await timeline.catch_up()
+        except UnknownRunError as error:
+            del self._timelines[run]
+            raise HTTPException(404, str(error)) from error
+        except Dga2dError as error:
+            raise HTTPException(500, str(error)) from error
+        if not timeline.events:
+            raise HTTPException(404, f"run {run} has no events yet")
+        return timeline
+
+    def _html(self, template: str, **context: Any) -> Response:
+        return HTMLResponse(self._templates.get_template(template).render(**context))
+
+
+def _seq(request: Request, length: int) -> int:
+    text = request.query_params.get("seq", str(length))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:18]) <= length):
+        raise HTTPException(400, f"expected seq in 1..{length}")
+    return int(text)
+
+
+def _best_seq(timeline: Timeline) -> int:
+    """Event after which the best program of today was known."""
+    best = timeline.states[-1].best
+    return next((seq for seq, state in enumerate(timeline.states) if state.best == best), timeline.length)
+
+
+def _before_generation(timeline: Timeline, seq: int) -> RunState:
+    """State when the generation of event `seq` began."""
+    for earlier in range(seq, 0, -1):
+        if timeline.events[earlier - 1].type == "GenerationStarted":
+            return timeline.states[earlier]
+    return timeline.states[seq]
+
+
+def _walks(timeline: Timeline, seq: int) -> list[Any]:
+    """``PipelineSampled`` of the generation that event `seq` belongs to."""
+    found = []
+    for event in reversed(timeline.events[:seq]):
+        if event.type == "GenerationStarted":
+            break
+        if event.type == "PipelineSampled":
+            found.append(event.payload)
+    return list(reversed(found))
+
+
+class _Guard:
+    """Adds the security headers and, where a token is set, asks for it."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS.items()]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        if self._token is None or _same(request.cookies.get(COOKIE), self._token):
+            return None
+        if not _same(request.query_params.get("token"), self._token):
+            return PlainTextResponse("This page needs the token that `dga2d serve` printed.", 401)
+        response = RedirectResponse(request.url.remove_query_params("token"))
+        response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+        return response
+
+
+def _same(given: str | None, token: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), token.encode())
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, status_code=error.status_code)
+
+
+def make_application(
+    store: EventStore, url: str, token: str | None = None, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+) -> Starlette:
+    """The page over `store`.
+
+    Parameters
+    ----------
+    url
+        The same store's address, for the list of runs.
+    token
+        Secret that a browser must bring once; ``None`` for none.
+    hosts
+        Names under which the page may be asked for: other names are refused, so that a web site cannot
+        reach it through a name of its own.
+    """
+    page = Page(store, url)
+    return Starlette(
+        routes=[
+            Route("/", page.index),
+            Route("/compare", page.compare),
+            Route("/runs/{run}", page.run),
+            Route("/runs/{run}/facts", page.facts),
+            Route("/runs/{run}/stream", page.stream),
+            Route("/runs/{run}/{panel}", page.panel),
+            Mount("/static", StaticFiles(directory=Path(str(files("dga2d.runtime.page"))) / "static")),
+        ],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(_Guard, token=token),
+        ],
+        exception_handlers={HTTPException: _on_http_error},
+    )

@@ -1,0 +1,140 @@
+"""The operator graph as a drawing whose nodes stay where they are while edges come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dga2d.events.payloads import Edge, RunStarted
+from dga2d.replay.state.graph import END, START
+from dga2d.replay.state.run_state import RunState
+
+COLUMNS = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
+"""Categories of operators from left to right; others come last."""
+COLUMN_WIDTH, ROW_HEIGHT, NODE_WIDTH = 240.0, 72.0, 160.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator, or ``START`` or ``END``; `x` and `y` are its middle."""
+
+    name: str
+    x: float
+    y: float
+    credit: float | None
+    """``None`` for the sentinels and for operators that are not in the graph."""
+    intensity: float
+    """Size of the credit beside the largest, 0 … 1."""
+    n_implementations: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """An edge as a curve."""
+
+    source: str
+    target: str
+    path: str
+    credit: float
+    activations: int
+    width: float
+    change: str
+    """``added`` or ``removed`` by the open or just closed generation, else empty."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Nodes and edges in user units of a drawing of `width` × `height`."""
+
+    width: float
+    height: float
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+
+
+def draw(header: RunStarted, state: RunState, before: RunState) -> Picture:
+    """The graph of `state`; edges that `before` lacked, or had more, are marked."""
+    places = _places(header, state)
+    return Picture(
+        width=max(x for x, _ in places.values()) + COLUMN_WIDTH / 2,
+        height=max(y for _, y in places.values()) + ROW_HEIGHT,
+        nodes=_nodes(state, places),
+        links=_links(state, before, places),
+    )
+
+
+def _places(header: RunStarted, state: RunState) -> dict[str, tuple[float, float]]:
+    """Middle of every node: columns by category, rows by name. Depends on the run's operators alone."""
+    kept = set(state.pools) if state.pools else {operator.id for operator in header.library}
+    names: dict[int, list[str]] = {-1: [START], len(COLUMNS) + 1: [END]}
+    for operator in header.library:
+        if operator.id in kept:
+            is_known = operator.category in COLUMNS
+            column = COLUMNS.index(operator.category) if is_known else len(COLUMNS)
+            names.setdefault(column, []).append(operator.id)
+    most = max(map(len, names.values()))
+    places = {}
+    for column, (_, members) in enumerate(sorted(names.items())):
+        offset = (most - len(members)) / 2 + (0.4 if column % 2 else 0.0)  # so that few edges cross a node
+        for row, name in enumerate(sorted(members)):
+            places[name] = ((column + 0.5) * COLUMN_WIDTH, (row + offset + 1) * ROW_HEIGHT)
+    return places
+
+
+def _nodes(state: RunState, places: dict[str, tuple[float, float]]) -> tuple[Node, ...]:
+    epsilon = state.settings.epsilon
+    credits = {name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()}
+    largest = max((abs(value) for value in credits.values()), default=0.0) or 1.0
+    return tuple(
+        Node(
+            name,
+            x,
+            y,
+            credits.get(name),  # type: ignore[call-overload]
+            abs(credits.get(name, 0.0)) / largest,  # type: ignore[call-overload]
+            len(state.pools.get(name, ())),  # type: ignore[call-overload]
+        )
+        for name, (x, y) in sorted(places.items())
+    )
+
+
+def _links(state: RunState, before: RunState, places: dict[str, tuple[float, float]]) -> tuple[Link, ...]:
+    now = frozenset() if state.graph is None else state.graph.edges
+    earlier = now if before.graph is None else before.graph.edges
+    links = []
+    for edge in sorted(now | earlier):
+        source, target = edge
+        if source not in places or target not in places:
+            continue
+        change = "" if edge in now and edge in earlier else ("added" if edge in now else "removed")
+        activations = _activations(state, edge)
+        links.append(
+            Link(
+                source,
+                target,
+                _curve(places[source], places[target]),
+                state.credits.edge_credit(edge, state.pools, state.settings.epsilon),
+                activations,
+                min(1.0 + 0.6 * activations**0.5, 7.0),
+                change,
+            )
+        )
+    return tuple(links)
+
+
+def _activations(state: RunState, edge: Edge) -> int:
+    source, target = edge
+    sources = {START} if source == START else set(state.pools.get(source, ()))
+    targets = set(state.pools.get(target, ()))
+    return sum(
+        record.activations
+        for transition, record in state.credits.ordered
+        if transition.source in sources and transition.target in targets
+    )
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """From the right side of one node to the left side of another; backwards it bends round."""
+    x1, y1 = start[0] + NODE_WIDTH / 2, start[1]
+    x2, y2 = end[0] - NODE_WIDTH / 2, end[1]
+    bend = max((x2 - x1) / 2, 60.0)
+    return f"M{x1:.0f} {y1:.0f}C{x1 + bend:.0f} {y1:.0f} {x2 - bend:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"

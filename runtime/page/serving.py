@@ -1,0 +1,65 @@
+"""Runs the page's server until it is stopped."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.page.application import make_application
+from dga2d.store import open_store
+
+
+async def serve(url: str, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
+    """Serve the page for the database at `url`; calls `announce` with its address once it answers.
+
+    Raises
+    ------
+    UsageError
+        Other machines could reach `host` and there is no token, or the port is taken.
+    """
+    if token is None and not _is_local(host):
+        raise UsageError(f"--host {host} is reachable from other machines; give --token SECRET too")
+    async with open_store(url, create=False, read_only=True) as store:
+        listener = _listen(host, port)
+        names = (host, "localhost", "127.0.0.1") if _is_local(host) else ("*",)
+        application = make_application(store, url, token, names)
+        server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
+        shown = f"http://{host}:{listener.getsockname()[1]}/"
+        announce(shown if token is None else f"{shown}?token={token}")
+        await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends open event streams with the server instead of waiting for browsers to go away."""
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.force_exit = True
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
+        ) from error
+    listener.listen(128)
+    return listener

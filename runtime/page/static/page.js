@@ -1,0 +1,180 @@
+// Moves through the time of one run. All content is rendered and escaped by the server.
+
+/** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
+function element(id, kind) {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`no ${kind.name} with id ${id}`);
+  return found;
+}
+
+const main = element("run", HTMLElement);
+const slider = element("slider", HTMLInputElement);
+const panel = element("panel", HTMLDivElement);
+const trouble = element("trouble", HTMLParagraphElement);
+const buttons = Object.fromEntries(
+  ["play", "back", "forth", "earlier", "later", "best", "live"].map((id) => [id, element(id, HTMLButtonElement)]),
+);
+const tabs = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
+const base = `/runs/${encodeURIComponent(main.dataset.run ?? "")}`;
+
+let length = Number(main.dataset.length);
+let marks = (main.dataset.marks ?? "").split(",").filter(Boolean).map(Number);
+let best = Number(main.dataset.best);
+let shown = tabs[0].dataset.panel ?? "overview";
+let isLive = true;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let playing;
+let wanted = 0;
+let isFetching = false;
+
+/** Shows the panel for the slider's place; only the newest of several requests is drawn. */
+async function show() {
+  wanted += 1;
+  if (isFetching) return;
+  isFetching = true;
+  let done = 0;
+  while (done !== wanted) {
+    done = wanted;
+    try {
+      const answer = await fetch(`${base}/${shown}?seq=${slider.value}`);
+      const text = await answer.text();
+      if (answer.ok) replace(text);
+      say(answer.ok ? "" : text);
+    } catch (error) {
+      say(`The program does not answer: ${error}`);
+    }
+  }
+  isFetching = false;
+}
+
+/** Puts new content in place and opens again what was open. @param {string} text */
+function replace(text) {
+  const open = [...panel.querySelectorAll("details")].map((details) => details.open);
+  panel.innerHTML = text;
+  panel.querySelectorAll("details").forEach((details, index) => {
+    details.open = open[index] ?? false;
+  });
+}
+
+/** @param {string} text */
+function say(text) {
+  trouble.textContent = text;
+  trouble.hidden = text === "";
+}
+
+/** @param {number} seq @param {boolean} live */
+function goTo(seq, live = false) {
+  setLive(live);
+  slider.value = String(Math.min(Math.max(seq, 1), length));
+  element("seq", HTMLOutputElement).textContent = slider.value;
+  history.replaceState(null, "", live ? location.pathname + location.hash : `?seq=${slider.value}${location.hash}`);
+  void show();
+}
+
+/** @param {boolean} live */
+function setLive(live) {
+  isLive = live;
+  buttons.live.setAttribute("aria-pressed", String(live));
+}
+
+function stop() {
+  clearInterval(playing);
+  playing = undefined;
+  buttons.play.setAttribute("aria-pressed", "false");
+}
+
+function play() {
+  if (playing !== undefined) return stop();
+  buttons.play.setAttribute("aria-pressed", "true");
+  playing = setInterval(() => {
+    if (Number(slider.value) >= length) return stop();
+    goTo(Number(slider.value) + 1);
+  }, 150);
+}
+
+/** @param {number} step */
+function generation(step) {
+  const here = Number(slider.value);
+  const next = step > 0 ? marks.find((mark) => mark > here) : marks.filter((mark) => mark < here).pop();
+  goTo(next ?? (step > 0 ? length : 1));
+}
+
+/** @param {HTMLButtonElement} tab */
+function select(tab) {
+  for (const one of tabs) {
+    one.setAttribute("aria-selected", String(one === tab));
+    one.tabIndex = one === tab ? 0 : -1;
+  }
+  shown = tab.dataset.panel ?? shown;
+  panel.setAttribute("aria-labelledby", tab.id);
+  location.hash = shown;
+  void show();
+}
+
+const actions = {
+  play,
+  back: () => goTo(Number(slider.value) - 1),
+  forth: () => goTo(Number(slider.value) + 1),
+  earlier: () => generation(-1),
+  later: () => generation(1),
+  best: () => goTo(best),
+  live: () => goTo(length, true),
+};
+for (const [id, action] of Object.entries(actions)) buttons[id].addEventListener("click", action);
+slider.addEventListener("input", () => goTo(Number(slider.value)));
+for (const tab of tabs) {
+  tab.addEventListener("click", () => select(tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.stopPropagation();
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    next.focus();
+    select(next);
+  });
+}
+document.addEventListener("keydown", (event) => {
+  if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+  const keys = /** @type {Record<string, () => void>} */ ({
+    " ": actions.play, ArrowLeft: actions.back, ArrowRight: actions.forth, PageUp: actions.earlier,
+    PageDown: actions.later, b: actions.best, End: actions.live, Home: () => goTo(1),
+  });
+  const isOnButton = event.key === " " && event.target instanceof HTMLButtonElement;
+  if (!(event.key in keys) || isOnButton) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+panel.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a[data-seq]") : null;
+  if (!(link instanceof HTMLElement)) return;
+  event.preventDefault();
+  goTo(Number(link.dataset.seq));
+});
+
+async function refresh() {
+  const facts = await (await fetch(`${base}/facts`)).json();
+  ({ length, marks } = facts);
+  best = facts.best_seq;
+  slider.max = String(length);
+  element("length", HTMLElement).textContent = String(length);
+  if (isLive) goTo(length, true);
+}
+
+const stream = new EventSource(`${base}/stream?after=${length}`);
+let isRefreshing = false;
+stream.addEventListener("message", async () => {
+  if (isRefreshing) return; // one look at the log covers all events until it is answered
+  isRefreshing = true;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  isRefreshing = false;
+  await refresh();
+});
+
+const asked = Number(new URLSearchParams(location.search).get("seq"));
+const tab = tabs.find((one) => `#${one.dataset.panel}` === location.hash);
+if (tab !== undefined) {
+  shown = tab.dataset.panel ?? shown;
+  for (const one of tabs) one.setAttribute("aria-selected", String(one === tab));
+}
+if (asked >= 1) goTo(asked);
+else goTo(length, true);

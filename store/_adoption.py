@@ -1,0 +1,102 @@
+"""Takes over a run that was written elsewhere: its events as they are, in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+import aiosqlite
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from dga2d.events import RecordedEvent, RunId
+from dga2d.store import _sqlite, _statements
+from dga2d.store._draft import blob_rows, encoded
+from dga2d.store._insertions import insertions
+from dga2d.store._lineage import Lineage, Segment, write_lineage
+from dga2d.store._tables import events, runs
+from dga2d.store.errors import RunExistsError, StoreError
+
+
+class Adopter:
+    """Receives the events of one run, in order, and its blobs; what it gets was verified by the caller."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        driver: aiosqlite.Connection,
+        run_id: RunId,
+        lineage: Lineage,
+        quotas: Mapping[str, int],
+    ) -> None:
+        self._connection = connection
+        self._driver = driver
+        self._lineage = lineage
+        self._run_id = run_id
+        self._quotas = quotas
+        self._known: set[RunId] = set()
+        """Ancestors whose events are here already."""
+        self._begun: set[RunId] = set()
+
+    async def begin(self, hashes: Mapping[RunId, bytes]) -> None:
+        """Find out which ancestors are here; `hashes` are those of the last events shared with each.
+
+        Raises
+        ------
+        RunExistsError
+            The run is here already, or an ancestor of its name with other events.
+        """
+        if await self._is_there(self._run_id):
+            raise RunExistsError(self._run_id)
+        for ancestor, until in self._lineage:
+            if await self._is_there(ancestor):
+                last = select(events.c.hash).where(events.c.run_id == ancestor, events.c.seq == until)
+                found = (await self._connection.execute(last)).scalar_one_or_none()
+                if found != hashes[ancestor]:
+                    raise RunExistsError(ancestor, "with other events than those to be imported")
+                self._known.add(ancestor)
+
+    async def _is_there(self, run_id: RunId) -> bool:
+        found = await self._connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id))
+        return found.first() is not None
+
+    async def add_events(self, page: Sequence[RecordedEvent]) -> None:
+        """Store the next events, but those of ancestors that are here.
+
+        Raises
+        ------
+        StoreError
+            The database refuses one: an operation twice, a call over its limit, an event of another run.
+        """
+        new = [event for event in page if event.run_id not in self._known]
+        for event in new:
+            if event.run_id not in self._begun:
+                await self._begin_run(event.run_id, event.recorded_at)
+        pairs = [(encoded(event), event) for event in new]
+        try:
+            for sql, rows in insertions(pairs, (), self._quotas):
+                await self._driver.executemany(sql, rows)
+        except sqlite3.IntegrityError as error:
+            place = f"events {new[0].seq} to {new[-1].seq}"
+            raise StoreError(f"run {self._run_id!r}: the database refuses {place}: {error}") from error
+
+    async def add_blobs(self, many: Iterable[bytes]) -> None:
+        """Store blobs, if they are not there yet."""
+        await _statements.insert_blobs.insert(self._driver, blob_rows(many))
+
+    async def end(self) -> None:
+        """See to it that the run is there even if all its events are its ancestors'."""
+        if self._run_id not in self._begun:
+            await self._begin_run(self._run_id, 0)
+
+    async def _begin_run(self, run_id: RunId, created_at: int) -> None:
+        self._begun.add(run_id)
+        await self._connection.execute(insert(runs).values(run_id=run_id, created_at=created_at))
+        await write_lineage(self._connection, run_id, self._before(run_id))
+        rows = [{"run_id": run_id, "kind": kind, "amount": n} for kind, n in self._quotas.items()]
+        if rows:
+            await self._connection.execute(_sqlite.insert_quotas, rows)
+
+    def _before(self, run_id: RunId) -> tuple[Segment, ...]:
+        names = [segment.run_id for segment in self._lineage]
+        return self._lineage[: names.index(run_id)] if run_id in names else self._lineage

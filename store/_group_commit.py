@@ -1,0 +1,55 @@
+"""One whole transaction in one trip to the connection's thread.
+
+Every trip of the driver costs a change of threads, as much as inserting several events; begun, checked,
+inserted and committed one by one, a transaction would take six.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import aiosqlite
+
+from dga2d.store import _sqlite
+from dga2d.store._insertions import Insertion
+
+
+async def insert_if(
+    driver: aiosqlite.Connection,
+    guard: tuple[str, Sequence[Any]],
+    expected: tuple[Any, ...],
+    insertions: Sequence[Insertion],
+) -> tuple[Any, ...]:
+    """Insert everything and commit if the one row that `guard` selects is `expected`; returns that row.
+
+    Runs to its end even if the caller is cancelled, so a transaction is never left open.
+
+    Raises
+    ------
+    sqlite3.Error
+        Nothing is stored, unless the commit itself reported the error: then that has to be looked up.
+    """
+    # The driver's only way to run a function in its thread: private, but as old as the driver.
+    in_thread = cast("Callable[..., Awaitable[tuple[Any, ...]]]", driver._execute)
+    return await in_thread(_insert_if, driver._conn, guard, expected, insertions)
+
+
+def _insert_if(
+    connection: sqlite3.Connection,
+    guard: tuple[str, Sequence[Any]],
+    expected: tuple[Any, ...],
+    insertions: Sequence[Insertion],
+) -> tuple[Any, ...]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found: tuple[Any, ...] = connection.execute(*guard).fetchone()
+        if found == expected:
+            for sql, rows in insertions:
+                connection.executemany(sql, rows)
+            _sqlite.commit_now(connection)
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
+    return found

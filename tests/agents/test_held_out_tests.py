@@ -1,0 +1,127 @@
+"""The held-out test as the agents run it: once, beside a run that is over, stopped or killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from dga2d.agents.agent import Duty, run_agent
+from dga2d.agents.conductor import held_out_test
+from dga2d.agents.verification import DecisionVerifier
+from dga2d.events import Draft, RecordedEvent, RunId
+from dga2d.events.ownership import AgentName
+from dga2d.events.payloads import RunPaused, TestScored
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
+
+if TYPE_CHECKING:
+    from tests.agents.conftest import MemoryLog, Simulation
+
+RUN = RunId("simulated")
+
+
+def after_test(simulation: Simulation, before: MemoryLog) -> tuple[RunState, MemoryLog]:
+    """The log after a process that only tests."""
+    log = before.until(len(before.events))
+
+    async def process() -> None:
+        state = fold_all(log.events)
+        state = fold(state, (await log.append([Draft("conductor", held_out_test(state))]))[0])
+        async with anyio.create_task_group() as tasks:
+            for agent in simulation.agents(log, log, state):
+                tasks.start_soon(run_agent, agent, log, RUN, state)
+
+    anyio.run(process)
+    return fold_all(log.events), log
+
+
+def test_a_test_evaluates_the_checkpoint_and_the_baseline_on_every_held_out_instance(
+    simulation: Simulation,
+) -> None:
+    before, log = simulation.run()
+    state, log = after_test(simulation, log)
+    assert state.status == "completed"
+    assert before.checkpoint is not None
+    assert state.test is not None
+    assert [c.pipeline for c in state.test.candidates] == [before.checkpoint.steps, before.header.baseline]
+    assert len(state.test.outcomes) == 2 * 2
+    scored = log.events[-1].payload
+    assert isinstance(scored, TestScored)
+    gaps = [[state.test.outcomes[j, key].objective for key in state.test.instances] for j in range(2)]
+    expected = [sum((y or 0.0) - 100 for y in row) / 200 for row in gaps]
+    assert scored.mean_gaps == pytest.approx(expected)
+    assert scored.failures == (0, 0)
+
+
+def test_a_test_of_a_run_that_was_killed_does_not_go_on_with_the_run(simulation: Simulation) -> None:
+    _, log = simulation.changed(validation_interval=1).run()
+    middle = next(
+        e.seq for e in log.events if e.type == "GenerationStarted" and e.generation != 1 and e.seq > 40
+    )
+    assert fold_all(log.events[:middle]).checkpoint is not None
+    state, after = after_test(simulation, log.until(middle))
+    assert state.status == "paused"
+    assert {e.type for e in after.events[middle:]} == {"TestStarted", "EvaluationRecorded", "TestScored"}
+    resumed, _ = simulation.changed(validation_interval=1).run(after)
+    assert resumed.status == "completed"
+    assert resumed.completed == 3
+
+
+def test_every_decision_of_a_test_is_made_again(simulation: Simulation) -> None:
+    _, log = after_test(simulation, after_test(simulation, simulation.run()[1])[1])
+    verifier = DecisionVerifier(simulation.briefing, log)
+
+    async def check() -> None:
+        state = RunState()
+        for event in log.events:
+            before, state = state, fold(state, event)
+            await verifier.check(before, event)
+
+    anyio.run(check)
+    assert sum(e.type == "TestScored" for e in log.events) == 2
+
+
+class Endless:
+    """An agent that owes one thing for ever, and counts how often it begins and is cancelled."""
+
+    name: AgentName = "validator"
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.cancelled = 0
+
+    def duties(self, state: RunState) -> Sequence[Duty]:
+        return (Duty("wait", 1),)
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        self.begun += 1
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            self.cancelled += 1
+            raise
+
+
+def test_a_duty_is_begun_once_and_cancelled_when_the_run_is_paused(
+    simulation: Simulation, record: Callable[[int, Draft], RecordedEvent]
+) -> None:
+    _, whole = simulation.run()
+    agent, log = Endless(), whole.until(1)
+
+    async def process() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run_agent, agent, log, RUN, fold_all(log.events))
+            await anyio.sleep(0.01)
+            drafts = [
+                Draft(e.agent, e.payload, e.generation, e.caused_by)  # type: ignore[arg-type]
+                for e in whole.events[1:20]
+            ]
+            await log.append(drafts)
+            await anyio.sleep(0.01)
+            await log.append([Draft("conductor", RunPaused(reason="stop"))])
+
+    anyio.run(process)
+    assert (agent.begun, agent.cancelled) == (1, 1)

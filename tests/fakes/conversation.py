@@ -1,0 +1,148 @@
+"""The smallest run that asks a model: a real store, a real gateway, and the Initializer alone.
+
+Its graph is never proposed well, so that it asks as often as it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dga2d.agents.agent import is_live, run_agent
+from dga2d.agents.briefing import DomainBriefing
+from dga2d.agents.initializer import Initializer
+from dga2d.agents.proposing import ModelUnavailableError
+from dga2d.domains.contract import Card, Implementation, Operator
+from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
+from dga2d.events.payloads import (
+    InstanceEntry,
+    LibraryImplementation,
+    LibraryOperator,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    SplitManifest,
+    Step,
+)
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.gateway import OutageBoard, open_model
+from dga2d.runtime.gateway.patience import Patience
+from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verified
+
+OPERATOR = DomainOperatorId("build")
+SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
+LIBRARY = Operator(
+    OPERATOR,
+    "Build",
+    "Builds.",
+    "initialisation",
+    "none",
+    "complete",
+    "basic",
+    "O(1)",
+    "made up",
+    (Implementation(OPERATOR, SOURCE, "library:test"),),
+)
+CARD = Card("Imaginary", "cost", "a permutation", "a sum", {"n": "places"}, "each place once")
+KEY = "sk-fake-0123456789abcdefghijklmnop"
+HASTE = Patience(
+    outage_limit_s=5.0,
+    first_wait_s=0.005,
+    longest_wait_s=0.05,
+    first_pause_s=0.02,
+    longest_pause_s=0.1,
+)
+
+
+def started(settings: RunSettings) -> Draft:
+    """``RunStarted`` with a library of one operator."""
+    implementation = ImplementationId(LIBRARY.implementations[0].id)
+    entry = InstanceEntry(key=InstanceKey("g/a"), reference=1.0)
+    operator = LibraryOperator(
+        id=OperatorId(OPERATOR),
+        category=LIBRARY.category,
+        requires="none",
+        provides="complete",
+        tier="basic",
+        implementations=(LibraryImplementation(id=implementation, source=blob_digest(SOURCE.encode())),),
+    )
+    payload = RunStarted(
+        domain="imaginary",
+        sense="min",
+        seed=1,
+        settings=settings.model_dump(),
+        code_version="test",
+        library=(operator,),
+        baseline=(Step(operator=OperatorId(OPERATOR), implementation=implementation),),
+        splits=SplitManifest(train=(entry,), validation=(), test=(), digest="d"),
+        batch=(entry.key,),
+        policy="uniform",
+        llm=settings.llm,
+        sandbox={},
+        data_dir=None,
+    )
+    return Draft("conductor", payload)
+
+
+async def converse(
+    url: str,
+    run: str,
+    settings: RunSettings,
+    environment: Mapping[str, str],
+    patience: Patience = HASTE,
+) -> None:
+    """Start the run or go on with it, until it has a graph or its model is unavailable."""
+    run_id, outages = RunId(run), OutageBoard()
+    quotas = {
+        LLM_CALLS: settings.llm_calls,
+        LLM_TOKENS: settings.llm_tokens,
+        LLM_MICROUSD: settings.llm_microusd,
+    }
+    granted = {kind: amount for kind, amount in quotas.items() if amount is not None}
+    async with open_model(settings, url, outages, environment, patience) as model, open_store(url) as store:
+        is_new = run_id not in [summary.run_id for summary in await store.runs()]
+        async with store.write(run_id, create=is_new, quotas=granted) as writer:
+            outages.connect(writer)
+            state = await state_of(store, run)
+            first = (
+                started(settings)
+                if state.started is None
+                else Draft("conductor", RunResumed(code_version="test", epoch=writer.epoch, changed={}))
+            )
+            state = fold(state, (await writer.append([first]))[0])
+            agent = Initializer(writer, store, model, DomainBriefing.of(CARD, (LIBRARY,)))
+            try:
+                await _until_graph(agent, store, run_id, state)
+            except* ModelUnavailableError as group:
+                error: Any = group
+                while isinstance(error, BaseExceptionGroup):
+                    error = error.exceptions[0]
+                await writer.append([Draft("conductor", RunPaused(reason=error.reason))])
+
+
+async def _until_graph(agent: Initializer, store: EventStore, run_id: RunId, state: RunState) -> None:
+    import anyio
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run_agent, agent, store, run_id, state)
+        async for event in store.subscribe(run_id, state.seq):
+            state = fold(state, event)
+            if state.graph is not None or not is_live(state):
+                tasks.cancel_scope.cancel()
+
+
+async def state_of(store: EventStore, run: str) -> RunState:
+    """Verified and folded log of a run."""
+    state = RunState()
+    async for event in verified(store.read(RunId(run))):
+        state = fold(state, event)
+    return state
+
+
+async def read_state(url: str, run: str) -> RunState:
+    """`state_of` in a database that nobody has open."""
+    async with open_store(url, create=False, read_only=True) as store:
+        return await state_of(store, run)

@@ -1,0 +1,92 @@
+"""Every limit can be set, is checked, and binds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import MIB
+from dga2d.runtime.evaluator import evaluation_limits
+
+DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
+HEAD = "import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
+BEYOND = {
+    "memory_bytes": (64 * MIB, "    np.ones(12 << 20)\n    return state\n", "out_of_memory"),
+    "open_files": (
+        10,
+        "    files = [open(np.__file__) for _ in range(9)]\n    return state\n",
+        "runtime_error",
+    ),
+    "answer_bytes": (
+        1 << 12,
+        "    state.sequence = np.argsort(env_data['points'])\n"
+        "    state.metadata['x'] = np.zeros(1 << 10)\n    return state\n",
+        "oversized_answer",
+    ),
+    "work_wall_s": (0.3, "    while env_data['n'] > 8:\n        pass\n    return state\n", "timeout"),
+    "prepare_run_s": (0.3, "    while True:\n        pass\n", "timeout"),
+    "load_s": (0.5, "    return state\n\n\nwhile True:\n    pass\n", "timeout"),
+    "file_bytes": (
+        1 << 10,
+        "    path = __file__.rsplit('/', 1)[0] + '/__pycache__/x'\n"
+        "    open(path, 'wb').write(bytes(1 << 11))\n    return state\n",
+        "forbidden",
+    ),
+}
+THREADS = (
+    "import threading\nimport time\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
+    "    for _ in range({}):\n        threading.Thread(target=time.sleep, args=(0.2,)).start()\n"
+    "    return state\n"
+)
+
+
+@pytest.mark.parametrize("name", BEYOND)
+async def test_a_limit_that_is_set_binds(name: str, line: Any, tmp_path: Path) -> None:
+    value, body, kind = BEYOND[name]
+    limits = EvaluationLimits(**{"prepare_run_s": 3.0, name: value})
+    pool = EvaluatorPool(
+        "line", 1, limits, cache_dir=tmp_path, domain_file=DOMAIN_FILE, has_source_rules=False
+    )
+    async with pool:
+        result = await pool.evaluate(line.task(line.order, line.program(HEAD + body)))
+    assert result.failure == kind, result
+
+
+@pytest.mark.skipif("os.geteuid() == 0", reason="the kernel does not count the processes of root")
+@pytest.mark.parametrize(("started", "kind"), [(2, None), (3, "forbidden")])
+async def test_the_limit_of_processes_binds_ordinary_users(
+    started: int, kind: str | None, line: Any, tmp_path: Path
+) -> None:
+    limits = EvaluationLimits(processes=2)
+    pool = EvaluatorPool(
+        "line", 1, limits, cache_dir=tmp_path, domain_file=DOMAIN_FILE, has_source_rules=False
+    )
+    async with pool:
+        result = await pool.evaluate(line.task(line.order, line.program(THREADS.format(started))))
+    assert result.failure == kind, result
+
+
+def test_the_settings_of_a_run_reach_the_limits() -> None:
+    settings = RunSettings(
+        memory_limit=100, cpu_limit=5.0, grace_limit=2.0, work_time_limit=50.0, import_limit=4.0,
+        compile_limit=60.0, process_limit=1, open_file_limit=12, file_size_limit=3, answer_limit=2,
+    )  # fmt: skip
+    assert evaluation_limits(settings) == EvaluationLimits(
+        memory_bytes=100 * MIB, cpu_s=5.0, wall_grace_s=2.0, work_wall_s=50.0, load_s=4.0,
+        prepare_s=60.0, processes=1, open_files=12, file_bytes=3 * MIB, answer_bytes=2 * MIB,
+    )  # fmt: skip
+    assert evaluation_limits(RunSettings()) == EvaluationLimits()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("memory_bytes", 0), ("cpu_s", 0.0), ("wall_grace_s", -1.0), ("processes", -1), ("answer_bytes", 0)],
+)
+def test_a_limit_out_of_range_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name):
+        EvaluationLimits(**{name: value})  # type: ignore[arg-type]
+    EvaluationLimits(cpu_s=None, processes=0)

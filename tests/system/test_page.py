@@ -1,0 +1,140 @@
+"""The page over the log: what it shows, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from dga2d.events import BlobDigest
+from dga2d.runtime.page.application import PANELS, make_application
+from dga2d.runtime.page.timeline import Timeline
+from dga2d.store import open_store
+
+HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+async def browser(finished: Any) -> AsyncIterator[httpx.AsyncClient]:
+    url = f"sqlite+aiosqlite:///{finished.database}"
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            yield client
+
+
+async def test_runs_are_listed_with_a_link(browser: httpx.AsyncClient) -> None:
+    page = await browser.get("/")
+    assert page.status_code == 200
+    assert 'href="/runs/done"' in page.text
+
+
+async def test_page_of_a_run_knows_its_length_and_generations(
+    browser: httpx.AsyncClient, finished: Any
+) -> None:
+    rows = finished.rows("done")
+    facts = (await browser.get("/runs/done/facts")).json()
+    assert facts["length"] == len(rows)
+    assert facts["marks"] == [row.seq for row in rows if row.type == "GenerationCompleted"]
+    page = (await browser.get("/runs/done")).text
+    assert f'data-length="{len(rows)}"' in page
+    assert re.findall(r"<script[^>]*>", page) == ['<script type="module" src="/static/page.js">']
+
+
+@pytest.mark.parametrize("panel", PANELS)
+async def test_every_panel_can_be_shown_at_any_event(
+    browser: httpx.AsyncClient, finished: Any, panel: str
+) -> None:
+    length = len(finished.rows("done"))
+    for seq in {1, 2, 3, length // 2, length - 1, length}:
+        answer = await browser.get(f"/runs/done/{panel}", params={"seq": seq})
+        assert answer.status_code == 200, answer.text
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finished: Any) -> None:
+    for seq in (5, len(finished.rows("done")) // 2):
+        shown = finished.run("show", "done", "--at", str(seq), "--json").json
+        panel = (await browser.get("/runs/done/checking", params={"seq": seq})).text
+        assert shown["state_digest"] in panel
+        assert finished.rows("done")[seq - 1].hash.hex() in panel
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        ("/runs/nobody", 404, "nobody"),
+        ("/runs/done/teapot", 404, "teapot"),
+        ("/runs/done/graph?seq=0", 400, "expected seq in 1.."),
+        ("/runs/done/graph?seq=99999", 400, "expected seq in 1.."),
+        ("/runs/done/graph?seq=x", 400, "expected seq in 1.."),
+    ],
+)
+async def test_wrong_addresses_say_what_is_wrong(
+    browser: httpx.AsyncClient, address: str, status: int, words: str
+) -> None:
+    answer = await browser.get(address)
+    assert answer.status_code == status
+    assert words in answer.json()["error"]
+
+
+async def test_nothing_can_be_written(browser: httpx.AsyncClient) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert (await browser.request(method, "/runs/done")).status_code == 405
+
+
+async def test_other_names_of_this_machine_are_refused(browser: httpx.AsyncClient) -> None:
+    answer = await browser.get("/", headers={"host": "evil.example"})
+    assert answer.status_code == 400
+
+
+async def test_two_runs_are_compared(browser: httpx.AsyncClient) -> None:
+    page = (await browser.get("/compare", params={"a": "done", "b": "done"})).text
+    assert 'class="differs"' not in page
+    assert page.count("<h2>done</h2>") == 2
+
+
+async def test_a_token_is_asked_for_once(finished: Any) -> None:
+    url = f"sqlite+aiosqlite:///{finished.database}"
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url, token="s3cret", hosts=("*",)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://other") as client:
+            assert (await client.get("/")).status_code == 401
+            assert (await client.get("/", params={"token": "wrong"})).status_code == 401
+            welcome = await client.get("/", params={"token": "s3cret"})
+            assert (welcome.status_code, welcome.headers["location"]) == (307, "http://other/")
+            assert (await client.get("/")).status_code == 200
+
+
+async def test_hostile_text_in_a_blob_stays_text(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hostile(self: Timeline, digest: BlobDigest) -> bytes:
+        return HOSTILE.encode()
+
+    monkeypatch.setattr(Timeline, "get_blob", hostile)
+    url = f"sqlite+aiosqlite:///{finished.database}"
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            for panel in ("algorithm", "calls"):
+                text = (await client.get(f"/runs/done/{panel}")).text
+                assert "&lt;script&gt;" in text
+                assert "<script" not in text
+                assert "<img" not in text
+
+
+def test_serve_announces_its_address_and_ends_cleanly(program: Any, finished: Any) -> None:
+    with finished.started("serve", "--port", "0", "--json") as process:
+        text = ""
+        while not text.endswith("}\n"):
+            text += process.stdout.readline()
+        address = json.loads(text)["address"]
+        assert httpx.get(f"{address}runs/done/facts").json()["status"] == "completed"
+        process.terminate()
+        assert process.wait(20) is not None
+    refused = program.run("serve", "--host", "0.0.0.0")
+    assert refused.code == 2
+    assert "--token" in refused.error
