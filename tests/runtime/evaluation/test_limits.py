@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dga2d.runtime.evaluator import evaluation_limits
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 HEAD = "import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
-BEYOND = {
+BEYOND: dict[str, tuple[Any, str, str]] = {
     "memory_bytes": (64 * MIB, "    np.ones(12 << 20)\n    return state\n", "out_of_memory"),
     "open_files": (
         10,
@@ -47,7 +48,7 @@ THREADS = (
 @pytest.mark.parametrize("name", BEYOND)
 async def test_a_limit_that_is_set_binds(name: str, line: Any, tmp_path: Path) -> None:
     value, body, kind = BEYOND[name]
-    limits = EvaluationLimits(**{"prepare_run_s": 3.0, name: value})
+    limits = replace(EvaluationLimits(prepare_run_s=3.0), **{name: value})
     pool = EvaluatorPool(
         "line", 1, limits, cache_dir=tmp_path, domain_file=DOMAIN_FILE, has_source_rules=False
     )

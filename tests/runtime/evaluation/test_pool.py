@@ -156,6 +156,35 @@ async def test_metadata_that_is_not_finite_is_infeasible(pool: EvaluatorPool, li
     assert "no finite" in result.diagnostic
 
 
+async def test_more_instances_than_a_worker_keeps_give_the_same_results_again(
+    pool: EvaluatorPool, line: Any
+) -> None:
+    instances = [line.instance(n) for n in (20, 21, 22, 23, 24, 25)]
+    rounds = [
+        [(await pool.evaluate(line.task(instance=instance, budget=50))).solution for instance in instances]
+        for _ in range(2)
+    ]
+    assert [len(json.loads(solution or b"")["sequence"]) for solution in rounds[0]] == [
+        20,
+        21,
+        22,
+        23,
+        24,
+        25,
+    ]
+    assert rounds[0] == rounds[1]
+
+
+async def test_the_death_of_the_child_that_waits_is_no_harm(pool: EvaluatorPool, line: Any) -> None:
+    first = await pool.evaluate(line.task())
+    for process in psutil.Process().children(recursive=True):
+        if process.cpu_times().user < 0.3 and not process.children():
+            process.kill()
+    second = await pool.evaluate(line.task())
+    assert second.failure is None
+    assert second.solution == first.solution
+
+
 async def test_a_cancelled_evaluation_frees_its_worker(pool: EvaluatorPool, line: Any) -> None:
     source = HEAD + "    while env_data['n'] > 8:\n        pass\n    return state\n"
     endless = line.task(line.order, line.program(source), budget=60.0, unit="s")

@@ -1,0 +1,188 @@
+"""Takes a run from a file, verifying everything; a file that does not hold changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from anyio.to_thread import run_sync
+from pydantic import ValidationError
+
+from dga2d.events import BlobDigest, EventError, RecordedEvent, RunId, check_owner, referenced_blobs
+from dga2d.replay.archive.errors import ArchiveError
+from dga2d.replay.archive.format import (
+    BLOBS,
+    EVENTS,
+    LONGEST_LINE,
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    blob_of,
+    event_of,
+)
+from dga2d.replay.errors import ReplayError
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import EventStore, Head, StoreError
+from dga2d.store._lineage import Segment
+from dga2d.store.contract import EMPTY_LOG, Adopting
+from dga2d.store.digest_set import DigestSet
+
+EVENTS_AT_ONCE = 500
+BLOBS_AT_ONCE = 100
+LONGEST_MANIFEST = 2**24
+
+
+async def import_run(store: EventStore, path: Path) -> Manifest:
+    """Store the run of the file at `path`.
+
+    Every line is checked against its hash, every event against the one before and against all that must
+    hold of it (ownership, types, invariants, recorded state digests), every blob against its digest and
+    against the events that name it, and all of it against the manifest.
+
+    Raises
+    ------
+    ArchiveError
+        The file is not a run, damaged or incomplete; names the place.
+    RunExistsError
+        The run is here already.
+    StoreError
+        The database refused it.
+    """
+    with _damage_named(path, "table of contents"):
+        file = zipfile.ZipFile(path)
+    with file:
+        manifest = _manifest(file, path)
+        lineage = tuple(Segment(entry.run, entry.until) for entry in manifest.lineage)
+        hashes = {entry.run: bytes.fromhex(entry.hash) for entry in manifest.lineage}
+        async with store.adopt(manifest.run, lineage, hashes, manifest.quotas) as adopting:
+            with DigestSet() as named:
+                await _take_events(file, path, manifest, adopting, named)
+                await _take_blobs(file, path, manifest, adopting, named)
+    return manifest
+
+
+def _manifest(file: zipfile.ZipFile, path: Path) -> Manifest:
+    names = sorted(file.namelist())
+    if names != sorted((BLOBS, EVENTS, MANIFEST)):
+        raise ArchiveError(path, "table of contents", "is not that of a run exported by dga2d")
+    with _damage_named(path, MANIFEST):
+        if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
+            raise ArchiveError(path, MANIFEST, "is too long")
+        text = file.read(MANIFEST)
+    try:
+        manifest = Manifest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise ArchiveError(path, MANIFEST, f"{place}: {first['msg']}") from error
+    if manifest.model_dump_json(indent=2).encode() + b"\n" != text:
+        raise ArchiveError(path, MANIFEST, "is not written in the canonical form")
+    return manifest
+
+
+async def _take_events(
+    file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
+) -> None:
+    state, head = RunState(), EMPTY_LOG
+    lines = _lines(file, path, EVENTS, manifest.events)
+    while page := await run_sync(lambda: list(islice(lines, EVENTS_AT_ONCE))):
+        events = []
+        for number, line in page:
+            place = f"{EVENTS}, line {number}"
+            event, state = _checked(path, place, line, head, state, manifest)
+            head = Head(event.seq, event.hash)
+            events.append(event)
+        named.add(digest for event in events for digest in referenced_blobs(event))
+        try:
+            await adopting.add_events(events)
+        except StoreError as error:
+            place = f"{EVENTS}, lines {page[0][0]} to {page[-1][0]}"
+            raise ArchiveError(path, place, str(error)) from error
+    if head.hash.hex() != manifest.head:
+        raise ArchiveError(path, EVENTS, "ends with another event than the manifest says")
+
+
+def _checked(
+    path: Path, place: str, line: bytes, head: Head, state: RunState, manifest: Manifest
+) -> tuple[RecordedEvent, RunState]:
+    try:
+        event = event_of(line, head.hash)
+        check_owner(event.agent, event.type)
+        state = fold(state, event)
+    except (ValueError, EventError, ReplayError) as error:
+        raise ArchiveError(path, place, str(error)) from error
+    if event.run_id != _holder(manifest, event.seq):
+        raise ArchiveError(path, place, f"event {event.seq} is of run {event.run_id}")
+    for entry in manifest.lineage:
+        if entry.until == event.seq and entry.hash != event.hash.hex():
+            raise ArchiveError(path, MANIFEST, f"lineage: event {event.seq} has another hash")
+    return event, state
+
+
+def _holder(manifest: Manifest, seq: int) -> RunId:
+    return next((entry.run for entry in manifest.lineage if entry.until >= seq), manifest.run)
+
+
+async def _take_blobs(
+    file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
+) -> None:
+    expected = iter(named)
+    lines = _lines(file, path, BLOBS, manifest.blobs)
+    while page := await run_sync(lambda: list(islice(lines, BLOBS_AT_ONCE))):
+        await adopting.add_blobs([_blob(path, number, line, next(expected, None)) for number, line in page])
+    missing = next(expected, None)
+    if missing is not None:
+        raise ArchiveError(path, BLOBS, f"blob {missing} is missing")
+
+
+def _blob(path: Path, number: int, line: bytes, expected: BlobDigest | None) -> bytes:
+    place = f"{BLOBS}, line {number}"
+    try:
+        digest, data = blob_of(line)
+    except ValueError as error:
+        raise ArchiveError(path, place, str(error)) from error
+    if digest != expected:
+        raise ArchiveError(
+            path, place, f"blob {expected or digest} is {'missing' if expected else 'foreign'}"
+        )
+    return data
+
+
+def _lines(file: zipfile.ZipFile, path: Path, name: str, entry: FileEntry) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines of a member, compared with the manifest at the end."""
+    sha256, number, size = hashlib.sha256(), 0, 0
+    with _damage_named(path, name):
+        member = file.open(name)
+    with member:
+        while True:
+            with _damage_named(path, f"{name}, after line {number}"):
+                line = member.readline(LONGEST_LINE)
+            if not line:
+                break
+            number += 1
+            size += len(line)
+            if not line.endswith(b"\n"):
+                raise ArchiveError(path, f"{name}, line {number}", "is cut off, or too long")
+            sha256.update(line)
+            yield number, line
+    if FileEntry(lines=number, bytes=size, sha256=sha256.hexdigest()) != entry:
+        raise ArchiveError(path, name, f"its {number} lines are not those the manifest counts and hashes")
+
+
+@contextmanager
+def _damage_named(path: Path, place: str) -> Iterator[None]:
+    """Turn what reading a damaged zip file raises into an error that names the place."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ArchiveError(path, "opening", "there is no such file") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ArchiveError(path, place, f"damaged or cut off ({error})") from error
+    except (OSError, ValueError, OverflowError) as error:
+        raise ArchiveError(path, place, f"cannot be read ({error})") from error

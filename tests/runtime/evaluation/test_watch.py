@@ -1,0 +1,68 @@
+"""What a child's pipe says, and when its time is up; the clock is an argument."""
+
+from __future__ import annotations
+
+import pytest
+
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.supervise import Deadlines, Watch
+
+DEADLINES = Deadlines(load_s=5.0, run_s=10.0, total_s=30.0, cpu_s=31.0, excludes_compiler=False)
+PREPARING = Deadlines(load_s=5.0, run_s=10.0, total_s=30.0, cpu_s=31.0, excludes_compiler=True)
+ANSWER = wire.encode({"kind": "solution"})
+
+
+def watch(deadlines: Deadlines = DEADLINES) -> Watch:
+    return Watch(deadlines, answer_bytes=1000, now=100.0)
+
+
+def test_the_deadline_is_that_of_the_phase() -> None:
+    seen = watch()
+    assert seen.deadline() == 105.0
+    seen.feed(b"RS", 102.0)
+    assert seen.deadline() == 112.0
+
+
+def test_a_second_start_mark_buys_no_time() -> None:
+    seen = watch()
+    seen.feed(b"RS", 102.0)
+    seen.feed(b"S", 111.0)
+    assert seen.deadline() == 112.0
+
+
+def test_compilation_stops_the_clock_of_a_preparation_only_and_within_the_total() -> None:
+    seen, evaluated = watch(PREPARING), watch()
+    for each in (seen, evaluated):
+        each.feed(b"RSC", 101.0)
+    assert seen.deadline() == 130.0
+    assert evaluated.deadline() == 111.0
+    seen.feed(b"c", 107.0)
+    assert seen.deadline() == 117.0
+    seen.feed(b"C", 110.0)
+    seen.feed(b"c", 125.0)
+    assert seen.deadline() == 130.0
+
+
+def test_an_answer_is_complete_with_its_last_byte_and_what_follows_is_not_read() -> None:
+    seen = watch()
+    seen.feed(b"RSA" + ANSWER[:-1], 103.0)
+    assert not seen.is_complete
+    seen.feed(ANSWER[-1:] + b"more", 104.0)
+    assert seen.is_complete
+    ending = seen.ending("answered", 0, 104.0, 0.5)
+    assert ending.answer == ANSWER
+    assert (ending.elapsed_s, ending.cpu_s, ending.is_sealed, ending.has_started) == (1.0, 0.5, True, True)
+
+
+@pytest.mark.parametrize(("size", "is_oversized"), [(1000, False), (1001, True)])
+def test_the_limit_of_the_answer_counts_its_bytes(size: int, is_oversized: bool) -> None:
+    seen = watch()
+    seen.feed(b"A" + b"\xff" * size, 101.0)
+    assert seen.is_oversized is is_oversized
+    assert not seen.is_complete
+
+
+def test_noise_before_the_answer_counts_against_the_limit_too() -> None:
+    seen = watch()
+    seen.feed(b"x" * 1001, 101.0)
+    assert seen.is_oversized
