@@ -70,10 +70,12 @@ async def state_at(url: str, run_id: str, seq: int | None, generation: int | Non
     raise RunStateError(f"run {run_id} has closed {closed} generations, not {generation}")
 
 
-async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
+async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None = None) -> dict[str, Any]:
     """Fold a whole log with all its checks; the first difference ends it.
 
     With `verify`, every decision is made again from its recorded inputs too; ``decisions`` counts them.
+    `kept_head` is a hash that was printed earlier and kept elsewhere: an event of the log must have it, else
+    the log was cut off or rewritten since.
 
     Raises
     ------
@@ -93,11 +95,13 @@ async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
     }
     state = RunState()
     verifier = None
+    is_head_found = False
     async with open_store(url, create=False, read_only=True) as store:
         report["head_hash"] = (await store.head(RunId(run_id))).hash.hex()
         try:
             async for event in verified(store.read(RunId(run_id))):
                 before, state = state, fold(state, event)
+                is_head_found = is_head_found or event.hash.hex() == kept_head
                 if verify:
                     verifier = verifier or _verifier(state.header.domain, store)
                     await verifier.check(before, event)
@@ -109,6 +113,11 @@ async def replay_run(url: str, run_id: str, verify: bool) -> dict[str, Any]:
                     )
         except DIFFERENCES as error:
             report["difference"] = str(error)
+    if kept_head is not None and not is_head_found and report["difference"] is None:
+        report["difference"] = (
+            f"run {run_id}: none of its {state.seq} events has the kept hash {kept_head}; "
+            "the log was cut off or rewritten since that hash was printed"
+        )
     report["events"] = state.seq
     report["state_digest"] = state_digest(state)
     return report

@@ -176,11 +176,11 @@ async def run_to_end(
             log.warning("the model is unavailable", reason=error.reason)
             await _append(writer, RunPaused(reason=error.reason))
             return await load_state(store, writer.run_id)
-        log.error("run failed", error=type(error).__name__)
+        log.info("run failed", error=type(error).__name__)
         await _record_failure(writer, error)
         raise error from None
     if stop.signal_name is not None:
-        log.warning("interrupted", signal=stop.signal_name)
+        log.info("interrupted", signal=stop.signal_name)
         await _append(writer, RunPaused(reason=f"interrupted by {stop.signal_name}"))
     return await load_state(store, writer.run_id)
 

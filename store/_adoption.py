@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import aiosqlite
 from sqlalchemy import insert, select
@@ -11,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RecordedEvent, RunId
 from dga2d.store import _sqlite, _statements
-from dga2d.store._draft import blob_rows, encoded
+from dga2d.store._draft import EncodedDraft, blob_rows, encoded
 from dga2d.store._insertions import insertions
 from dga2d.store._lineage import Lineage, Segment, write_lineage
 from dga2d.store._tables import events, runs
@@ -68,14 +69,18 @@ class Adopter:
         StoreError
             The database refuses one: an operation twice, a call over its limit, an event of another run.
         """
-        new = [event for event in page if event.run_id not in self._known]
-        for event in new:
-            if event.run_id not in self._begun:
-                await self._begin_run(event.run_id, event.recorded_at)
-        pairs = [(encoded(event), event) for event in new]
+        for run_id, events_of_run in groupby(page, key=lambda event: event.run_id):
+            if run_id not in self._known:
+                new = list(events_of_run)
+                if run_id not in self._begun:
+                    await self._begin_run(run_id, new[0].recorded_at)
+                await self._insert(new)
+
+    async def _insert(self, new: Sequence[RecordedEvent]) -> None:
         try:
-            for sql, rows in insertions(pairs, (), self._quotas):
-                await self._driver.executemany(sql, rows)
+            for pairs in _settled_later([(encoded(event), event) for event in new]):
+                for sql, rows in insertions(pairs, (), self._quotas):
+                    await self._driver.executemany(sql, rows)
         except sqlite3.IntegrityError as error:
             place = f"events {new[0].seq} to {new[-1].seq}"
             raise StoreError(f"run {self._run_id!r}: the database refuses {place}: {error}") from error
@@ -100,3 +105,19 @@ class Adopter:
     def _before(self, run_id: RunId) -> tuple[Segment, ...]:
         names = [segment.run_id for segment in self._lineage]
         return self._lineage[: names.index(run_id)] if run_id in names else self._lineage
+
+
+def _settled_later(
+    pairs: Sequence[tuple[EncodedDraft, RecordedEvent]],
+) -> Iterator[list[tuple[EncodedDraft, RecordedEvent]]]:
+    """The events in parts of which none both charges and settles a call: settlements are inserted first."""
+    part: list[tuple[EncodedDraft, RecordedEvent]] = []
+    charges = False
+    for pair in pairs:
+        if charges and pair[0].settlements:
+            yield part
+            part, charges = [], False
+        part.append(pair)
+        charges = charges or bool(pair[0].charges)
+    if part:
+        yield part

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from dga2d.store.contract import DEFAULT_URL, EventStore
-from dga2d.store.errors import ForeignDatabaseError
+from dga2d.store.errors import ForeignDatabaseError, MissingDatabaseError
 
 
 def system_clock() -> int:
@@ -48,7 +48,7 @@ async def open_store(
 
     path = _path_of(url)
     if not path.exists() and (read_only or not create):
-        raise ForeignDatabaseError(url, f"there is no file {path}")
+        raise MissingDatabaseError(url, f"there is no file {path}")
     if not path.parent.is_dir():
         raise ForeignDatabaseError(url, f"there is no folder {path.parent}")
     if path.is_dir():

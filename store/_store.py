@@ -15,9 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.store import _migrations, _read, _sqlite, _statements
 from dga2d.store._adoption import Adopter
+from dga2d.store._collection import Unnamed, collect_unnamed, findings, refuse_if_written
 from dga2d.store._draft import blob_rows
 from dga2d.store._lease import extend_lease, take_lease
-from dga2d.store._lineage import Lineage, inherit_quotas, prefix, read_lineage, write_lineage
+from dga2d.store._lineage import Lineage, Segment, inherit_quotas, prefix, read_lineage, write_lineage
 from dga2d.store._prepared import driver_of
 from dga2d.store._process import this_process
 from dga2d.store._tables import quotas as quota_table
@@ -197,17 +198,29 @@ class SqlEventStore:
     async def adopt(
         self,
         run_id: RunId,
-        lineage: Lineage = (),
+        lineage: tuple[tuple[RunId, int], ...] = (),
         hashes: Mapping[RunId, bytes] | None = None,
         quotas: Mapping[str, int] | None = None,
     ) -> AsyncIterator[Adopter]:
         async with self._connect() as connection:
             driver = await driver_of(connection)
-            adopter = Adopter(connection, driver, run_id, lineage, quotas or {})
+            segments = tuple(Segment(*pair) for pair in lineage)
+            adopter = Adopter(connection, driver, run_id, segments, quotas or {})
             async with self._write_lock, transaction(driver, self._url):
                 await adopter.begin(hashes or {})
                 yield adopter
                 await adopter.end()
+
+    async def collect_blobs(self, *, keep: bool = False) -> Unnamed:
+        async with self._connect() as connection:
+            driver = await driver_of(connection)
+            async with self._write_lock, transaction(driver, self._url):
+                await refuse_if_written(connection, self._clock())
+                return await collect_unnamed(connection, driver, keep=keep)
+
+    async def findings(self) -> list[str]:
+        async with self._connect() as connection:
+            return await findings(connection, await driver_of(connection))
 
     # ------------------------------------------------------------ writing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId
 
@@ -166,7 +166,7 @@ class EventStore(Protocol):
     def adopt(
         self,
         run_id: RunId,
-        lineage: tuple[Any, ...] = (),
+        lineage: tuple[tuple[RunId, int], ...] = (),
         hashes: Mapping[RunId, bytes] | None = None,
         quotas: Mapping[str, int] | None = None,
     ) -> AbstractAsyncContextManager[Adopting]:
@@ -182,6 +182,22 @@ class EventStore(Protocol):
         StoreError
             The database refuses an event: an operation twice, a call over its limit, a foreign one.
         """
+
+    async def collect_blobs(self, *, keep: bool = False) -> tuple[int, int]:
+        """Delete the blobs that no event of any run names; returns their number and bytes. With `keep` they
+        are only counted.
+
+        Raises
+        ------
+        RunBusyError
+            A process is writing one of the runs.
+        EventError
+            An event cannot be decoded, so that nobody can say what it names; nothing is deleted then.
+        """
+
+    async def findings(self) -> list[str]:
+        """What is wrong with the database as such, a line each: the file, references between tables, the
+        guards against changes, blobs, operations, reservations. See `verify` for a run's chain."""
 
     def write(
         self,

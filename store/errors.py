@@ -14,6 +14,7 @@ Dga2dError
     ├── BlobMissingError         no blob has that digest
     ├── CorruptBlobError         a blob's bytes do not have its digest
     ├── ForeignDatabaseError     not a log of this program, unreadable, or of a newer version
+    │   └── MissingDatabaseError there is no database yet
     ├── StoreFullError           disk full or input/output error
     ├── StoreLockedError         another process kept the database locked for too long
     └── StoreClosedError         the writer or the store was used after its end
@@ -137,6 +138,10 @@ class ForeignDatabaseError(StoreError):
         self.url = url
         self.reason = reason
         super().__init__(f"{url}: {reason}")
+
+
+class MissingDatabaseError(ForeignDatabaseError):
+    """There is no database at `url`, and none may be created."""
 
 
 class StoreFullError(StoreError, OSError):

@@ -98,8 +98,10 @@ def event_of(line: bytes, prev_hash: bytes) -> RecordedEvent:
             fields["caused_by"],
             fields["recorded_at"],
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is not an event ({error!r})") from error
+    if not all(isinstance(fields[name], str) for name in ("run_id", "event_id", "type", "agent")):
+        raise ValueError("is not an event (a name is not a text)")
     if b'%b,"hash":"%b"' % (header[:-1], link.hex().encode()) != front:
         raise ValueError("is not written in the canonical form")
     if link_hash(prev_hash, header, payload_bytes) != link:

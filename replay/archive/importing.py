@@ -6,7 +6,7 @@ import hashlib
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -29,7 +29,6 @@ from dga2d.replay.errors import ReplayError
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, Head, StoreError
-from dga2d.store._lineage import Segment
 from dga2d.store.contract import EMPTY_LOG, Adopting
 from dga2d.store.digest_set import DigestSet
 
@@ -54,11 +53,11 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
     StoreError
         The database refused it.
     """
-    with _damage_named(path, "table of contents"):
-        file = zipfile.ZipFile(path)
-    with file:
+    with ExitStack() as stack:
+        with _damage_named(path, "table of contents"):
+            file = zipfile.ZipFile(stack.enter_context(path.open("rb")))
         manifest = _manifest(file, path)
-        lineage = tuple(Segment(entry.run, entry.until) for entry in manifest.lineage)
+        lineage = tuple((entry.run, entry.until) for entry in manifest.lineage)
         hashes = {entry.run: bytes.fromhex(entry.hash) for entry in manifest.lineage}
         async with store.adopt(manifest.run, lineage, hashes, manifest.quotas) as adopting:
             with DigestSet() as named:
@@ -90,8 +89,8 @@ async def _take_events(
     file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
 ) -> None:
     state, head = RunState(), EMPTY_LOG
-    lines = _lines(file, path, EVENTS, manifest.events)
-    while page := await run_sync(lambda: list(islice(lines, EVENTS_AT_ONCE))):
+    lines = _Lines(file, path, EVENTS)
+    while page := await run_sync(lines.take, EVENTS_AT_ONCE):
         events = []
         for number, line in page:
             place = f"{EVENTS}, line {number}"
@@ -104,6 +103,7 @@ async def _take_events(
         except StoreError as error:
             place = f"{EVENTS}, lines {page[0][0]} to {page[-1][0]}"
             raise ArchiveError(path, place, str(error)) from error
+    lines.compare(manifest.events)
     if head.hash.hex() != manifest.head:
         raise ArchiveError(path, EVENTS, "ends with another event than the manifest says")
 
@@ -133,9 +133,10 @@ async def _take_blobs(
     file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
 ) -> None:
     expected = iter(named)
-    lines = _lines(file, path, BLOBS, manifest.blobs)
-    while page := await run_sync(lambda: list(islice(lines, BLOBS_AT_ONCE))):
+    lines = _Lines(file, path, BLOBS)
+    while page := await run_sync(lines.take, BLOBS_AT_ONCE):
         await adopting.add_blobs([_blob(path, number, line, next(expected, None)) for number, line in page])
+    lines.compare(manifest.blobs)
     missing = next(expected, None)
     if missing is not None:
         raise ArchiveError(path, BLOBS, f"blob {missing} is missing")
@@ -147,32 +148,49 @@ def _blob(path: Path, number: int, line: bytes, expected: BlobDigest | None) -> 
         digest, data = blob_of(line)
     except ValueError as error:
         raise ArchiveError(path, place, str(error)) from error
+    if expected is None:
+        raise ArchiveError(path, place, f"no event names blob {digest}")
     if digest != expected:
-        raise ArchiveError(
-            path, place, f"blob {expected or digest} is {'missing' if expected else 'foreign'}"
-        )
+        raise ArchiveError(path, place, f"blob {expected} is missing")
     return data
 
 
-def _lines(file: zipfile.ZipFile, path: Path, name: str, entry: FileEntry) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines of a member, compared with the manifest at the end."""
-    sha256, number, size = hashlib.sha256(), 0, 0
-    with _damage_named(path, name):
-        member = file.open(name)
-    with member:
+class _Lines:
+    """The lines of a member, counted and hashed as they are taken."""
+
+    def __init__(self, file: zipfile.ZipFile, path: Path, name: str) -> None:
+        self._path = path
+        self._name = name
+        self._sha256 = hashlib.sha256()
+        self._count = 0
+        self._bytes = 0
+        with _damage_named(path, name):
+            self._member = file.open(name)
+
+    def take(self, most: int) -> list[tuple[int, bytes]]:
+        """The next lines with their numbers; none at the end."""
+        return list(islice(self._all(), most))
+
+    def _all(self) -> Iterator[tuple[int, bytes]]:
         while True:
-            with _damage_named(path, f"{name}, after line {number}"):
-                line = member.readline(LONGEST_LINE)
+            with _damage_named(self._path, f"{self._name}, after line {self._count}"):
+                line = self._member.readline(LONGEST_LINE)
             if not line:
-                break
-            number += 1
-            size += len(line)
+                return
+            self._count += 1
+            self._bytes += len(line)
             if not line.endswith(b"\n"):
-                raise ArchiveError(path, f"{name}, line {number}", "is cut off, or too long")
-            sha256.update(line)
-            yield number, line
-    if FileEntry(lines=number, bytes=size, sha256=sha256.hexdigest()) != entry:
-        raise ArchiveError(path, name, f"its {number} lines are not those the manifest counts and hashes")
+                place = f"{self._name}, line {self._count}"
+                raise ArchiveError(self._path, place, "is cut off, or too long")
+            self._sha256.update(line)
+            yield self._count, line
+
+    def compare(self, entry: FileEntry) -> None:
+        """See whether what was taken is what the manifest says."""
+        found = FileEntry(lines=self._count, bytes=self._bytes, sha256=self._sha256.hexdigest())
+        if found != entry:
+            reason = f"its {self._count} lines are not those the manifest counts and hashes"
+            raise ArchiveError(self._path, self._name, reason)
 
 
 @contextmanager

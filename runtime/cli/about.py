@@ -130,7 +130,7 @@ def doctor(url: str, as_json: bool) -> int:
         print_json(view)
     else:
         _print_doctor(view)
-    return ExitCode.OK if view["database"] != "unreadable" else ExitCode.USAGE
+    return ExitCode.OK if view["is_database_usable"] else ExitCode.DIFFERENCE
 
 
 def _print_doctor(view: dict[str, Any]) -> None:

@@ -11,9 +11,11 @@ from dga2d.domains.errors import DomainError
 from dga2d.events.errors import Dga2dError
 from dga2d.runtime.cli import (
     about,
+    archive_commands,
     config_command,
     data_command,
     inspect_commands,
+    log_commands,
     prompt_command,
     report_command,
     run_commands,
@@ -42,6 +44,8 @@ def app() -> None:
 for command in (
     *run_commands.COMMANDS,
     *inspect_commands.COMMANDS,
+    *log_commands.COMMANDS,
+    *archive_commands.COMMANDS,
     solve_command.solve,
     solver_command.solver,
     report_command.report,

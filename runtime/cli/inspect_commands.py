@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
-from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.errors import ExitCode, UsageError
 
 
 @click.command(short_help="List the runs of a database.")
@@ -66,13 +67,18 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
 @click.argument("run")
 @click.option("--verify", is_flag=True, help="Also make every decision again and compare it.")
+@click.option(
+    "--head",
+    metavar="HASH",
+    help="Hash of an event that you kept: shows that nothing up to it was rewritten.",
+)
 @store_option
 @json_option
-def replay(run: str, verify: bool, url: str, as_json: bool) -> int:
+def replay(run: str, verify: bool, head: str | None, url: str, as_json: bool) -> int:
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
     from dga2d.runtime.inspection import replay_run
 
-    report = _in_loop(replay_run, url, run, verify)
+    report = _in_loop(replay_run, url, run, verify, _hash(head))
     if as_json:
         print_json(report)
     else:
@@ -120,6 +126,12 @@ def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: st
 
 
 COMMANDS = (runs, show, replay, audit)
+
+
+def _hash(text: str | None) -> str | None:
+    if text is not None and re.fullmatch("[0-9a-fA-F]{64}", text) is None:
+        raise UsageError(f"--head {text[:80]}: expected 64 hexadecimal digits, as `dga2d replay` prints them")
+    return None if text is None else text.lower()
 
 
 def _in_loop(function: Any, *args: Any) -> Any:

@@ -32,6 +32,26 @@ def cache_everything() -> None:
         setattr(numba, name, _caching(getattr(numba, name)))
 
 
+def shorten_slice_errors() -> None:
+    """Let a slice assignment of the wrong size raise a plain message.
+
+    The usual one names both shapes, for which numba compiles its string formatting into every function that
+    assigns to a slice: two to three seconds of an implementation's first compilation.
+    """
+    from numba.core.registry import cpu_target
+    from numba.np import arrayobj
+
+    named = getattr(arrayobj, "ol_raise_with_shape_context_cpu", None)
+    plain = getattr(arrayobj, "ol_raise_with_shape_context_generic", None)
+    if named is None or plain is None:  # another version of numba
+        return
+    cpu_target.typing_context.refresh()
+    function: Any = cpu_target.typing_context.resolve_value_type(arrayobj.raise_with_shape_context)
+    for template in function.templates:
+        if getattr(template, "_overload_func", None) is named:
+            template._overload_func = staticmethod(plain)
+
+
 def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     def decorate(*arguments: Any, **options: Any) -> Any:
         return decorator(*arguments, **{"cache": True, **options})

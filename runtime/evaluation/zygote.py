@@ -268,6 +268,7 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 
     numba_cache.cache_everything()
+    numba_cache.shorten_slice_errors()
     warmth.warm_up()
     domain = _load_domain(configuration)
     import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork

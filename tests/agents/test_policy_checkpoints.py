@@ -23,6 +23,8 @@ from dga2d.replay.state.run_state import RunState
 if TYPE_CHECKING:
     from tests.agents.conftest import MemoryLog, Simulation
 
+pytestmark = pytest.mark.timeout(300)  # the first test imports torch, which takes a loaded machine a minute
+
 Learning = Callable[[PipelinePolicy], Any]
 WORDS = PolicyBriefing("imaginary", "small", {})
 

@@ -121,8 +121,8 @@ class Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, behaviours: dict[str, Behaviour]) -> None:
-        super().__init__(("127.0.0.1", 0), Exchange)
+    def __init__(self, behaviours: dict[str, Behaviour], port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Exchange)
         self.behaviours = behaviours
         self.ledger = Ledger()
         self.is_up: dict[str, bool] = {}
@@ -137,9 +137,9 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(behaviours: dict[str, Behaviour]) -> Iterator[Server]:
-    """The server, in a thread of its own, for the length of the block."""
-    server = Server(behaviours)
+def serving(behaviours: dict[str, Behaviour], port: int = 0) -> Iterator[Server]:
+    """The server, in a thread of its own, for the length of the block; on any free port if none is named."""
+    server = Server(behaviours, port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -137,6 +137,16 @@ def test_a_cut_end_shows_against_the_head_that_was_printed(
         connection.execute("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)")
     for check in ("replay", "audit"):
         assert command(check, "done", "--json", program=doomed).json["head_hash"] != kept
+    cut = command("replay", "done", "--head", kept, program=doomed)
+    assert cut.code == 1
+    assert f"none of its {len(doomed.rows('done'))} events has the kept hash {kept}" in cut.err
+
+
+def test_a_hash_kept_half_way_still_holds(finished: Program, command: Command) -> None:
+    kept = finished.rows("done")[20].hash.hex()
+    assert command("replay", "done", "--head", kept.upper(), program=finished).code == 0
+    refused = command("replay", "done", "--head", "12ab", program=finished)
+    assert (refused.code, "64 hexadecimal digits" in refused.error) == (2, True)
 
 
 def test_the_database_itself_refuses_changes(doomed: Program) -> None:

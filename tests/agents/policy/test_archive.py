@@ -10,6 +10,8 @@ import pytest
 
 from dga2d.agents.policy import PolicyArchive, PolicyCheckpointError, PolicyContext
 
+pytestmark = pytest.mark.timeout(300)  # the first test imports torch, which takes a loaded machine a minute
+
 
 @pytest.fixture
 def archive(tmp_path: Path) -> PolicyArchive:

@@ -66,7 +66,8 @@ async def test_global_random_numbers_follow_from_the_seed(pool: EvaluatorPool, l
 async def test_a_time_budget_ends_in_time(pool: EvaluatorPool, line: Any) -> None:
     result = await pool.evaluate(line.task(budget=0.3, unit="s"))
     assert result.failure is None
-    assert result.elapsed_s >= 0.3
+    assert sum(position.elapsed_s for position in result.trace) >= 0.29  # by the clock of the budget itself
+    assert result.elapsed_s > 0.0
 
 
 async def test_an_operator_that_ignores_its_time_budget_is_ended(pool: EvaluatorPool, line: Any) -> None:
@@ -128,6 +129,17 @@ async def test_int64_permutations_are_taken(pool: EvaluatorPool, line: Any) -> N
     result = await pool.evaluate(line.task(line.program(source, "order")))
     assert result.failure is None
     assert json.loads(result.solution or b"")["sequence"] == list(range(30))[::-1]
+
+
+async def test_a_slice_of_the_wrong_size_in_compiled_code_is_told(pool: EvaluatorPool, line: Any) -> None:
+    source = (
+        "import numba\nimport numpy as np\n\n\n@numba.njit\ndef fill(a, n):\n"
+        "    a[:n] = np.zeros(n + 1, a.dtype)\n\n\n"
+        "def run(env_data, state, calc_makespan_fn):\n    fill(state.sequence, 3)\n    return state\n"
+    )
+    result = await pool.evaluate(line.task(line.order, line.program(source)))
+    assert result.failure == "runtime_error"
+    assert "ValueError: cannot assign slice from input of different size" in result.diagnostic
 
 
 async def test_compiled_code_is_cached_once_and_for_all(

@@ -43,7 +43,7 @@ class Conversation:
             "llm_base_url": self.server.url(behaviour),
             "llm_calls": 5,
             "attempts_per_edit": 4,
-            "llm_timeout": 0.4,
+            "llm_timeout": 20.0,
             "llm_max_tokens": 1000,
         }
         return RunSettings.model_validate({**values, **settings})

@@ -1,0 +1,211 @@
+"""``log``, ``diff``, ``gc`` and ``verify-store``: what a log says, and the upkeep of a database."""
+
+from __future__ import annotations
+
+import functools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from dga2d.runtime.cli.options import json_option, store_option
+from dga2d.runtime.cli.output import print_json
+from dga2d.runtime.errors import ExitCode
+
+WIDTH = 160
+"""Characters of a line of ``log``."""
+
+
+@click.command(short_help="List the events of a run.")
+@click.argument("run")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type (repeatable).")
+@click.option(
+    "--agent", "agents", multiple=True, metavar="AGENT", help="Only what this agent wrote (repeatable)."
+)
+@click.option("--generation", type=click.IntRange(0), help="Only events of this generation.")
+@click.option("--follow", is_flag=True, help="Go on with events as they come, until interrupted.")
+@store_option
+@json_option
+def log(
+    run: str,
+    types: tuple[str, ...],
+    agents: tuple[str, ...],
+    generation: int | None,
+    follow: bool,
+    url: str,
+    as_json: bool,
+) -> None:
+    """List the events of RUN, one per line (with --json one JSON object per line).
+
+    \b
+    Examples:
+      dga2d log jsp-k3v9q2 --type EdgeReplaced --type EdgeRejected
+      dga2d log jsp-k3v9q2 --agent validator --follow
+    """
+    from dga2d.events import AGENT_NAMES, PAYLOAD_TYPES
+    from dga2d.runtime.log_reading import EventFilter, list_events
+
+    _refuse_unknown("type", types, PAYLOAD_TYPES)
+    _refuse_unknown("agent", agents, AGENT_NAMES)
+    wanted = EventFilter(types, agents, generation)
+    _in_loop(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
+
+
+@click.command(short_help="Show what changed between two points of a run, or between two runs.")
+@click.argument("run")
+@click.argument("points", nargs=-1)
+@click.option(
+    "--generations", "by_generation", is_flag=True, help="Points are closed generations, not events."
+)
+@store_option
+@json_option
+def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_json: bool) -> None:
+    """Show what changed in graph, pools, credits, budget and settings from RUN to POINTS.
+
+    \b
+    POINTS are two event numbers of RUN, one (the other is its end), or another run and,
+    if not their ends are meant, an event number that holds for both:
+      dga2d diff jsp-k3v9q2 120 480
+      dga2d diff jsp-k3v9q2 10 20 --generations
+      dga2d diff jsp-k3v9q2 jsp-m4x7aa
+    """
+    from dga2d.runtime.log_reading import compare
+
+    one, other = _points(run, points)
+    report = _in_loop(compare, url, one, other, by_generation)
+    if as_json:
+        print_json(report)
+    else:
+        _print_changes(report)
+
+
+@click.command(short_help="Remove blobs that no event names.")
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+@store_option
+@json_option
+def gc(dry_run: bool, url: str, as_json: bool) -> None:
+    """Remove texts and solutions that no event of any run names. Events are never touched."""
+    from dga2d.runtime.log_reading import collect
+
+    report = _in_loop(collect, url, dry_run)
+    if as_json:
+        print_json(report)
+    else:
+        done = "would be removed" if dry_run else "removed"
+        click.echo(f"{report['blobs']} blobs ({report['bytes']:,} bytes) {done}")
+
+
+@click.command(name="verify-store", short_help="Check a whole database: file, guards, blobs and every run.")
+@store_option
+@json_option
+def verify_store(url: str, as_json: bool) -> int:
+    """Check the database as such, then chain, order, invariants, digests and blobs of every run."""
+    from dga2d.runtime.log_reading import check_store
+
+    rows: list[dict[str, Any]] = []
+
+    async def check() -> None:
+        async for row in check_store(url):
+            rows.append(row)
+            if not as_json:
+                _print_part(row)
+
+    _in_loop(check)
+    if as_json:
+        print_json(rows)
+    holds = all(row["difference"] is None for row in rows)
+    return ExitCode.OK if holds else ExitCode.DIFFERENCE
+
+
+COMMANDS = (log, diff, gc, verify_store)
+
+
+def _in_loop(function: Any, *args: Any) -> Any:
+    import anyio
+
+    return anyio.run(functools.partial(function, *args))
+
+
+def _refuse_unknown(what: str, given: tuple[str, ...], known: Any) -> None:
+    import difflib
+
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.4)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise click.BadParameter(f"there is no {what} {name!r}; {hint}")
+
+
+def _points(run: str, points: tuple[str, ...]) -> tuple[tuple[str, int | None], tuple[str, int | None]]:
+    """The two points a command line means."""
+    if not 1 <= len(points) <= 2:
+        raise click.UsageError("expected one or two points, or another run")
+    numbers = [int(text) if text.isascii() and text.isdigit() else None for text in points]
+    if numbers[0] is None:
+        if len(points) == 2 and numbers[1] is None:
+            raise click.UsageError(f"{points[1]!r} is not a number")
+        at = numbers[1] if len(points) == 2 else None
+        return (run, at), (points[0], at)
+    if len(points) == 2 and numbers[1] is None:
+        raise click.UsageError(f"{points[1]!r} is not a number")
+    return (run, numbers[0]), (run, numbers[1] if len(points) == 2 else None)
+
+
+def _print_json_line(view: dict[str, Any]) -> None:
+    click.echo(json.dumps(view, ensure_ascii=False, allow_nan=False))
+
+
+def _print_event(view: dict[str, Any]) -> None:
+    when = datetime.fromtimestamp(view["recorded_at"] / 1e6, UTC).strftime("%m-%d %H:%M:%S")
+    generation = "" if view["generation"] is None else view["generation"]
+    said = ", ".join(
+        f"{key} {_short(value)}" for key, value in view["payload"].items() if key != "generation"
+    )
+    line = f"{view['seq']:>7}  {when}  {generation:>4}  {view['agent']:<21} {view['type']:<23} {said}"
+    click.echo(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list | dict) and len(value) > 3:
+        return f"({len(value)})"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= 32 else text[:12] + "…"
+
+
+def _print_changes(report: dict[str, Any]) -> None:
+    for side in ("from", "to"):
+        point = report[side]
+        click.echo(
+            f"{side:<5} {point['run']} at event {point['seq']}, {point['generations']} generations closed"
+        )
+    if report.get("first_generation_that_differs") is not None:
+        click.echo(f"the first generation that differs is {report['first_generation_that_differs']}")
+    found = dict(report["changes"])
+    digest = found.pop("state_digest", None)
+    for part, values in found.items():
+        click.echo(part)
+        for line in _change_lines(values):
+            click.echo(f"  {line}")
+    click.echo("the states are the same" if digest is None else f"state digest {digest[0]} → {digest[1]}")
+
+
+def _change_lines(values: dict[str, Any]) -> list[str]:
+    lines = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            lines += [f"{key}: {line}" for line in _change_lines(value)]
+        elif key in ("removed", "added"):
+            lines += [f"{'-' if key == 'removed' else '+'} {item}" for item in value]
+        else:
+            before, after = (json.dumps(side, ensure_ascii=False) for side in value)
+            lines.append(f"{key}: {before} → {after}")
+    return lines
+
+
+def _print_part(row: dict[str, Any]) -> None:
+    events = "" if row["events"] is None else f"  {row['events']} events"
+    click.echo(f"{'ok  ' if row['difference'] is None else 'FAIL'} {row['part']}{events}")
+    if row["difference"] is not None:
+        click.echo(f"error: {row['part']}: {row['difference']}", err=True)

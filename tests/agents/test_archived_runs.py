@@ -1,0 +1,221 @@
+"""A run in a file is the run: what comes back is what went in, and a file that was changed is refused."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dga2d.events import RunId, referenced_blobs
+from dga2d.replay.archive.errors import ArchiveError
+from dga2d.replay.archive.exporting import export_run
+from dga2d.replay.archive.format import BLOBS, EVENTS, MANIFEST
+from dga2d.replay.archive.importing import import_run
+from dga2d.replay.opening import folded
+from dga2d.replay.state.digest import state_digest
+from dga2d.store import BlobMissingError, EventStore, RunExistsError, StoreError, open_store
+
+if TYPE_CHECKING:
+    from tests.agents.conftest import Simulation
+
+WHOLE, FORK = RunId("whole"), RunId("fork")
+
+
+async def play(simulation: Simulation, store: EventStore, run_id: RunId, **how: object) -> None:
+    async with store.write(run_id, **how) as writer:  # type: ignore[arg-type]
+        events = [event async for event in store.read(run_id)]
+        await replace(simulation, run_id=run_id).process(writer, store, events)
+
+
+def url_of(path: Path) -> str:
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+async def store(simulation: Simulation, tmp_path: Path) -> AsyncIterator[EventStore]:
+    """A finished run and a fork of it."""
+    small = simulation.changed(generations=2, pipelines=2, batch_size=1, validation_interval=1)
+    async with open_store(url_of(tmp_path / "log.db")) as store:
+        await play(small, store, WHOLE, create=True, quotas={"llm-call": 50})
+        closed = [e.seq async for e in store.read(WHOLE) if e.type == "GenerationCompleted"]
+        await play(small, store, FORK, create=True, fork_of=(WHOLE, closed[0]))
+        yield store
+
+
+async def contents(store: EventStore, run_id: RunId) -> tuple[object, ...]:
+    events = [event async for event in store.read(run_id)]
+    digests = {digest for event in events for digest in referenced_blobs(event)}
+    blobs = {digest: await store.get_blob(digest) for digest in digests}
+    return (
+        await store.verify(run_id),
+        list(events),
+        blobs,
+        await store.quotas(run_id),
+        await store.lineage(run_id),
+    )
+
+
+@pytest.mark.parametrize("run_id", [WHOLE, FORK])
+async def test_what_is_imported_is_what_was_exported(
+    store: EventStore, tmp_path: Path, run_id: RunId
+) -> None:
+    manifest = await export_run(store, run_id, tmp_path / "run.zip")
+    async with open_store(url_of(tmp_path / "other.db")) as other:
+        assert await import_run(other, tmp_path / "run.zip") == manifest
+        assert await contents(other, run_id) == await contents(store, run_id)
+        assert state_digest(await folded(other, run_id)) == state_digest(await folded(store, run_id))
+        await export_run(other, run_id, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "run.zip").read_bytes()
+
+
+async def test_an_imported_fork_shares_its_parent_if_that_is_there(store: EventStore, tmp_path: Path) -> None:
+    for run_id in (WHOLE, FORK):
+        await export_run(store, run_id, tmp_path / f"{run_id}.zip")
+    async with open_store(url_of(tmp_path / "other.db")) as other:
+        for run_id in (WHOLE, FORK):
+            await import_run(other, tmp_path / f"{run_id}.zip")
+            assert await contents(other, run_id) == await contents(store, run_id)
+    with (
+        closing(sqlite3.connect(tmp_path / "other.db")) as there,
+        closing(sqlite3.connect(tmp_path / "log.db")) as here,
+    ):
+        count = "SELECT run_id, count(*) FROM events GROUP BY run_id"
+        assert there.execute(count).fetchall() == here.execute(count).fetchall()
+    async with open_store(url_of(tmp_path / "reversed.db")) as other:
+        await import_run(other, tmp_path / "fork.zip")
+        with pytest.raises(RunExistsError, match="whole"):  # only its first part is there
+            await import_run(other, tmp_path / "whole.zip")
+
+
+async def test_an_imported_run_can_be_gone_on_with(
+    store: EventStore, simulation: Simulation, tmp_path: Path
+) -> None:
+    closed = [e.seq async for e in store.read(WHOLE) if e.type == "GenerationCompleted"]
+    async with store.write(RunId("stopped"), create=True, fork_of=(WHOLE, closed[0] + 1)):
+        pass
+    await export_run(store, RunId("stopped"), tmp_path / "run.zip")
+    small = simulation.changed(generations=2, pipelines=2, batch_size=1, validation_interval=1)
+    async with open_store(url_of(tmp_path / "other.db")) as other:
+        await import_run(other, tmp_path / "run.zip")
+        await play(small, other, RunId("stopped"))
+        assert state_digest(await folded(other, RunId("stopped"))) == state_digest(await folded(store, WHOLE))
+
+
+async def test_a_run_that_is_there_is_not_imported_again(store: EventStore, tmp_path: Path) -> None:
+    await export_run(store, WHOLE, tmp_path / "run.zip")
+    before = await contents(store, WHOLE)
+    with pytest.raises(RunExistsError):
+        await import_run(store, tmp_path / "run.zip")
+    assert await contents(store, WHOLE) == before
+
+
+async def test_a_damaged_run_is_not_exported(store: EventStore, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "log.db")) as connection, connection:
+        connection.execute("DELETE FROM blobs WHERE digest = (SELECT min(digest) FROM blobs)")
+        connection.execute("DELETE FROM blobs WHERE digest = (SELECT max(digest) FROM blobs)")
+    with pytest.raises(BlobMissingError):
+        await export_run(store, WHOLE, tmp_path / "run.zip")
+    assert not list(tmp_path.glob("*.zip")) + list(tmp_path.glob(".*"))
+
+
+def rewritten(source: Path, target: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """The same file with another content of one member; the manifest stays."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.namelist():
+            data = old.read(member)
+            new.writestr(member, change(data) if member == name else data)
+
+
+def swapped(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    lines[2], lines[3] = lines[3], lines[2]
+    return b"".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "place"),
+    [
+        (EVENTS, lambda d: d.replace(b'"score":-', b'"score":-1', 1), r"events.jsonl, line \d+: event \d+"),
+        (EVENTS, swapped, r"events.jsonl, line 3: event 4"),
+        (EVENTS, lambda d: b"".join(d.splitlines(keepends=True)[:-1]), "events.jsonl: its .* lines"),
+        (EVENTS, lambda d: d[:-20], r"events.jsonl, line \d+: is cut off"),
+        (EVENTS, lambda d: b"\n" + d, "events.jsonl, line 1: is not an event"),
+        (
+            EVENTS,
+            lambda d: d.replace(b'{"agent"', b'{ "agent"', 1),
+            "line 1: is not .*canonical",
+        ),
+        (EVENTS, lambda d: b"[1]\n" + d, "events.jsonl, line 1: is not an event"),
+        (BLOBS, swapped, "blobs.jsonl, line 3: blob .* is missing"),
+        (
+            BLOBS,
+            lambda d: d.replace(b"return state", b"return stale", 1),
+            "line .*another digest",
+        ),
+        (BLOBS, lambda d: b"".join(d.splitlines(keepends=True)[:-1]), "blobs.jsonl: its .* lines"),
+        (BLOBS, lambda d: d + d.splitlines(keepends=True)[-1], "blobs.jsonl, line .*: no event names"),
+        (MANIFEST, lambda d: d.replace(b'"version": 1', b'"version": 2'), "manifest.json: version"),
+        (MANIFEST, lambda d: d.replace(b'"llm-call": 50', b'"llm-call": 0'), "database refuses"),
+        (MANIFEST, lambda d: d.replace(b"dga2d-run", b"another"), "manifest.json: format"),
+        (MANIFEST, lambda d: d[:-5], "manifest.json: the whole"),
+        (MANIFEST, lambda d: d.replace(b'"run": "whole"', b'"run": "other"'), "is of run whole"),
+    ],
+)
+async def test_a_changed_file_is_refused_and_the_place_is_named(
+    store: EventStore, tmp_path: Path, name: str, change: Callable[[bytes], bytes], place: str
+) -> None:
+    await export_run(store, WHOLE, tmp_path / "run.zip")
+    rewritten(tmp_path / "run.zip", tmp_path / "changed.zip", name, change)
+    async with open_store(url_of(tmp_path / "other.db")) as other:
+        with pytest.raises(ArchiveError, match=place):
+            await import_run(other, tmp_path / "changed.zip")
+        assert await other.runs() == []
+
+
+async def test_no_flipped_byte_and_no_truncation_gives_another_run(store: EventStore, tmp_path: Path) -> None:
+    """What is not refused is a byte that means nothing: a date, a comment, a permission."""
+    await export_run(store, WHOLE, tmp_path / "run.zip")
+    wanted = await contents(store, WHOLE)
+    whole = (tmp_path / "run.zip").read_bytes()
+    rng, refused, messages = random.Random(1), 0, set()
+    target = tmp_path / "changed.zip"
+    for case in range(100):
+        data = bytearray(whole)
+        if case % 3 == 0:
+            data = data[: rng.randrange(len(data))]
+        else:
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        target.write_bytes(data)
+        database = tmp_path / f"{case}.db"
+        async with open_store(url_of(database)) as other:
+            try:
+                await import_run(other, target)
+            except (ArchiveError, StoreError) as error:
+                refused += 1
+                messages.add(str(error).partition(":")[0])
+                assert await other.runs() == []
+            else:
+                assert await contents(other, WHOLE) == wanted
+    assert messages == {str(target)}
+    assert refused > 90
+
+
+async def test_what_is_no_zip_file_is_refused(store: EventStore, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no zip")
+    with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as file:
+        file.writestr("a", "b")
+    for name, reason in (("text", "damaged"), ("foreign.zip", "not that of a run"), ("none", "no such file")):
+        with pytest.raises(ArchiveError, match=reason):
+            await import_run(store, tmp_path / name)
+
+
+async def test_an_export_into_a_missing_folder_is_refused(store: EventStore, tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="No such file"):
+        await export_run(store, WHOLE, tmp_path / "none" / "run.zip")
