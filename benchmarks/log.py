@@ -21,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import synthetic_run
 
 from dga2d.events import Draft, InstanceKey, RunId, encode_payload
+from dga2d.replay.opening import folded
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import EventStore, open_store, verified
+from dga2d.store import EventStore, check_page, open_store
+from dga2d.store.contract import EMPTY_LOG
 
 RUN = RunId("bench")
 SETTINGS = RunSettings(pipelines=100, batch_size=10, max_length=6, generations=10_000, evolution=True)
@@ -95,7 +98,10 @@ async def append_waiting(path: Path, tasks: int, count: int, batch: int = 1) -> 
 
 def append_raw(path: Path, count: int, batch: int) -> Figures:
     """The same bytes into a bare table through ``sqlite3``, `batch` rows per transaction."""
-    rows = [(n + 1, f"{n:032x}", "EvaluationRecorded", encode_payload(d.payload)) for n, d in enumerate(drafts(count))]
+    rows = [
+        (n + 1, f"{n:032x}", "EvaluationRecorded", encode_payload(d.payload))
+        for n, d in enumerate(drafts(count))
+    ]
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -130,30 +136,35 @@ class Rival:
         from eventsourcing.application import Application
 
         self.application: Any = Application(
-            env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path), "SQLITE_LOCK_TIMEOUT": "10"}
+            env={
+                "PERSISTENCE_MODULE": "eventsourcing.sqlite",
+                "SQLITE_DBNAME": str(path),
+                "SQLITE_LOCK_TIMEOUT": "10",
+            }
         )
 
     def append(self, count: int, batch: int) -> Figures:
         bodies = [d.payload.model_dump(mode="json") for d in drafts(count)]
         aggregate = _aggregate_type()()
         self.application.save(aggregate)
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         for first in range(0, count, batch):
             for body in bodies[first : first + batch]:
                 aggregate.evaluate(body)
             self.application.save(aggregate)
-        return {"per_s": count / (time.perf_counter() - start)}
+        busy = time.process_time() - cpu
+        return {"per_s": count / (time.perf_counter() - start), "per_cpu_s": count / busy}
 
-    def read(self, *, decode: bool) -> Figures:
-        """The whole notification log, 1,000 events at a time."""
-        start, first, seen = time.perf_counter(), 1, 0
+    def read(self, *, decode: bool) -> tuple[float, float]:
+        """The whole notification log, 1,000 events at a time: events per second, and per processor second."""
+        start, cpu, first, seen = time.perf_counter(), time.process_time(), 1, 0
         while found := self.application.recorder.select_notifications(first, 1000):
             for item in found:
                 if decode:
                     self.application.mapper.to_domain_event(item)
                 seen += 1
             first = found[-1].id + 1
-        return {"per_s": seen / (time.perf_counter() - start)}
+        return seen / (time.perf_counter() - start), seen / (time.process_time() - cpu)
 
     def close(self) -> None:
         self.application.close()
@@ -202,31 +213,100 @@ async def write_run(path: Path, count: int) -> None:
             state = await put([synthetic_run.closing(state)], state)
 
 
-async def _timed(store: EventStore, step: Callable[[Any], Any], check: bool) -> float:
+async def long_run(path: Path, count: int) -> dict[str, Figures]:
+    """Cost per event as a run grows to `count` events, and its opening with a snapshot and without."""
+    found: dict[str, Figures] = {}
+    async with open_store(url_of(path)) as store, store.write(RUN, create=True) as writer:
+        state, mark, busy = RunState(), 0, {"append": 0.0, "fold": 0.0}
+
+        async def put(many: list[Draft], state: RunState) -> RunState:
+            start = time.process_time()
+            events = await writer.append(many)
+            middle = time.process_time()
+            for event in events:
+                state = fold(state, event)
+            busy["append"] += middle - start
+            busy["fold"] += time.process_time() - middle
+            return state
+
+        state = await put([synthetic_run.started(SETTINGS), synthetic_run.graph()], state)
+        limits = [limit for limit in (3000, 10_000, 30_000, 100_000, 300_000, 1_000_000) if limit <= count]
+        while state.seq < count:
+            state = await put(synthetic_run.generation(state), state)
+            state = await put([synthetic_run.closing(state)], state)
+            if limits and state.seq >= limits[0]:
+                spent = state.seq - mark
+                found[f"up to {limits[0]} events"] = {
+                    "append_cpu_us": 1e6 * busy["append"] / spent,
+                    "fold_cpu_us": 1e6 * busy["fold"] / spent,
+                }
+                mark, busy = state.seq, {"append": 0.0, "fold": 0.0}
+                limits.pop(0)
+        start = time.perf_counter()
+        await save_snapshot(store, RUN, state, writer.head.hash, "benchmark")
+        found["snapshot"] = {"save_s": time.perf_counter() - start}
+        [snapshot] = await store.snapshots(RUN)
+        found["snapshot"]["mb"] = len(snapshot.data) / 1e6
+    for _ in range(2):
+        gc.collect()
+        start, cpu = time.perf_counter(), time.process_time()
+        async with open_store(url_of(path), read_only=True) as store:
+            again = await opened(store, RUN, "benchmark")
+        found["open with snapshot"] = {"s": time.perf_counter() - start, "cpu_s": time.process_time() - cpu}
+        assert again.seq == state.seq
+    start, cpu = time.perf_counter(), time.process_time()
+    async with open_store(url_of(path), read_only=True) as store:
+        assert await folded(store, RUN) == again
+    whole = time.perf_counter() - start
+    found["full replay"] = {"s": whole, "per_s": again.seq / whole, "cpu_s": time.process_time() - cpu}
+    return found
+
+
+async def _timed(step: Callable[[EventStore], AsyncIterator[int]], path: Path) -> tuple[float, float]:
     gc.collect()
-    events = store.read(RUN)
-    seen, start = 0, time.perf_counter()
-    async for event in verified(events) if check else events:
-        step(event)
-        seen += 1
-    return seen / (time.perf_counter() - start)
+    seen, start, cpu = 0, time.perf_counter(), time.process_time()
+    async with open_store(url_of(path), read_only=True) as store:
+        async for count in step(store):
+            seen += count
+    return seen / (time.perf_counter() - start), seen / (time.process_time() - cpu)
+
+
+async def _read(store: EventStore) -> AsyncIterator[int]:
+    async for page in store.pages(RUN):
+        yield len(page)
+
+
+async def _checked(store: EventStore) -> AsyncIterator[int]:
+    head = EMPTY_LOG
+    async for page in store.pages(RUN):
+        head = check_page(page, head)
+        yield len(page)
+
+
+async def _decoded(store: EventStore) -> AsyncIterator[int]:
+    head = EMPTY_LOG
+    async for page in store.pages(RUN):
+        head = check_page(page, head)
+        for event in page:
+            assert event.payload is not None
+        yield len(page)
+
+
+async def _folded(store: EventStore) -> AsyncIterator[int]:
+    yield (await folded(store, RUN)).seq
 
 
 async def replay(path: Path) -> Figures:
-    """Events per second of reading, and with every further step."""
-    async with open_store(url_of(path), read_only=True) as store:
-        state = RunState()
-
-        def folded(event: Any) -> None:
-            nonlocal state
-            state = fold(state, event)
-
-        figures = {
-            "read": await _timed(store, lambda event: None, check=False),
-            "read+chain": await _timed(store, lambda event: None, check=True),
-            "read+chain+decode": await _timed(store, lambda event: event.payload, check=True),
-            "read+chain+decode+fold": await _timed(store, folded, check=True),
-        }
+    """Events per second, and per second of processor time, of reading, and with every further step."""
+    steps = {
+        "read": _read,
+        "read+chain": _checked,
+        "read+chain+decode": _decoded,
+        "read+chain+decode+fold": _folded,
+    }
+    figures = {}
+    for name, step in steps.items():
+        figures[name], figures[f"{name}, per cpu s"] = await _timed(step, path)
     return figures
 
 
@@ -253,12 +333,16 @@ def one_round(count: int, length: int, with_rival: bool) -> dict[str, Figures]:
     found: dict[str, Figures] = {}
     for tasks in (1, 8, 32, 128):
         with fresh() as path:
-            found[f"append, {tasks} waiting"] = asyncio.run(append_waiting(path, tasks, count if tasks > 1 else count // 8))
+            found[f"append, {tasks} waiting"] = asyncio.run(
+                append_waiting(path, tasks, count if tasks > 1 else count // 8)
+            )
     with fresh() as path:
         found["append, batches of 50"] = asyncio.run(append_waiting(path, 1, count, batch=50))
     for batch in (1, 32, 50):
         with fresh() as path:
-            found[f"sqlite3, {batch} per transaction"] = append_raw(path, count if batch > 1 else count // 8, batch)
+            found[f"sqlite3, {batch} per transaction"] = append_raw(
+                path, count if batch > 1 else count // 8, batch
+            )
     with fresh() as path:
         found["subscription"] = asyncio.run(subscription(path, 500))
     with fresh() as path:
@@ -268,11 +352,16 @@ def one_round(count: int, length: int, with_rival: bool) -> dict[str, Figures]:
         for batch in (1, 50):
             with fresh() as path:
                 rival = Rival(path)
-                found[f"eventsourcing, {batch} per save"] = rival.append(count // 8 if batch == 1 else count, batch)
+                found[f"eventsourcing, {batch} per save"] = rival.append(
+                    count // 8 if batch == 1 else count, batch
+                )
                 if batch == 50:
+                    raw, typed = rival.read(decode=False), rival.read(decode=True)
                     found["eventsourcing, read"] = {
-                        "raw": rival.read(decode=False)["per_s"],
-                        "domain events": rival.read(decode=True)["per_s"],
+                        "raw": raw[0],
+                        "raw, per cpu s": raw[1],
+                        "domain events": typed[0],
+                        "domain events, per cpu s": typed[1],
                     }
                 rival.close()
     return found
@@ -280,15 +369,41 @@ def one_round(count: int, length: int, with_rival: bool) -> dict[str, Figures]:
 
 def medians(rounds: list[dict[str, Figures]]) -> dict[str, Figures]:
     return {
-        name: {key: statistics.median(r[name][key] for r in rounds) for key in rounds[0][name]} for name in rounds[0]
+        name: {key: statistics.median(r[name][key] for r in rounds) for key in rounds[0][name]}
+        for name in rounds[0]
+    }
+
+
+def comparisons(rounds: list[dict[str, Figures]]) -> dict[str, Figures]:
+    """Medians of the ratios within a round."""
+    if "eventsourcing, read" not in rounds[0]:
+        return {}
+
+    def ratio(ours: tuple[str, str], theirs: tuple[str, str]) -> float:
+        return statistics.median(r[ours[0]][ours[1]] / r[theirs[0]][theirs[1]] for r in rounds)
+
+    one, read = "eventsourcing, 1 per save", ("eventsourcing, read", "domain events")
+    replayed = "read+chain+decode+fold"
+    return {
+        "times eventsourcing": {
+            "append, 32 waiting": ratio(("append, 32 waiting", "per_s"), (one, "per_s")),
+            "the same, cpu": ratio(("append, 32 waiting", "per_cpu_s"), (one, "per_cpu_s")),
+            "full replay to its read": ratio(("replay", replayed), read),
+            "the same, cpu ": ratio(
+                ("replay", f"{replayed}, per cpu s"), (read[0], "domain events, per cpu s")
+            ),
+        }
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--appends", type=int, default=8000)
     parser.add_argument("--events", type=int, default=20_000, help="length of the replayed run")
+    parser.add_argument("--long", type=int, help="also grow one run to so many events")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     try:
@@ -297,16 +412,26 @@ def main() -> None:
         with_rival = True
     except ImportError:
         with_rival = False
+    gc.set_threshold(100_000, 50, 100)  # as the program's own commands do, and for all rivals alike
     load = os.getloadavg()[0]
     rounds = [one_round(options.appends, options.events, with_rival) for _ in range(options.rounds)]
-    table = medians(rounds)
+    table = medians(rounds) | comparisons(rounds)
+    if options.long:
+        with fresh() as path:
+            table |= asyncio.run(long_run(path, options.long))
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after"
     if options.json:
         print(json.dumps({"machine": machine, "figures": table}, indent=2))
         return
     print(machine)
     for name, figures in table.items():
-        print(f"{name:32}", "  ".join(f"{key} {value:,.2f}" if value < 100 else f"{key} {value:,.0f}" for key, value in figures.items()))
+        print(
+            f"{name:32}",
+            "  ".join(
+                f"{key} {value:,.2f}" if value < 100 else f"{key} {value:,.0f}"
+                for key, value in figures.items()
+            ),
+        )
 
 
 if __name__ == "__main__":

@@ -56,7 +56,11 @@ def started(settings: RunSettings) -> Draft:
 def graph() -> Draft:
     """The second event: every operator leads to every other."""
     inner = [o for o in OPERATORS if o != "build"]
-    edges = [(START, OPERATORS[0]), *((a, b) for a in OPERATORS for b in inner), *((o, END) for o in OPERATORS)]
+    edges = [
+        (START, OPERATORS[0]),
+        *((a, b) for a in OPERATORS for b in inner),
+        *((o, END) for o in OPERATORS),
+    ]
     payload = p.GraphInitialized(
         origin="library",
         operator_limit=15,
@@ -104,7 +108,9 @@ def _body(state: RunState, number: int) -> Iterator[Draft]:
     for j in range(n):
         score = -0.1 - 0.001 * j
         gaps = tuple(0.1 for _ in state.header.batch)
-        yield Draft("credit_keeper", p.CandidateScored(generation=number, candidate=j, score=score, gaps=gaps))
+        yield Draft(
+            "credit_keeper", p.CandidateScored(generation=number, candidate=j, score=score, gaps=gaps)
+        )
     rewards = tuple(0.125 for _ in range(n))
     scored = p.GenerationScored(generation=number, mean=-0.1, deviation=0.01, rewards=rewards)
     yield Draft("credit_keeper", scored)
@@ -169,7 +175,10 @@ def _credits(number: int) -> p.CreditsUpdated:
         generation=number,
         transitions=tuple(
             p.TransitionCredit(
-                source=ImplementationId(a), target=ImplementationId(b), credit=0.001 * number, activations=number
+                source=ImplementationId(a),
+                target=ImplementationId(b),
+                credit=0.001 * number,
+                activations=number,
             )
             for a, b in pairs
         ),

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dga2d.events import ChainError, Dga2dError, EventError, RunId
 from dga2d.replay.errors import ReplayError
 from dga2d.replay.opening import folded, folded_to_generation
+from dga2d.replay.snapshots import opened
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.views import best_gap, run_row
 from dga2d.store import (
@@ -32,7 +34,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
         for run in await store.runs():
             row = run_row(run)
             try:
-                state = await folded(store, run.run_id)
+                state = await opened(store, run.run_id, code_version())
             except Dga2dError:
                 row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
             else:
@@ -59,7 +61,7 @@ async def state_at(url: str, run_id: str, seq: int | None, generation: int | Non
     """
     async with open_store(url, create=False, read_only=True) as store:
         if generation is None:
-            state = await folded(store, RunId(run_id), seq)
+            state = await opened(store, RunId(run_id), code_version(), seq)
             if seq is not None and state.seq < seq:
                 raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
             return _begun(run_id, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.events.payloads import Payload, RunFailed, RunForked, RunPaused, RunResumed
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
@@ -36,7 +37,10 @@ from dga2d.runtime.gateway import OutageBoard, open_model
 from dga2d.runtime.policies import policy_of, restore_policy
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.run_start import policy_briefing, run_started
-from dga2d.store import EventStore, EventWriter, StoreError, verified
+from dga2d.store import EventStore, EventWriter, StoreError
+
+SNAPSHOT_INTERVAL = 5000
+"""Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
 
 Watcher = Callable[[RunState, RecordedEvent], None]
 """Called with every new event and the state after it; it only looks."""
@@ -95,17 +99,21 @@ async def begin(
 
 
 async def load_state(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
-    """Fold a run's log from its first event, checking the chain.
+    """Fold a run's log, checking the chain; from its last snapshot that holds, if it is long enough for one.
 
     Raises
     ------
     UnknownRunError, CorruptEventError, ReplayError
         There is no such run, or its log does not hold.
     """
-    state = RunState()
-    async for event in verified(store.read(run_id, until=until)):
-        state = fold(state, event)
-    return state
+    return await opened(store, run_id, code_version(), until)
+
+
+async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event_hash: bytes) -> None:
+    """Keep the state of a long run for who opens it next; the run goes on even if there is no room for it."""
+    if state.seq >= SNAPSHOT_INTERVAL:
+        with suppress(StoreError):
+            await save_snapshot(store, run_id, state, event_hash, code_version())
 
 
 async def rejoin(
@@ -182,7 +190,9 @@ async def run_to_end(
     if stop.signal_name is not None:
         log.info("interrupted", signal=stop.signal_name)
         await _append(writer, RunPaused(reason=f"interrupted by {stop.signal_name}"))
-    return await load_state(store, writer.run_id)
+    final = await load_state(store, writer.run_id)
+    await keep_snapshot(store, writer.run_id, final, writer.head.hash)
+    return final
 
 
 def make_agents(
@@ -219,9 +229,12 @@ class _Stop:
 
 
 async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Watcher) -> None:
-    log = logger(run=run_id)
+    log, kept = logger(run=run_id), state.seq
     async for event in store.subscribe(run_id, state.seq):
         state = fold(state, event)
+        if event.type == "GenerationCompleted" and event.seq - kept >= SNAPSHOT_INTERVAL:
+            await keep_snapshot(store, run_id, state, event.hash)
+            kept = event.seq
         log.debug("event", seq=event.seq, type=event.type, agent=event.agent, caused_by=event.caused_by)
         watcher(state, event)
         if not is_live(state):

@@ -205,6 +205,7 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "seq": state.seq,
         "status": state.status,
         "reason": state.reason,
+        "suspension": state.suspension or None,
         "forked_from": None if state.parent is None else {"run": state.parent[0], "seq": state.parent[1]},
         "domain": header.domain,
         "seed": header.seed,

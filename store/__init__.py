@@ -15,6 +15,7 @@ from dga2d.store.contract import (
     EventWriter,
     Head,
     RunSummary,
+    Snapshot,
 )
 from dga2d.store.errors import (
     BlobMissingError,
@@ -59,6 +60,7 @@ __all__ = [
     "RunBusyError",
     "RunExistsError",
     "RunSummary",
+    "Snapshot",
     "StaleVersionError",
     "StoreClosedError",
     "StoreError",

@@ -21,12 +21,13 @@ from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._lineage import Lineage, Segment, inherit_quotas, prefix, read_lineage, write_lineage
 from dga2d.store._prepared import driver_of
 from dga2d.store._process import this_process
+from dga2d.store._snapshots import put_snapshot, read_snapshots
 from dga2d.store._tables import quotas as quota_table
 from dga2d.store._tables import runs
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
 from dga2d.store._writer import SqlEventWriter
-from dga2d.store.contract import EMPTY_LOG, EventWriter, Head, RunSummary
+from dga2d.store.contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot
 from dga2d.store.errors import (
     CorruptEventError,
     ForeignDatabaseError,
@@ -210,6 +211,18 @@ class SqlEventStore:
                 await adopter.begin(hashes or {})
                 yield adopter
                 await adopter.end()
+
+    async def put_snapshot(self, run_id: RunId, snapshot: Snapshot) -> None:
+        async with self._query() as connection:
+            driver = await driver_of(connection)
+            async with self._write_lock, transaction(driver, self._url):
+                await put_snapshot(connection, run_id, snapshot)
+
+    async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
+        if self._version < _migrations.LINEAGES:
+            return []
+        async with self._query() as connection:
+            return await read_snapshots(connection, run_id, await self._lineage(connection, run_id), until)
 
     async def collect_blobs(self, *, keep: bool = False) -> Unnamed:
         async with self._connect() as connection:

@@ -54,6 +54,17 @@ class RunSummary:
     """Last event it shares with `parent`."""
 
 
+class Snapshot(NamedTuple):
+    """A state somebody folded from the events up to `seq`; the store does not know what its bytes mean."""
+
+    seq: int
+    event_hash: bytes
+    """Hash of event `seq`."""
+    digest: str
+    """Whatever its maker knows it by again."""
+    data: bytes
+
+
 class EventWriter(Protocol):
     """The only way into a run's log; one per run at any time, shared by all agents of a process."""
 
@@ -182,6 +193,13 @@ class EventStore(Protocol):
         StoreError
             The database refuses an event: an operation twice, a call over its limit, a foreign one.
         """
+
+    async def put_snapshot(self, run_id: RunId, snapshot: Snapshot) -> None:
+        """Keep a snapshot of a run; of each run the last two remain."""
+
+    async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
+        """The snapshots of a run, and of its ancestors within the shared part, not after event `until`;
+        latest first."""
 
     async def collect_blobs(self, *, keep: bool = False) -> tuple[int, int]:
         """Delete the blobs that no event of any run names; returns their number and bytes. With `keep` they

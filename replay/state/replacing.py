@@ -25,10 +25,10 @@ else:
         """
         kind = type(record)
         fields = kind.__dataclass_fields__
-        if not changes.keys() <= fields.keys():
-            raise TypeError(f"{kind.__name__} has no field {', '.join(changes.keys() - fields.keys())}")
         values = record.__dict__ | changes
-        if len(values) > len(fields):
+        if len(values) != len(fields):  # something else is among them
+            if unknown := changes.keys() - fields.keys():
+                raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
             values = {name: values[name] for name in fields}
         copy = object.__new__(kind)
         object.__setattr__(copy, "__dict__", values)

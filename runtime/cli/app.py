@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import click
@@ -60,6 +61,7 @@ for command in (
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    gc.set_threshold(100_000, 50, 100)  # reading a log makes many objects and no cycles
     try:
         code = app(standalone_mode=False)
     except click.exceptions.Abort:

@@ -145,6 +145,8 @@ def _print_state(view: dict[str, Any]) -> None:
     if view["forked_from"] is not None:
         click.echo(f"forked     from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
     click.echo(f"status     {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
+    if view["suspension"] is not None:
+        click.echo(f"waiting    model calls are suspended: {view['suspension']}")
     generation = view["open_generation"]
     opened = "" if generation is None else f", generation {generation} open"
     click.echo(f"progress   {view['completed_generations']} generations closed{opened}")

@@ -39,8 +39,6 @@ class Answer:
     state: State
     trace: tuple[PositionTrace, ...]
     work: int
-    misses: int
-    """Functions that had to be compiled because no cache held them."""
 
 
 def read_ending(ended: Mapping[str, Any]) -> Answer | Failure:
@@ -92,7 +90,6 @@ def _read_answer(data: bytes) -> Answer | Failure:
         State(sequence, wire.decode(metadata)),
         _trace(fields.get("trace")),
         _count(fields.get("work"), "work"),
-        _count(fields.get("misses"), "misses"),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, ModuleType
@@ -71,15 +72,17 @@ def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
     rng = seeded_generator((0,))
     budget = Budget(1, "work", 1)
     execution = execute([lambda env_data, state, score: state], environment, decoder, budget, rng)
-    _solution(execution, budget.work, 0)
+    _solution(execution, budget.work)
 
 
 def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes:
     sources = {program.path: program.source for program in job.programs}
-    guard = numba_cache.Guard()
-    guard.install(fills_own_cache=job.is_preparation)
-    if job.is_preparation:
-        _report_compilation()
+    numba_cache.guard(fills_own_cache=job.is_preparation)
+    compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
+    compiler.watch()
+    if job.is_preparation and not numba_cache.has_machine_code(job.programs[-1].path):
+        numba_cache.shorten_slice_errors()
+    clock = compiler.time_without_compiler if job.is_preparation else time.perf_counter
     runs: list[Run] = []
     is_loading = True
     try:
@@ -88,9 +91,9 @@ def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes
             runs.append(_checked(_load(program), index))
         is_loading = False
         _write(STARTED)
-        budget = Budget(job.budget, job.unit, len(runs))
+        budget = Budget(job.budget, job.unit, len(runs), clock)
         execution = execute(runs, environment, decoder, budget, rng)
-        return _solution(execution, budget.work, guard.misses)
+        return _solution(execution, budget.work)
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))
     except BaseException as error:
@@ -156,26 +159,6 @@ def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(sequence))
 
 
-def _report_compilation() -> None:
-    """Mark on the answer pipe when numba's compiler works: it does not count as the candidate's time."""
-    from numba.core import event
-
-    class Marker(event.Listener):
-        depth = 0
-
-        def on_start(self, event: object) -> None:
-            if self.depth == 0:
-                _write(COMPILING)
-            self.depth += 1
-
-        def on_end(self, event: object) -> None:
-            self.depth -= 1
-            if self.depth == 0:
-                _write(COMPILED)
-
-    event.register("numba:compile", Marker())  # type: ignore[no-untyped-call]
-
-
 def _position(error: BaseException, sources: Mapping[str, str], job: Job) -> int:
     """Index of the position whose lines the traceback enters first."""
     trace = error.__traceback__
@@ -192,7 +175,7 @@ def _place(programs: Sequence[Program], index: int, is_loading: bool) -> str:
     return f"{verb} position {index + 1} ({programs[index].operator})"
 
 
-def _solution(execution: Execution, work: int, misses: int) -> bytes:
+def _solution(execution: Execution, work: int) -> bytes:
     trace = [[p.score_before, p.score_after, p.elapsed_s, p.work] for p in execution.trace]
     return wire.encode(
         {
@@ -201,7 +184,6 @@ def _solution(execution: Execution, work: int, misses: int) -> bytes:
             "metadata": wire.encode(_plain_metadata(execution.state.metadata)),
             "trace": trace,
             "work": work,
-            "misses": misses,
         }
     )
 

@@ -5,11 +5,13 @@ and only read by evaluations.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 
 LOCATORS = f"{__name__}.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
 """Value of ``NUMBA_CACHE_LOCATOR_CLASSES`` for zygotes."""
@@ -32,11 +34,19 @@ def cache_everything() -> None:
         setattr(numba, name, _caching(getattr(numba, name)))
 
 
+def has_machine_code(path: str) -> bool:
+    """Whether numba has cached anything of the implementation at `path`."""
+    return any(
+        name.endswith(".nbc") for name in os.listdir(os.path.join(os.path.dirname(path), "__pycache__"))
+    )
+
+
 def shorten_slice_errors() -> None:
     """Let a slice assignment of the wrong size raise a plain message.
 
     The usual one names both shapes, for which numba compiles its string formatting into every function that
-    assigns to a slice: two to three seconds of an implementation's first compilation.
+    assigns to a slice: a good part of an implementation's first compilation. This loads much of numba, so
+    only processes that compile call it.
     """
     from numba.core.registry import cpu_target
     from numba.np import arrayobj
@@ -60,29 +70,53 @@ def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-class Guard:
-    """Keeps the caches of a child as they are, but for those it may fill, and counts what was not there."""
+def guard(fills_own_cache: bool) -> None:
+    """From now on save machine code of implementations only, and only if `fills_own_cache`."""
+    save: Any = caching.Cache.save_overload
+    load: Any = caching.Cache.load_overload
 
-    def __init__(self) -> None:
-        self.misses = 0
-        """Functions that were compiled and not saved."""
-
-    def install(self, fills_own_cache: bool) -> None:
-        """From now on save machine code of implementations only, and only if `fills_own_cache`."""
-        save: Any = caching.Cache.save_overload
-        load: Any = caching.Cache.load_overload
-
-        def save_overload(cache: Any, signature: object, data: object) -> None:
-            if fills_own_cache and isinstance(cache._impl.locator, ImplementationCacheLocator):
+    def save_overload(cache: Any, signature: object, data: object) -> None:
+        if fills_own_cache and isinstance(cache._impl.locator, ImplementationCacheLocator):
+            with suppress(PermissionError):  # another position's folder: its own trial fills it
                 save(cache, signature, data)
-            else:
-                self.misses += 1
 
-        def load_overload(cache: Any, signature: object, target: object) -> Any:
-            try:
-                return load(cache, signature, target)
-            except OSError:  # sealed off: a cache of the program's own, not needed where decoders are warm
-                return None
+    def load_overload(cache: Any, signature: object, target: object) -> Any:
+        try:
+            return load(cache, signature, target)
+        except OSError:  # sealed off: a cache of the program's own, not needed where decoders are warm
+            return None
 
-        for method in (save_overload, load_overload):
-            setattr(caching.Cache, method.__name__, method)
+    for method in (save_overload, load_overload):
+        setattr(caching.Cache, method.__name__, method)
+
+
+class CompilerClock(event.Listener):
+    """Seconds that numba's compiler has worked, and a word to `mark` when it begins and ends."""
+
+    def __init__(self, mark: Callable[[bool], None]) -> None:
+        self._mark = mark
+        self._depth = 0
+        self._since = 0.0
+        self._spent_s = 0.0
+
+    def on_start(self, event: object) -> None:
+        """The compiler begins, perhaps inside itself."""
+        if self._depth == 0:
+            self._since = time.perf_counter()
+            self._mark(True)
+        self._depth += 1
+
+    def on_end(self, event: object) -> None:
+        """The compiler has ended what it began last."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._spent_s += time.perf_counter() - self._since
+            self._mark(False)
+
+    def time_without_compiler(self) -> float:
+        """A clock that stands still while the compiler works; ask it outside of the compiler only."""
+        return time.perf_counter() - self._spent_s
+
+    def watch(self) -> None:
+        """Hear of every compilation from now on."""
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]

@@ -58,6 +58,8 @@ class Ending:
     """From its start mark to its end; 0 when there was none."""
     cpu_s: float
     """Processor time of all its threads; 0 where the system does not tell."""
+    has_compiled: bool
+    """Whether it said, after its start mark, that it compiles: its time was not all its own."""
     answer: bytes
 
 
@@ -72,6 +74,7 @@ class Watch:
         self._started: float | None = None
         self._compiling_since: float | None = None
         self._compiled_s = 0.0
+        self._has_compiled = False
         self._answer = bytearray()
         self._is_answering = False
 
@@ -88,6 +91,7 @@ class Watch:
                 self._compiled_s = 0.0
             elif mark == _COMPILING and self._compiling_since is None:
                 self._compiling_since = now
+                self._has_compiled = self._started is not None
             elif mark == _COMPILED and self._compiling_since is not None:
                 self._compiled_s += now - self._compiling_since
                 self._compiling_since = None
@@ -135,7 +139,10 @@ class Watch:
     def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
         elapsed = now - self._started if self._started is not None else 0.0
         answer = bytes(self._answer[: self.announced]) if end == "answered" else b""
-        return Ending(end, exit_code, self._is_sealed, self._started is not None, elapsed, cpu_s, answer)
+        has_started = self._started is not None
+        return Ending(
+            end, exit_code, self._is_sealed, has_started, elapsed, cpu_s, self._has_compiled, answer
+        )
 
 
 class Child:

@@ -118,6 +118,7 @@ class Zygote:
             has_started=ending.has_started,
             elapsed_s=ending.elapsed_s,
             cpu_s=ending.cpu_s,
+            has_compiled=ending.has_compiled,
             answer=ending.answer,
         )
 
@@ -268,7 +269,6 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 
     numba_cache.cache_everything()
-    numba_cache.shorten_slice_errors()
     warmth.warm_up()
     domain = _load_domain(configuration)
     import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork

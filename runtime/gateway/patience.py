@@ -59,6 +59,7 @@ class Breaker:
         self._listener = listener
         self._losses = 0
         self._reason = ""
+        self._broken_since = 0.0
         self._gate = anyio.Lock()
 
     async def ready(self) -> None:
@@ -75,7 +76,8 @@ class Breaker:
             if self._losses < self._patience.losses:
                 return
             await self._listener.suspended(self._reason)
-            with anyio.move_on_after(self._patience.outage_limit_s):
+            end = self._broken_since + self._patience.outage_limit_s
+            with anyio.move_on_after(max(end - anyio.current_time(), 0.0)):
                 await self._wait_for_probe()
                 return
             raise self._given_up(self._reason)
@@ -127,6 +129,8 @@ class Breaker:
         """A call was lost."""
         self._losses += 1
         self._reason = reason
+        if self._losses == self._patience.losses:
+            self._broken_since = anyio.current_time()
 
     def _wait_s(self, attempts: RetryCallState) -> float:
         growing = self._patience.first_wait_s * 2.0 ** min(attempts.attempt_number - 1, 32)

@@ -13,6 +13,7 @@ from dga2d.agents.proposing import (
     CallLostError,
     Completion,
     CompletionRequest,
+    ModelError,
     ModelUnavailableError,
     Quote,
     answer_schema,
@@ -92,8 +93,7 @@ class RemoteModel:
             try:
                 answer, taken = await self._breaker.taken(lambda: self._attempt(chat))
             except EndpointStatusError as error:
-                self._judge_status(error, chat)
-                raise AssertionError("a status always raises") from error
+                raise self._failure(error, chat) from None
             except CallLostError as error:
                 self._breaker.lost(error.reason)
                 raise
@@ -124,21 +124,20 @@ class RemoteModel:
         body = self._endpoint.protocol.body(replace(chat, structure="schema", stream=True))
         return len(json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")) + FRAME_TOKENS
 
-    def _judge_status(self, error: EndpointStatusError, chat: ChatRequest) -> None:
-        """What a status means for this call and the next ones; always raises."""
+    def _failure(self, error: EndpointStatusError, chat: ChatRequest) -> ModelError:
+        """What a status means for this call, and a note of what it means for the next ones."""
         if error.status in HOPELESS:
-            raise ModelUnavailableError(error.reason) from None
+            return ModelUnavailableError(error.reason)
         if error.status >= 500 or error.status == 408:
             self._breaker.lost(error.reason)
-            raise CallLostError(error.reason) from None
+            return CallLostError(error.reason)
         self._rejections += 1
         if self._rejections >= REJECTIONS:
-            raise ModelUnavailableError(f"{error.reason}, {REJECTIONS} times in a row") from None
-        if self._is_adaptable and chat.schema is not None and chat.structure in STEPS:
-            self._structure = self._step(chat)
-            reason = f"{error.reason}; the next answer is asked for with structure = {self._structure}"
-            raise CallLostError(reason) from None
-        raise CallLostError(error.reason) from None
+            return ModelUnavailableError(f"{error.reason}, {REJECTIONS} times in a row")
+        if not (self._is_adaptable and chat.schema is not None and chat.structure in STEPS):
+            return CallLostError(error.reason)
+        self._structure = self._step(chat)
+        return CallLostError(f"{error.reason}; JSON is asked for with structure = {self._structure} next")
 
     def _step(self, chat: ChatRequest) -> Structure:
         """The next weaker way to ask for JSON; protocols without a JSON mode skip it."""
@@ -183,12 +182,9 @@ def _estimate(text: str) -> int:
 
 def _credible(reported: object, estimate: int, bound: int) -> tuple[int, bool]:
     """A reported count if it can be true, else one of ours; and whether it is ours."""
-    is_count = isinstance(reported, int) and not isinstance(reported, bool)
-    if is_count and (reported > 0 or estimate == 0) and 0 <= reported <= bound:  # type: ignore[operator]
-        return int(reported), False  # type: ignore[call-overload]
-    if is_count and reported > bound:  # type: ignore[operator]
-        return bound, True
-    return min(estimate, bound), True
+    if not isinstance(reported, int) or isinstance(reported, bool) or reported < min(estimate, 1):
+        return min(estimate, bound), True
+    return min(reported, bound), reported > bound
 
 
 def _plain_id(text: str) -> str | None:

@@ -220,6 +220,7 @@ class Tardy:
 
     async def ready(self) -> None:
         await _wait(self._order)
+        await self._model.ready()
 
     def quote(self, request: CompletionRequest) -> Quote:
         return self._model.quote(request)

@@ -16,6 +16,8 @@ import time
 import traceback
 
 LONGEST_LIFE_S = 0.5
+PATIENCE_S = 120.0
+"""For the last process of a run."""
 
 
 def main(root: str, folder: str, base_url: str, runs: int, seed: int, limit: int) -> int:
@@ -52,18 +54,19 @@ def main(root: str, folder: str, base_url: str, runs: int, seed: int, limit: int
                     os._exit(code)
             if life < 4:
                 kills += _kill_after(child, rng.uniform(0.0, LONGEST_LIFE_S))
-            else:
-                _, status = os.waitpid(child, 0)
-                if status:
-                    raise SystemExit(f"run {run} ended with status {status}")
+            elif _kill_after(child, PATIENCE_S):
+                raise SystemExit(f"run {run} did not come to its end")
     return kills
 
 
 def _kill_after(child: int, life_s: float) -> int:
-    """1 if the process was killed, 0 if it had ended by itself."""
+    """1 if the process was killed, 0 if it had ended by itself; raises SystemExit if it failed."""
     end = time.monotonic() + life_s
     while time.monotonic() < end:
-        if os.waitpid(child, os.WNOHANG)[0]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if status:
+            raise SystemExit(f"a process ended with status {status}")
+        if ended:
             return 0
         time.sleep(0.002)
     os.kill(child, signal.SIGKILL)

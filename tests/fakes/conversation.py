@@ -113,6 +113,8 @@ async def converse(
                 else Draft("conductor", RunResumed(code_version="test", epoch=writer.epoch, changed={}))
             )
             state = fold(state, (await writer.append([first]))[0])
+            if state.graph is not None:
+                return
             agent = Initializer(writer, store, model, DomainBriefing.of(CARD, (LIBRARY,)))
             try:
                 await _until_graph(agent, store, run_id, state)

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from dga2d.runtime.evaluation import EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -156,6 +156,78 @@ async def test_compiled_code_is_cached_once_and_for_all(
     assert any(name.endswith(".nbc") for name in before)
     assert (await pool.evaluate(line.task(line.order, program))).failure is None
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+LATE = """
+import numba
+
+
+@numba.njit
+def late(x):
+    total = 0.0
+    for i in range(x):
+        total += i % 7
+    return total
+
+
+def run(env_data, state, calc_makespan_fn):
+    if env_data["n"] > 8:  # the trial's smoke instance is smaller
+        late(env_data["n"])
+    return state
+"""
+
+
+async def test_code_that_only_a_real_instance_reaches_is_not_compiled_in_its_budget(
+    pool: EvaluatorPool, line: Any, cache_dir: Path
+) -> None:
+    program = line.program(LATE)
+    task = line.task(line.order, program, budget=30.0, unit="s")
+    result = await pool.evaluate(task)
+    assert result.failure is None
+    assert any((cache_dir / program.digest / "__pycache__").glob("*late*.nbc"))
+
+
+async def test_code_that_compiles_in_every_run_pays_for_it_and_is_not_run_for_ever(
+    pool: EvaluatorPool, line: Any
+) -> None:
+    source = (
+        "import numba\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
+        "    k = float(env_data['rng'].random())\n"
+        "    numba.njit(cache=False)(lambda x: x + k)(1.0)\n    return state\n"
+    )
+    for _ in range(2):
+        result = await pool.evaluate(line.task(line.order, line.program(source), budget=30.0, unit="s"))
+        assert result.failure is None
+    assert result.trace[1].elapsed_s > 0.01
+
+
+INITIALISER = """
+import numba
+import numpy as np
+
+
+@numba.njit
+def order(n):
+    return np.arange(n).astype(np.int32)
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = order(env_data["n"])
+    return state
+"""
+
+
+async def test_a_trial_may_use_an_initialiser_that_was_never_compiled(
+    line: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = line.program(INITIALISER, "order")
+    pool = EvaluatorPool(
+        "line", 1, EvaluationLimits(prepare_run_s=5.0), cache_dir=cache_dir, domain_file=DOMAIN_FILE
+    )
+    monkeypatch.setattr(pool, "_initialiser", lambda: first)
+    async with pool:
+        assert (await pool.evaluate(line.task(line.order, line.swap))).failure is None
+        assert (await pool.evaluate(line.task(first, line.swap))).failure is None
 
 
 async def test_metadata_that_is_not_finite_is_infeasible(pool: EvaluatorPool, line: Any) -> None:

@@ -54,6 +54,15 @@ def test_an_answer_is_complete_with_its_last_byte_and_what_follows_is_not_read()
     assert (ending.elapsed_s, ending.cpu_s, ending.is_sealed, ending.has_started) == (1.0, 0.5, True, True)
 
 
+@pytest.mark.parametrize(
+    ("marks", "has_compiled"), [(b"RS", False), (b"RCcS", False), (b"RSCc", True), (b"RSC", True)]
+)
+def test_compiling_counts_from_the_start_mark(marks: bytes, has_compiled: bool) -> None:
+    seen = watch()
+    seen.feed(marks, 101.0)
+    assert seen.ending("timeout", 0, 102.0, 0.5).has_compiled == has_compiled
+
+
 @pytest.mark.parametrize(("size", "is_oversized"), [(1000, False), (1001, True)])
 def test_the_limit_of_the_answer_counts_its_bytes(size: int, is_oversized: bool) -> None:
     seen = watch()

@@ -1,0 +1,99 @@
+"""Independent verifier: rebuilds the schedule from a sequence and checks every constraint on the times.
+
+It shares no code with the compiled decoder: start times come from the order in which each job and each
+machine serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import State, Verdict
+
+
+def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
+    """Check `state` against an instance; never raises on a broken one."""
+    sequence: Any = getattr(state, "sequence", None)
+    violation = _encoding_violation(sequence, times.size)
+    if violation is not None:
+        return Verdict(None, violation)
+    starts = schedule(times, sequence)
+    violation = schedule_violation(times, starts)
+    if violation is not None:
+        return Verdict(None, violation)
+    return Verdict(float((starts + times).max()), None)
+
+
+def _encoding_violation(sequence: Any, n_ops: int) -> str | None:
+    if type(sequence) is not np.ndarray:
+        return f"sequence is a {type(sequence).__name__}, not an array"
+    if not np.issubdtype(sequence.dtype, np.integer):
+        return f"sequence has dtype {sequence.dtype}, not an integer one"
+    if sequence.shape != (n_ops,):
+        return f"sequence has shape {sequence.shape}, expected ({n_ops},)"
+    seen: set[int] = set()
+    for operation in sequence.tolist():
+        if not 0 <= operation < n_ops:
+            return f"operation {operation} is not in 0..{n_ops - 1}"
+        if operation in seen:
+            return f"operation {operation} occurs twice"
+        seen.add(operation)
+    return None
+
+
+def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
+    """Earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
+
+    Jobs and machines serve operations in the order of the sequence; an operation starts when its
+    predecessors in the job and on the machine have ended (longest paths, by settling an operation once all
+    its predecessors are settled).
+    """
+    successors, waits_for = _graph(sequence, *times.shape)
+    starts = np.zeros(times.shape, np.int64)
+    flat, durations = starts.reshape(-1), times.reshape(-1).tolist()
+    ready = [operation for operation, count in enumerate(waits_for) if count == 0]
+    while ready:
+        operation = ready.pop()
+        end = int(flat[operation]) + durations[operation]
+        for after in successors[operation]:
+            flat[after] = max(int(flat[after]), end)
+            waits_for[after] -= 1
+            if waits_for[after] == 0:
+                ready.append(after)
+    return starts
+
+
+def _graph(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> tuple[list[list[int]], list[int]]:
+    """Direct successors of every operation and the number of its direct predecessors."""
+    queues: list[list[int]] = [[] for _ in range(n_jobs + n_machines)]
+    for operation in sequence.tolist():
+        job, machine = divmod(operation, n_machines)
+        queues[job].append(operation)
+        queues[n_jobs + machine].append(operation)
+    successors: list[list[int]] = [[] for _ in range(sequence.size)]
+    waits_for = [0] * sequence.size
+    for queue in queues:
+        for before, after in pairwise(queue):
+            successors[before].append(after)
+            waits_for[after] += 1
+    return successors, waits_for
+
+
+def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> str | None:
+    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    if starts.shape != times.shape:
+        return f"start times have shape {starts.shape}, expected {times.shape}"
+    if starts.min() < 0:
+        return "an operation starts before time 0"
+    for kind, begin, duration in (("job", starts, times), ("machine", starts.T, times.T)):
+        other = "machine" if kind == "job" else "job"
+        for index, (row, lengths) in enumerate(zip(begin.tolist(), duration.tolist(), strict=True)):
+            intervals = sorted((s, s + p, i) for i, (s, p) in enumerate(zip(row, lengths, strict=True)))
+            for (_, end, first), (start, _, second) in pairwise(intervals):
+                if start < end:
+                    return f"operations of {other}s {first} and {second} overlap on {kind} {index}"
+    return None

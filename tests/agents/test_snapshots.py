@@ -1,0 +1,152 @@
+"""A run opened with a snapshot is the run; a snapshot that is wrong in any way is not used."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dga2d.events import RunId
+from dga2d.replay.opening import folded
+from dga2d.replay.snapshots import opened, save_snapshot
+from dga2d.replay.snapshots.states import decode_state, encode_state
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import CorruptEventError, EventStore, open_store
+
+if TYPE_CHECKING:
+    from tests.agents.conftest import Simulation
+
+RUN = RunId("simulated")
+CODE = "this program"
+
+
+@pytest.fixture
+async def store(simulation: Simulation, tmp_path: Path) -> AsyncIterator[EventStore]:
+    small = simulation.changed(pipelines=2, edits_per_generation=2)
+    async with open_store(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}") as store:
+        async with store.write(RUN, create=True, quotas={"llm-call": 50}) as writer:
+            await small.process(writer, store, [])
+        yield store
+
+
+async def keep(store: EventStore, seq: int) -> None:
+    [event] = [e async for e in store.read(RUN, seq - 1, seq)]
+    await save_snapshot(store, RUN, await folded(store, RUN, seq), event.hash, CODE)
+
+
+@pytest.fixture
+def read_events(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of the events that are folded."""
+    seen: list[int] = []
+
+    def counted(state: RunState, event: object) -> RunState:
+        seen.append(event.seq)  # type: ignore[attr-defined]
+        return fold(state, event)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("dga2d.replay.opening.fold", counted)
+    return seen
+
+
+async def test_every_state_of_a_run_comes_back_from_its_bytes(store: EventStore) -> None:
+    state = RunState()
+    async for event in store.read(RUN):
+        state = fold(state, event)
+        again = decode_state(encode_state(state))
+        assert again == state
+        assert encode_state(again) == encode_state(state)
+    assert len(state.history) == 3
+
+
+async def test_only_the_events_behind_the_snapshot_are_folded(
+    store: EventStore, read_events: list[int]
+) -> None:
+    whole = await folded(store, RUN)
+    await keep(store, 30)
+    read_events.clear()
+    assert await opened(store, RUN, CODE) == whole
+    assert read_events == list(range(31, whole.seq + 1))
+
+
+async def test_the_latest_snapshot_before_a_point_is_taken(store: EventStore, read_events: list[int]) -> None:
+    for seq in (10, 30):
+        await keep(store, seq)
+    read_events.clear()
+    assert (await opened(store, RUN, CODE, 20)).seq == 20
+    assert read_events == list(range(11, 21))
+    assert (await opened(store, RUN, CODE, 5)).seq == 5
+    assert (await opened(store, RUN, CODE, 30)).seq == 30
+    assert read_events == [*range(11, 21), *range(1, 6)]
+
+
+async def test_two_snapshots_remain(store: EventStore) -> None:
+    for seq in (10, 20, 30, 40):
+        await keep(store, seq)
+    assert [snapshot.seq for snapshot in await store.snapshots(RUN)] == [40, 30]
+
+
+async def test_a_fork_opens_with_the_snapshot_of_its_parent(
+    store: EventStore, read_events: list[int]
+) -> None:
+    await keep(store, 30)
+    await keep(store, 50)
+    async with store.write(RunId("fork"), create=True, fork_of=(RUN, 40)):
+        pass
+    read_events.clear()
+    assert await opened(store, RunId("fork"), CODE) == await folded(store, RUN, 40)
+    assert read_events[:10] == list(range(31, 41))
+
+
+Damage = Callable[[sqlite3.Connection], object]
+
+
+def flipped(connection: sqlite3.Connection) -> None:
+    [(data,)] = connection.execute("SELECT data FROM snapshots")
+    changed = bytearray(data)
+    changed[random.Random(3).randrange(len(data))] ^= 1
+    connection.execute("UPDATE snapshots SET data = ?", (bytes(changed),))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        flipped,
+        lambda c: c.execute("UPDATE snapshots SET data = x''"),
+        lambda c: c.execute("UPDATE snapshots SET data = '{}'"),
+        lambda c: c.execute("UPDATE snapshots SET data = replace(data, '0.1', '0.2')"),
+        lambda c: c.execute("UPDATE snapshots SET seq = seq + 1"),
+        lambda c: c.execute("UPDATE snapshots SET event_hash = zeroblob(32)"),
+        lambda c: c.execute("UPDATE snapshots SET digest = 'x'"),
+    ],
+)
+async def test_a_wrong_snapshot_is_ignored(
+    store: EventStore, tmp_path: Path, read_events: list[int], damage: Damage
+) -> None:
+    whole = await folded(store, RUN)
+    await keep(store, 30)
+    with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as connection:
+        damage(connection)
+    read_events.clear()
+    assert await opened(store, RUN, CODE) == whole
+    assert read_events[0] == 1
+
+
+async def test_the_snapshot_of_another_version_is_ignored(store: EventStore, read_events: list[int]) -> None:
+    await keep(store, 30)
+    read_events.clear()
+    assert (await opened(store, RUN, "another program")).completed == 3
+    assert read_events[0] == 1
+
+
+async def test_a_changed_tail_is_found_behind_a_snapshot(store: EventStore, tmp_path: Path) -> None:
+    await keep(store, 30)
+    with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER events_refuse_update")
+        connection.execute("UPDATE events SET recorded_at = 1 WHERE seq = 31")
+    with pytest.raises(CorruptEventError, match="event 31"):
+        await opened(store, RUN, CODE)
