@@ -75,7 +75,7 @@ async def append_waiting(path: Path, tasks: int, count: int, batch: int = 1) -> 
     latencies: list[float] = []
 
     async def appender(writer: Any) -> None:
-        while chunk := [draft for _, draft in zip(range(batch), work)]:
+        while chunk := [draft for _, draft in zip(range(batch), work, strict=False)]:
             start = time.perf_counter()
             await writer.append(chunk)
             latencies.append(time.perf_counter() - start)
@@ -387,9 +387,9 @@ def comparisons(rounds: list[dict[str, Figures]]) -> dict[str, Figures]:
     return {
         "times eventsourcing": {
             "append, 32 waiting": ratio(("append, 32 waiting", "per_s"), (one, "per_s")),
-            "the same, cpu": ratio(("append, 32 waiting", "per_cpu_s"), (one, "per_cpu_s")),
+            "append, 32 waiting, cpu": ratio(("append, 32 waiting", "per_cpu_s"), (one, "per_cpu_s")),
             "full replay to its read": ratio(("replay", replayed), read),
-            "the same, cpu ": ratio(
+            "full replay to its read, cpu": ratio(
                 ("replay", f"{replayed}, per cpu s"), (read[0], "domain events, per cpu s")
             ),
         }
@@ -419,19 +419,16 @@ def main() -> None:
     if options.long:
         with fresh() as path:
             table |= asyncio.run(long_run(path, options.long))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after"
+    machine = f"{platform.machine()}, {os.cpu_count()} cores"
+    machine += f", load {load:.1f} before and {os.getloadavg()[0]:.1f} after"
     if options.json:
         print(json.dumps({"machine": machine, "figures": table}, indent=2))
         return
     print(machine)
     for name, figures in table.items():
-        print(
-            f"{name:32}",
-            "  ".join(
-                f"{key} {value:,.2f}" if value < 100 else f"{key} {value:,.0f}"
-                for key, value in figures.items()
-            ),
-        )
+        print(name)
+        for key, value in figures.items():
+            print(f"    {key:36} {value:>14,.2f}" if value < 100 else f"    {key:36} {value:>14,.0f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A valid run of any length without problem, policy or model: its events are made up, its digests are right."""
+"""A valid run of any length without problem, policy or model: made-up events, right digests."""
 
 from __future__ import annotations
 

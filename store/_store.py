@@ -133,8 +133,8 @@ class SqlEventStore:
     ) -> AsyncIterator[list[RecordedEvent]]:
         await self.head(run_id)
         while page := await self._page(run_id, after, until):
-            yield page
             after = page[-1].seq
+            yield page
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)

@@ -136,7 +136,8 @@ class EventStore(Protocol):
     def pages(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[list[RecordedEvent]]:
-        """What `read` gives, in lists of many events: the way to go through a long log."""
+        """What `read` gives, in lists of many events: the way to go through a long log. A list is the
+        caller's own."""
 
     async def verify(self, run_id: RunId) -> Head:
         """Check every event of a run: no gaps, links, hashes. Returns the head that was reached.

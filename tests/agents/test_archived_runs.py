@@ -219,3 +219,25 @@ async def test_what_is_no_zip_file_is_refused(store: EventStore, tmp_path: Path)
 async def test_an_export_into_a_missing_folder_is_refused(store: EventStore, tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="No such file"):
         await export_run(store, WHOLE, tmp_path / "none" / "run.zip")
+
+
+GOLDEN = {
+    "run-v1.zip": (
+        "08befb1dfa472c9fa1f5d44b75bebc9eada61e3b2520550f3b4ea5ff20122757",
+        "e0a620b0e1d7534851ca558f3e47605847e5a55f7abc0a1f5edf7f1c753919b0",
+    )
+}
+"""File of each version of the format → hash of its last event, digest of its final state."""
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+async def test_files_of_every_version_are_read_for_ever(tmp_path: Path, name: str) -> None:
+    path = Path(__file__).parent / "golden" / name
+    async with open_store(url_of(tmp_path / "log.db")) as store:
+        manifest = await import_run(store, path)
+        final = await folded(store, manifest.run)
+    assert (manifest.head, state_digest(final)) == GOLDEN[name]
+
+
+def test_every_golden_file_is_tested() -> None:
+    assert {path.name for path in (Path(__file__).parent / "golden").glob("*.zip")} == set(GOLDEN)

@@ -1,0 +1,41 @@
+"""Taillard's 110 flow-shop instances with up to 200 jobs, made from their seeds.
+
+References
+----------
+E. Taillard, Benchmarks for basic scheduling problems, European Journal of Operational Research 64(2),
+1993: the generator of Section 2 and the instances of Section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from dga2d.domains.fssp.reader import FlowShopData
+from dga2d.domains.jsp.taillard import LehmerGenerator
+
+
+def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:
+    """An instance of Taillard's type: times U[1, 99], drawn machine by machine."""
+    draw = LehmerGenerator(time_seed)
+    times = [[draw.uniform(1, 99) for _ in range(n_jobs)] for _ in range(n_machines)]
+    return FlowShopData(np.array(times, dtype=np.int32).T.copy())
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """Seeds, sizes and best-known values by name (``tfs001`` … ``tfs110``), from ``taillard.json``."""
+    text = (files("dga2d.domains.fssp") / "taillard.json").read_text(encoding="utf-8")
+    instances: Mapping[str, Mapping[str, Any]] = json.loads(text)["instances"]
+    return instances
+
+
+def group_of(name: str) -> str | None:
+    """Benchmark group of an instance of the table, its size (``20x5``); ``None`` for other names."""
+    entry = table().get(name)
+    return None if entry is None else f"{entry['jobs']}x{entry['machines']}"

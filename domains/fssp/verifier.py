@@ -1,0 +1,93 @@
+"""Independent verifier: rebuilds the schedule from a sequence and checks every constraint on the times.
+
+It shares no code with the compiled decoder: start times are found machine by machine from the order in which
+each machine serves the jobs, not from one scan of the sequence.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import State, Verdict
+
+
+def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
+    """Check `state` against an instance, int32 `(jobs, machines)`; never raises on a broken one."""
+    sequence: Any = getattr(state, "sequence", None)
+    violation = _encoding_violation(sequence, *times.shape)
+    if violation is not None:
+        return Verdict(None, violation)
+    starts = schedule(times, sequence)
+    violation = schedule_violation(times, starts)
+    if violation is not None:
+        return Verdict(None, violation)
+    return Verdict(float((starts[:, -1] + times[:, -1]).max()), None)
+
+
+def _encoding_violation(sequence: Any, n_jobs: int, n_machines: int) -> str | None:
+    if type(sequence) is not np.ndarray:
+        return f"sequence is a {type(sequence).__name__}, not an array"
+    if not np.issubdtype(sequence.dtype, np.integer):
+        return f"sequence has dtype {sequence.dtype}, not an integer one"
+    if sequence.shape != (n_jobs * n_machines,):
+        return f"sequence has shape {sequence.shape}, expected ({n_jobs * n_machines},)"
+    counts = [0] * n_jobs
+    for job in sequence.tolist():
+        if not 0 <= job < n_jobs:
+            return f"job {job} is not in 0..{n_jobs - 1}"
+        counts[job] += 1
+    for job, count in enumerate(counts):
+        if count != n_machines:
+            return f"job {job} occurs {count} times, expected {n_machines}"
+    return None
+
+
+def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
+    """Earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
+
+    A job starts on a machine when it has left the machine before and the machine has finished the job it
+    serves before.
+    """
+    starts = np.zeros(times.shape, np.int64)
+    left = [0] * times.shape[0]
+    for machine, jobs in enumerate(machine_orders(sequence, *times.shape)):
+        free = 0
+        for job in jobs:
+            starts[job, machine] = max(left[job], free)
+            left[job] = free = int(starts[job, machine]) + int(times[job, machine])
+    return starts
+
+
+def machine_orders(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> list[list[int]]:
+    """The jobs in the order in which each machine serves them."""
+    orders: list[list[int]] = [[] for _ in range(n_machines)]
+    seen = [0] * n_jobs
+    for job in sequence.tolist():
+        orders[seen[job]].append(job)
+        seen[job] += 1
+    return orders
+
+
+def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> str | None:
+    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    if starts.shape != times.shape:
+        return f"start times have shape {starts.shape}, expected {times.shape}"
+    if starts.min() < 0:
+        return "an operation starts before time 0"
+    ends = starts + times
+    for machine in range(1, times.shape[1]):
+        early = np.flatnonzero(starts[:, machine] < ends[:, machine - 1])
+        if early.size:
+            return f"job {early[0]} starts on machine {machine} before it has left machine {machine - 1}"
+    for machine in range(times.shape[1]):
+        intervals = sorted(
+            (int(starts[j, machine]), int(ends[j, machine]), j) for j in range(times.shape[0])
+        )
+        for (_, end, first), (start, _, second) in pairwise(intervals):
+            if start < end:
+                return f"jobs {first} and {second} overlap on machine {machine}"
+    return None
