@@ -19,6 +19,7 @@ from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 _ALWAYS_LOSSLESS = frozenset({str, bool, type(None)})
+_CONTAINERS = frozenset({dict, list, tuple})
 
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
@@ -43,15 +44,27 @@ def canonical_bytes(value: Any, path: str = "value") -> bytes:
 def _is_lossless(value: Any) -> bool:
     """JSON keeps `value` as it is (texts are checked by the encoder)."""
     kind = type(value)
-    if kind in _ALWAYS_LOSSLESS:
-        return True
-    if kind is float:
-        return math.isfinite(value)
-    if kind is int:
-        return fits_64_bits(value)
     if kind is dict:
-        return all(type(key) is str for key in value) and all(map(_is_lossless, value.values()))
-    return (kind is list or kind is tuple) and all(map(_is_lossless, value))
+        if not all(type(key) is str for key in value):
+            return False
+        items = value.values()
+    elif kind is list or kind is tuple:
+        items = value
+    else:
+        items = (value,)
+    for item in items:  # plain values without a call each: every append and every state digest comes here
+        kind = type(item)
+        if kind in _ALWAYS_LOSSLESS:
+            continue
+        if kind is float:
+            if not math.isfinite(item):
+                return False
+        elif kind is int:
+            if not fits_64_bits(item):
+                return False
+        elif not (kind in _CONTAINERS and _is_lossless(item)):
+            return False
+    return True
 
 
 def fits_64_bits(number: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dga2d.domains.fssp.reader import FlowShopData
 
-OPTIMUM = 0
+OPTIMUM = 427
 """Shortest makespan of a permutation schedule."""
 
 _TIMES = (

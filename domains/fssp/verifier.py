@@ -84,9 +84,7 @@ def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> s
         if early.size:
             return f"job {early[0]} starts on machine {machine} before it has left machine {machine - 1}"
     for machine in range(times.shape[1]):
-        intervals = sorted(
-            (int(starts[j, machine]), int(ends[j, machine]), j) for j in range(times.shape[0])
-        )
+        intervals = sorted((int(starts[j, machine]), int(ends[j, machine]), j) for j in range(times.shape[0]))
         for (_, end, first), (start, _, second) in pairwise(intervals):
             if start < end:
                 return f"jobs {first} and {second} overlap on machine {machine}"

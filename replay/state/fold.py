@@ -11,7 +11,7 @@ from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_run import RUN_HANDLERS
-from dga2d.replay.state.invariants import Handler, require
+from dga2d.replay.state.invariants import Handler, refuse, require
 from dga2d.replay.state.replacing import replace, stamped
 from dga2d.replay.state.run_state import RunState
 
@@ -34,16 +34,15 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
         The event cannot be decoded.
     """
     payload = event.payload
-    require(event.seq == state.seq + 1, event, f"event {state.seq + 1} is next")
+    if event.seq != state.seq + 1:
+        refuse(event, f"event {state.seq + 1} is next")
     if event.type != "RunStarted":
         require(state.started is not None, event, "the run has not started")
-        require(
-            state.status == "running" or event.type in ALWAYS,
-            event,
-            f"the run is {state.status} at this point",
-        )
+        if state.status != "running" and event.type not in ALWAYS:
+            refuse(event, f"the run is {state.status} at this point")
     cause = event.caused_by
-    require(cause is None or 0 < cause < event.seq, event, f"its cause, event {cause}, is not before it")
+    if cause is not None and not 0 < cause < event.seq:
+        refuse(event, f"its cause, event {cause}, is not before it")
     after = HANDLERS[event.type](state, event, payload)
     return replace(after, seq=event.seq) if after is state else stamped(after, seq=event.seq)
 

@@ -9,7 +9,7 @@ from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.fold_run import record_test_outcome
 from dga2d.replay.state.graph import END
-from dga2d.replay.state.invariants import Handler, open_generation, require
+from dga2d.replay.state.invariants import Handler, open_generation, refuse, require
 from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
@@ -55,16 +55,17 @@ def _check_walk(state: RunState, event: RecordedEvent, payload: p.PipelineSample
     for index, decision in enumerate(payload.policy_steps):
         feasible = state.graph.feasible_actions(operators[:index], state.settings.max_length)
         chosen = operators[index] if index < len(operators) else END
-        require(decision.chosen == chosen and chosen in feasible, event, f"step {index} leaves the graph")
-        require(decision.actions == feasible, event, f"step {index} had another feasible set")
-        require(len(decision.probabilities) == len(feasible), event, f"step {index} lacks probabilities")
-        require(abs(sum(decision.probabilities) - 1.0) < 1e-6, event, f"step {index} is no distribution")
+        if decision.chosen != chosen or chosen not in feasible:
+            refuse(event, f"step {index} leaves the graph")
+        if decision.actions != feasible:
+            refuse(event, f"step {index} had another feasible set")
+        if len(decision.probabilities) != len(feasible):
+            refuse(event, f"step {index} lacks probabilities")
+        if not abs(sum(decision.probabilities) - 1.0) < 1e-6:
+            refuse(event, f"step {index} is no distribution")
     for step in payload.steps:
-        require(
-            step.implementation in state.pools[step.operator],
-            event,
-            f"{step.implementation} is not in the pool of {step.operator}",
-        )
+        if step.implementation not in state.pools[step.operator]:
+            refuse(event, f"{step.implementation} is not in the pool of {step.operator}")
 
 
 def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
@@ -77,7 +78,8 @@ def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.Evalu
     if payload.split == "validation":
         return _validation_outcome(state, event, generation, payload, outcome)
     require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
-    require(payload.instance in state.header.batch, event, f"{payload.instance} is not in the shared batch")
+    if payload.instance not in state.header.batch:
+        refuse(event, f"{payload.instance} is not in the shared batch")
     require(key not in generation.outcomes, event, "the evaluation was recorded before")
     outcomes = generation.outcomes.set(key, outcome)
     return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=event.seq))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.errors import InvariantError
@@ -26,6 +26,17 @@ def require(condition: object, event: RecordedEvent, reason: str) -> None:
         raise InvariantError(event.seq, event.type, reason)
 
 
+def refuse(event: RecordedEvent, reason: str) -> NoReturn:
+    """Refuse `event`: for the frequent events, whose reasons are put into words only where they are needed.
+
+    Raises
+    ------
+    InvariantError
+        Always.
+    """
+    raise InvariantError(event.seq, event.type, reason)
+
+
 def open_generation(state: RunState, event: RecordedEvent, number: int) -> GenerationState:
     """The open generation, which must be `number`.
 
@@ -35,14 +46,12 @@ def open_generation(state: RunState, event: RecordedEvent, number: int) -> Gener
         No generation is open, or another one is.
     """
     generation = state.generation
-    require(state.status == "running", event, f"the run is {state.status}")
+    if state.status != "running":
+        refuse(event, f"the run is {state.status}")
     if generation is None:
-        raise InvariantError(event.seq, event.type, "no generation is open")
-    require(
-        generation.number == number,
-        event,
-        f"speaks of generation {number} while generation {generation.number} is open",
-    )
+        refuse(event, "no generation is open")
+    if generation.number != number:
+        refuse(event, f"speaks of generation {number} while generation {generation.number} is open")
     return generation
 
 

@@ -1,0 +1,96 @@
+"""Active schedules with randomised priorities; the best of several is returned.
+
+Method: find the operation that could end first; of the operations that share its machine or its job and
+could start before that end, one is chosen by a noisy priority rule and fixed (the scheme of Giffler and
+Thompson, with jobs in the role of machines too).
+
+Source: B. Giffler, G. L. Thompson, Algorithms for solving production-scheduling problems, 1960; D. Y. Sha,
+C.-Y. Hsu, A new particle swarm optimization for the open shop scheduling problem, 2008 (for open shops).
+
+Complexity: O(N) per operation, O(N²) per schedule for N operations.
+"""
+
+import numpy as np
+from numba import njit
+
+RESTARTS = 40  # tunable: int 1..1000
+NOISE = 0.3  # tunable: float 0.0..2.0
+RULE = "remaining"  # tunable: choice remaining bottleneck lpt spt random
+
+RULES = ("remaining", "bottleneck", "lpt", "spt", "random")
+
+
+# exchangeable: priority-rule
+@njit(cache=True)
+def priority(rule, time, job_left, machine_left, draw):
+    """Value of an operation under a rule, higher is served first; `draw` is uniform on [0, 1).
+
+    `job_left` and `machine_left` are the times still to be served of its job and its machine.
+    """
+    if rule == 0:
+        return float(job_left + machine_left)
+    if rule == 1:
+        return float(max(job_left, machine_left))
+    if rule == 2:
+        return float(time)
+    if rule == 3:
+        return 1.0 / (1.0 + time)
+    return draw
+
+
+@njit(cache=True)
+def schedule(times, rule, noise, sequence, rng):
+    """One active schedule, written into `sequence`; returns its makespan."""
+    n, m = times.shape
+    left = np.arange(n * m, dtype=np.int32)
+    job_free, job_left = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    machine_free, machine_left = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    for x in range(n * m):
+        job_left[x // m] += times[x // m, x % m]
+        machine_left[x % m] += times[x // m, x % m]
+    makespan = 0
+    for i in range(n * m):
+        end, first = np.int64(2**62), 0
+        for place in range(n * m - i):
+            j, k = left[place] // m, left[place] % m
+            done = max(job_free[j], machine_free[k]) + times[j, k]
+            if done < end:
+                end, first = done, left[place]
+        chosen, value = -1, -1.0
+        for place in range(n * m - i):
+            j, k = left[place] // m, left[place] % m
+            if j == first // m or k == first % m:
+                start = max(job_free[j], machine_free[k])
+                if start < end or start + times[j, k] == end:
+                    rated = priority(rule, times[j, k], job_left[j], machine_left[k], rng.random())
+                    rated *= 1.0 + noise * rng.random()
+                    if rated > value:
+                        chosen, value = place, rated
+        x = left[chosen]
+        left[chosen] = left[n * m - i - 1]
+        time = times[x // m, x % m]
+        done = max(job_free[x // m], machine_free[x % m]) + time
+        job_free[x // m] = machine_free[x % m] = done
+        makespan = max(makespan, done)
+        job_left[x // m] -= time
+        machine_left[x % m] -= time
+        sequence[i] = x
+    return makespan
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Give `state` the best of at most RESTARTS schedules; the first one follows the bare rule."""
+    budget, rng = env_data["budget"], env_data["rng"]
+    times = np.array(env_data["ossp_times"], dtype=np.int32)
+    sequence = np.empty(env_data["total_ops"], np.int32)
+    best = None
+    for restart in range(RESTARTS):
+        noise = 0.0 if restart == 0 else NOISE
+        makespan = schedule(times, RULES.index(RULE), noise, sequence, rng)
+        budget.charge(1)
+        if best is None or makespan < best:
+            best = makespan
+            state.sequence = sequence.copy()
+        if budget.exhausted():
+            break
+    return state
