@@ -7,7 +7,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from dga2d.domains.jsp.reader import read_instance
 from dga2d.runtime.cli.app import app
+from dga2d.runtime.config import make_settings, read_settings_file
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -31,3 +33,13 @@ def test_links_between_pages_lead_somewhere() -> None:
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
     assert broken == []
+
+
+def test_the_examples_settings_are_valid() -> None:
+    for path in (ROOT / "examples").glob("*.toml"):
+        make_settings(read_settings_file(path), {})
+
+
+def test_the_examples_instance_can_be_read() -> None:
+    data = read_instance(ROOT / "examples" / "four-jobs.txt")
+    assert data.machines.shape == (4, 3)

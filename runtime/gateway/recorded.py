@@ -9,7 +9,7 @@ from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest,
 from dga2d.events import BlobDigest, RunId, blob_digest
 from dga2d.events.payloads import LLMCallAbandoned, LLMCallReserved, LLMCallSettled
 from dga2d.runtime.errors import SettingsError
-from dga2d.store import EventStore, UnknownRunError, open_store, verified
+from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verified
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ async def read_recording(store_url: str, run: str) -> RecordedModel:
     """
     calls: dict[Key, RecordedCall] = {}
     keys: dict[int, Key] = {}
-    async with open_store(store_url, create=False, read_only=True) as store:
-        try:
+    try:
+        async with open_store(store_url, create=False, read_only=True) as store:
             async for event in verified(store.read(RunId(run))):
                 payload = event.payload
                 if isinstance(payload, LLMCallReserved):
@@ -81,8 +81,8 @@ async def read_recording(store_url: str, run: str) -> RecordedModel:
                     _end(calls, keys[payload.call], payload.reason)
                 elif isinstance(payload, LLMCallSettled):
                     _end(calls, keys[payload.call], await _completion(store, payload))
-        except UnknownRunError as error:
-            raise SettingsError(f"setting llm = 'recorded:{run}': {error}") from None
+    except (UnknownRunError, ForeignDatabaseError) as error:
+        raise SettingsError(f"setting llm = 'recorded:{run}': {error}") from None
     return RecordedModel(run, calls)
 
 

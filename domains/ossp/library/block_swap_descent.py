@@ -82,7 +82,7 @@ def lay_out(sequence, problem, topology, links):
         js[x] = ms[x] = n_ops
         last_of_job[j] = last_on[k] = x
     jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
-    update_heads(order, 0, p, jp, mp, c)
+    update_heads(order, np.int64(0), p, jp, mp, c)
     update_tails(order, n_ops - 1, p, js, ms, t)
     return longest_path(t)
 
@@ -181,7 +181,7 @@ def rate(u, v, kind, p, links, head):
 @njit(cache=True)
 def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
     """Move u right behind v; operations that must follow u are shifted behind v in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, first, after = mp[u], ms[u], ms[v]
     ms[before], mp[first] = first, before
     ms[v], mp[u] = u, v
@@ -210,7 +210,7 @@ def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
 @njit(cache=True)
 def move_backward(u, v, js, mp, ms, order, place, mark, moved):
     """Move v right before u; operations that must precede v are shifted before u in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, last, after = mp[u], mp[v], ms[v]
     ms[last], mp[after] = after, last
     ms[before], mp[v] = v, before
@@ -264,7 +264,7 @@ def list_moves(length, n_ops, job, p, links, path, moves):
     the same in the order of their job.
     """
     jp, js, mp, ms, c, t = links
-    count = start = kept = 0
+    count = start = kept = np.int64(0)
     while start + 1 < length:
         is_job = job[path[start]] == job[path[start + 1]]
         end = start + 1

@@ -79,7 +79,7 @@ def lay_out(sequence, problem, topology, links):
         js[x] = ms[x] = n_ops
         last_of_job[j] = last_on[k] = x
     jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
-    update_heads(order, 0, p, jp, mp, c)
+    update_heads(order, np.int64(0), p, jp, mp, c)
     update_tails(order, n_ops - 1, p, js, ms, t)
     return longest_path(t)
 
@@ -180,7 +180,7 @@ def reinsert(out, order, problem, links, gaps, mark, rng):
         if not mark[x]:
             order[kept] = x
             kept += 1
-    update_heads(order[:kept], 0, p, jp, mp, c)
+    update_heads(order[:kept], np.int64(0), p, jp, mp, c)
     update_tails(order[:kept], kept - 1, p, js, ms, t)
     for x in out:
         mark[x] = False

@@ -77,7 +77,7 @@ def lay_out(sequence, problem, topology, links):
         js[x] = ms[x] = n_ops
         last_of_job[j] = last_on[k] = x
     jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
-    update_heads(order, 0, p, jp, mp, c)
+    update_heads(order, np.int64(0), p, jp, mp, c)
     update_tails(order, n_ops - 1, p, js, ms, t)
     return longest_path(t)
 
@@ -111,72 +111,9 @@ def critical_path(makespan, p, js, ms, t, path, rng):
 
 
 @njit(cache=True)
-def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the moved operations after putting u right behind v on its machine.
-
-    For a move in the order of a job the caller exchanges the parts of jp, js and mp, ms.
-    """
-    done = c[mp[u]]
-    x = u
-    i = 0
-    while x != v:
-        x = ms[x]
-        head[i] = max(c[jp[x]], done)
-        done = head[i] + p[x]
-        i += 1
-    tail = max(t[js[u]], t[ms[v]]) + p[u]
-    value = max(c[jp[u]], done) + tail
-    x = v
-    while x != u:
-        i -= 1
-        tail = max(t[js[x]], tail) + p[x]
-        value = max(value, head[i] + tail)
-        x = mp[x]
-    return value
-
-
-@njit(cache=True)
-def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the moved operations after putting v right before u on its machine.
-
-    For a move in the order of a job the caller exchanges the parts of jp, js and mp, ms.
-    """
-    rest = t[ms[v]]
-    x = v
-    i = 0
-    while x != u:
-        x = mp[x]
-        head[i] = max(t[js[x]], rest)
-        rest = head[i] + p[x]
-        i += 1
-    done = max(c[jp[v]], c[mp[u]]) + p[v]
-    value = done + max(t[js[v]], rest)
-    x = u
-    while x != v:
-        i -= 1
-        done = max(c[jp[x]], done) + p[x]
-        value = max(value, done + head[i])
-        x = ms[x]
-    return value
-
-
-@njit(cache=True)
-def rate(u, v, kind, p, links, head):
-    """Estimated longest path through the operations that a move (see `list_moves`) displaces."""
-    jp, js, mp, ms, c, t = links
-    if kind == 0:
-        return rate_backward(u, v, p, jp, js, mp, ms, c, t, head)
-    if kind == 1:
-        return rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
-    if kind == 2:
-        return rate_backward(u, v, p, mp, ms, jp, js, c, t, head)
-    return rate_forward(u, v, p, mp, ms, jp, js, c, t, head)
-
-
-@njit(cache=True)
 def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
     """Move u right behind v; operations that must follow u are shifted behind v in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, first, after = mp[u], ms[u], ms[v]
     ms[before], mp[first] = first, before
     ms[v], mp[u] = u, v
@@ -205,7 +142,7 @@ def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
 @njit(cache=True)
 def move_backward(u, v, js, mp, ms, order, place, mark, moved):
     """Move v right before u; operations that must precede v are shifted before u in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, last, after = mp[u], mp[v], ms[v]
     ms[last], mp[after] = after, last
     ms[before], mp[v] = v, before
@@ -259,7 +196,7 @@ def list_moves(length, n_ops, job, p, links, path, moves):
     the same in the order of their job.
     """
     jp, js, mp, ms, c, t = links
-    count = start = kept = 0
+    count = start = kept = np.int64(0)
     while start + 1 < length:
         is_job = job[path[start]] == job[path[start + 1]]
         end = start + 1

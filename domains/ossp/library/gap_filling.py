@@ -65,15 +65,15 @@ def run(env_data, state, calc_makespan_fn):
     p = times.ravel()
     starts = np.empty(sequence.size, np.int64)
     shortest, failures, is_reversed = None, 0, False
-    while failures <= PASSES:
+    while failures < PASSES:
         makespan = fill(sequence, times, starts)
         budget.charge(1)
         failures = 0 if shortest is None or makespan < shortest else failures + 1
         shortest = makespan
         by_start = np.lexsort((starts + p, starts)).astype(np.int32)
-        forward = np.lexsort((makespan - starts, makespan - starts - p)).astype(np.int32)
-        state.sequence = forward if is_reversed else by_start
+        opposite = np.lexsort((makespan - starts, makespan - starts - p)).astype(np.int32)
+        state.sequence = opposite if is_reversed else by_start
         if budget.exhausted():
             break
-        sequence, is_reversed = forward, not is_reversed
+        sequence, is_reversed = opposite, not is_reversed
     return state

@@ -129,17 +129,16 @@ def extend(ranking, width, problem, present, following, spans, gaps, rng):
 def construct(env_data, problem, ranking):
     """(makespan, sequence) of one beam search; the beam narrows to one schedule once the share is spent."""
     budget, size = env_data["budget"], ranking.size
-    present, following = (
-        (np.full((WIDTH, size), -1, np.int32), np.zeros((WIDTH, size), np.int32), np.zeros((WIDTH, size), np.int32))
-        for _ in range(2)
-    )
+    shape = (WIDTH, size)
+    present = (np.full(shape, -1, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+    following = (np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
     spans = np.full(WIDTH, -1, np.int64)
     spans[0] = 0
     gaps = np.zeros((3, problem[0] + problem[1] + 1), np.int32)
     step = max(1, CHUNK_OPERATIONS // (WIDTH * size))
-    makespan = 0
+    makespan, width = 0, WIDTH
     for start in range(0, size, step):
-        width = 1 if budget.exhausted() else WIDTH
+        width = 1 if width == 1 or budget.exhausted() else WIDTH
         some = ranking[start : start + step]
         makespan = extend(some, width, problem, present, following, spans, gaps, env_data["rng"])
         budget.charge(width * some.size)

@@ -62,7 +62,7 @@ def lay_out(sequence, problem, topology, links):
         js[x] = ms[x] = n_ops
         last_of_job[j] = last_on[k] = x
     jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
-    update_heads(order, 0, p, jp, mp, c)
+    update_heads(order, np.int64(0), p, jp, mp, c)
     update_tails(order, n_ops - 1, p, js, ms, t)
     return longest_path(t)
 
@@ -163,7 +163,7 @@ def reinsert(out, order, problem, links, gaps, mark, rng):
         if not mark[x]:
             order[kept] = x
             kept += 1
-    update_heads(order[:kept], 0, p, jp, mp, c)
+    update_heads(order[:kept], np.int64(0), p, jp, mp, c)
     update_tails(order[:kept], kept - 1, p, js, ms, t)
     for x in out:
         mark[x] = False
@@ -212,7 +212,7 @@ def prepare(env_data):
 
 
 @njit(cache=True)
-def search(some, makespan, problem, order, links, work, rng):
+def reinsert_each(some, makespan, problem, order, links, work, rng):
     """Reinsert the operations `some`, one at a time; returns the makespan, never above the one given."""
     mark, gaps, saved = work
     for i in range(some.size):
@@ -238,7 +238,7 @@ def run(env_data, state, calc_makespan_fn):
         before = makespan
         for start in range(0, queue.size, chunk):
             some = queue[start : start + chunk]
-            makespan = int(search(some, makespan, problem, order, links, work, rng))
+            makespan = int(reinsert_each(some, makespan, problem, order, links, work, rng))
             budget.charge(some.size)
             if budget.exhausted():
                 break

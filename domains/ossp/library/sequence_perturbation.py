@@ -1,8 +1,7 @@
 """Perturbation of the sequence: a few windows are shuffled.
 
-Method: windows of consecutive entries at random places are put in random order. Every permutation
-of the operations is a schedule, so the result is always valid; operations far from the windows keep their
-order.
+Method: windows of consecutive entries at random places are put in random order. Every permutation of
+the operations is a schedule, so the result is always valid; operations far from the windows keep their order.
 
 Source: H. R. Lourenço, O. C. Martin, T. Stützle, Iterated local search, 2003 (perturbation by local
 rearrangement).

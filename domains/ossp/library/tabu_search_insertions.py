@@ -97,7 +97,7 @@ def lay_out(sequence, problem, topology, links):
         js[x] = ms[x] = n_ops
         last_of_job[j] = last_on[k] = x
     jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
-    update_heads(order, 0, p, jp, mp, c)
+    update_heads(order, np.int64(0), p, jp, mp, c)
     update_tails(order, n_ops - 1, p, js, ms, t)
     return longest_path(t)
 
@@ -196,7 +196,7 @@ def rate(u, v, kind, p, links, head):
 @njit(cache=True)
 def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
     """Move u right behind v; operations that must follow u are shifted behind v in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, first, after = mp[u], ms[u], ms[v]
     ms[before], mp[first] = first, before
     ms[v], mp[u] = u, v
@@ -225,7 +225,7 @@ def move_forward(u, v, jp, mp, ms, order, place, mark, moved):
 @njit(cache=True)
 def move_backward(u, v, js, mp, ms, order, place, mark, moved):
     """Move v right before u; operations that must precede v are shifted before u in the topological order."""
-    lo, hi = place[u], place[v]
+    lo, hi = np.int64(place[u]), np.int64(place[v])
     before, last, after = mp[u], mp[v], ms[v]
     ms[last], mp[after] = after, last
     ms[before], mp[v] = v, before
@@ -279,7 +279,7 @@ def list_moves(length, n_ops, job, p, links, path, moves):
     the same in the order of their job.
     """
     jp, js, mp, ms, c, t = links
-    count = start = kept = 0
+    count = start = kept = np.int64(0)
     while start + 1 < length:
         is_job = job[path[start]] == job[path[start + 1]]
         end = start + 1
@@ -452,13 +452,13 @@ def run(env_data, state, calc_makespan_fn):
     places = np.arange(n * m)
     columns = np.stack((places // m, n + places % m)).astype(np.int32)
     memory = (columns, np.zeros((n * m, n + m), np.int64), np.zeros((4 * n * m, 3), np.int32))
-    best = improve(env_data, arrays, memory, np.array(state.sequence, dtype=np.int32))
-    while best[0] > target and not budget.exhausted():
-        problem, topology, links, work = arrays
+    problem, topology, links, work = arrays
+    sequence, best = np.array(state.sequence, dtype=np.int32), None
+    while best is None or (best[0] > target and not budget.exhausted()):
+        found = improve(env_data, arrays, memory, sequence)
+        best = found if best is None or found[0] <= best[0] else best
         lay_out(best[1], problem, topology, links)
         shake(RESTART_MOVES, problem, topology, links, work, memory[2], env_data["rng"])
-        budget.charge(RESTART_MOVES)
-        found = improve(env_data, arrays, memory, topology[0].copy())
-        best = found if found[0] <= best[0] else best
+        sequence = topology[0].copy()
     state.sequence = best[1]
     return state

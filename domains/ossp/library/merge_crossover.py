@@ -1,0 +1,300 @@
+"""Steady-state genetic search: order-merging crossover followed by reinsertion of operations.
+
+Method: a population of schedules, the given one and mixtures of it with random orders, all improved by
+reinserting every operation once at its best place. A child merges the sequences of two parents, is improved
+in the same way, and replaces the worst member unless it is worse or a copy.
+
+Source: C. Prins, Competitive genetic algorithms for the open-shop scheduling problem, 2000; C. Bierwirth,
+A generalized permutation approach to job shop scheduling with genetic algorithms, 1995 (merging of orders).
+
+Complexity: O(N²) per child for N operations.
+"""
+
+import numpy as np
+from numba import njit
+
+POPULATION = 20  # tunable: int 2..200
+DISTURBED = 0.3  # tunable: float 0.01..1.0
+MUTATION = 0.03  # tunable: float 0.0..1.0
+CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
+
+
+@njit(cache=True)
+def update_heads(order, start, p, jp, mp, c):
+    """Completion times c of the operations at topological places `start` and later."""
+    for i in range(start, order.size):
+        x = order[i]
+        c[x] = max(c[jp[x]], c[mp[x]]) + p[x]
+
+
+@njit(cache=True)
+def update_tails(order, end, p, js, ms, t):
+    """Tails t (own time included) of the operations at topological places `end` and earlier."""
+    for i in range(end, -1, -1):
+        x = order[i]
+        t[x] = max(t[js[x]], t[ms[x]]) + p[x]
+
+
+@njit(cache=True)
+def longest_path(t):
+    """Makespan: the longest tail of an operation."""
+    makespan = t[0]
+    for x in range(1, t.size):
+        makespan = max(makespan, t[x])
+    return makespan
+
+
+@njit(cache=True)
+def lay_out(sequence, problem, topology, links):
+    """Set up order, predecessors and successors, heads and tails of a sequence; its makespan."""
+    n_jobs, n_machines, job, p = problem
+    order, place = topology
+    jp, js, mp, ms, c, t = links
+    n_ops = n_jobs * n_machines
+    last_of_job = np.full(n_jobs, n_ops, np.int32)
+    last_on = np.full(n_machines, n_ops, np.int32)
+    for i in range(n_ops):
+        x = sequence[i]
+        order[i] = x
+        place[x] = i
+        j = job[x]
+        k = x - j * n_machines
+        jp[x], mp[x] = last_of_job[j], last_on[k]
+        js[jp[x]] = ms[mp[x]] = x
+        js[x] = ms[x] = n_ops
+        last_of_job[j] = last_on[k] = x
+    jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
+    update_heads(order, np.int64(0), p, jp, mp, c)
+    update_tails(order, n_ops - 1, p, js, ms, t)
+    return longest_path(t)
+
+
+@njit(cache=True)
+def list_gaps(x, order, n_machines, job, p, c, t, gaps):
+    """List the places of the absent operation x among the operations in `order` that matter to it.
+
+    Only operations of its job and of its machine do; between two of them all places are alike. Column g of
+    `gaps` (int32, at least 3 × (n + m)) holds the place in `order` after which gap g begins, the head x would
+    have there and the longest path through x. Returns the number of gaps; after the last one
+    `gaps` holds the end of the order.
+    """
+    j = job[x]
+    k = x - j * n_machines
+    count = 1
+    head = tail = np.int32(0)
+    gaps[0, 0], gaps[1, 0] = -1, 0
+    for i in range(order.size):
+        y = order[i]
+        if job[y] == j or y - job[y] * n_machines == k:
+            head = max(head, c[y])
+            gaps[0, count], gaps[1, count] = i, head
+            count += 1
+    gaps[0, count] = order.size
+    for g in range(count - 1, -1, -1):
+        gaps[2, g] = gaps[1, g] + p[x] + tail
+        if g > 0:
+            tail = max(tail, t[order[gaps[0, g]]])
+    return count
+
+
+@njit(cache=True)
+def place_in_gap(g, order, p, c, gaps):
+    """Place in `order` for an operation that goes into gap g: before the first one that starts later."""
+    place = gaps[0, g] + 1
+    while place < gaps[0, g + 1] and c[order[place]] - p[order[place]] < gaps[1, g]:
+        place += 1
+    return place
+
+
+# exchangeable: gap-choice
+@njit(cache=True)
+def choose_gap(paths, rng):
+    """Index of the gap to take: one of the shortest `paths`, drawn at random."""
+    chosen = ties = 0
+    for g in range(paths.size):
+        if paths[g] < paths[chosen]:
+            chosen, ties = g, 1
+        elif paths[g] == paths[chosen]:
+            ties += 1
+            if rng.random() * ties < 1.0:
+                chosen = g
+    return chosen
+
+
+@njit(cache=True)
+def link(x, place, order, g, n_gaps, job, links, gaps):
+    """Put x at `place` of `order`, whose last entry is free, and between its neighbours around gap g."""
+    jp, js, mp, ms, _c, _t = links
+    n_ops = jp.size - 1
+    a = b = after_a = after_b = n_ops
+    for i in range(1, g + 1):
+        y = order[gaps[0, i]]
+        if job[y] == job[x]:
+            a = y
+        else:
+            b = y
+    for i in range(n_gaps - 1, g, -1):
+        y = order[gaps[0, i]]
+        if job[y] == job[x]:
+            after_a = y
+        else:
+            after_b = y
+    for i in range(order.size - 1, place, -1):
+        order[i] = order[i - 1]
+    order[place] = x
+    jp[x], js[x], mp[x], ms[x] = a, after_a, b, after_b
+    js[a] = jp[after_a] = ms[b] = mp[after_b] = x
+    jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
+
+
+@njit(cache=True)
+def reinsert(out, order, problem, links, gaps, mark, rng):
+    """Take the operations `out` from a complete schedule and put them back one by one, each where the longest
+    path through it is shortest; returns the makespan. `mark` (bool, all false) marks operations.
+    """
+    _n_jobs, n_machines, job, p = problem
+    jp, js, mp, ms, c, t = links
+    n_ops = order.size
+    for x in out:
+        mark[x] = True
+        js[jp[x]], jp[js[x]] = js[x], jp[x]
+        ms[mp[x]], mp[ms[x]] = ms[x], mp[x]
+        jp[n_ops] = js[n_ops] = mp[n_ops] = ms[n_ops] = n_ops
+    kept = 0
+    for x in order:
+        if not mark[x]:
+            order[kept] = x
+            kept += 1
+    update_heads(order[:kept], np.int64(0), p, jp, mp, c)
+    update_tails(order[:kept], kept - 1, p, js, ms, t)
+    for x in out:
+        mark[x] = False
+        count = list_gaps(x, order[:kept], n_machines, job, p, c, t, gaps)
+        g = choose_gap(gaps[2, :count], rng)
+        place = place_in_gap(g, order[:kept], p, c, gaps)
+        kept += 1
+        link(x, place, order[:kept], g, count, job, links, gaps)
+        update_heads(order[:kept], place, p, jp, mp, c)
+        update_tails(order[:kept], place, p, js, ms, t)
+    return longest_path(t)
+
+
+@njit(cache=True)
+def save(order, links, saved):
+    """Keep a schedule in the rows of `saved`, int32 (7, operations + 1)."""
+    jp, js, mp, ms, c, t = links
+    saved[0, : order.size] = order
+    saved[1], saved[2], saved[3], saved[4], saved[5], saved[6] = jp, js, mp, ms, c, t
+
+
+@njit(cache=True)
+def restore(order, links, saved):
+    """Bring back the schedule kept by `save`."""
+    jp, js, mp, ms, c, t = links
+    order[:] = saved[0, : order.size]
+    jp[:], js[:], mp[:], ms[:], c[:], t[:] = saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]
+
+
+def prepare(env_data):
+    """Arrays of an instance and of one schedule; the operation of job j on machine k is j * machines + k.
+
+    problem: numbers of jobs and machines; job and time of an operation. topology: a topological order and
+    the places in it. links: job predecessors and successors, machine predecessors and successors,
+    completion times, tails (own time included). work: critical path, heads in a move, moved operations and
+    their marks. The number of operations stands for "none".
+    """
+    n, m = env_data["num_jobs"], env_data["num_machines"]
+    size = n * m
+    p = np.zeros(size + 1, np.int32)
+    p[:size] = np.asarray(env_data["ossp_times"]).ravel()
+    job = (np.arange(size + 1) // m).astype(np.int32)
+    blank = [np.zeros(size + 1, np.int32) for _ in range(10)]
+    topology, links = (np.zeros(size, np.int32), blank[0]), tuple(blank[1:7])
+    return (n, m, job, p), topology, links, (*blank[7:], np.zeros(size + 1, np.bool_))
+
+
+@njit(cache=True)
+def reinsert_each(some, makespan, problem, order, links, work, rng):
+    """Reinsert the operations `some`, one at a time; returns the makespan, never above the one given."""
+    mark, gaps, saved = work
+    for i in range(some.size):
+        save(order, links, saved)
+        found = reinsert(some[i : i + 1], order, problem, links, gaps, mark, rng)
+        if found <= makespan:
+            makespan = found
+        else:
+            restore(order, links, saved)
+    return makespan
+
+
+# exchangeable: path-point
+@njit(cache=True)
+def path_point(origin, guide, share, child, rng):
+    """A sequence between two: repeatedly the first operation missing from `origin` or, with probability
+    `share`, from `guide`. A pair that both serve in the same order keeps that order.
+    """
+    n_ops = child.size
+    taken = np.zeros(n_ops, np.bool_)
+    i = j = 0
+    for place in range(n_ops):
+        while i < n_ops and taken[origin[i]]:
+            i += 1
+        while taken[guide[j]]:
+            j += 1
+        x = guide[j] if rng.random() < share else origin[i]
+        taken[x] = True
+        child[place] = x
+
+
+@njit(cache=True)
+def disturb(share, sequence, rng):
+    """Exchange random pairs of entries, `share` of the length in number."""
+    for _ in range(int(share * sequence.size)):
+        a, b = int(rng.random() * sequence.size), int(rng.random() * sequence.size)
+        sequence[a], sequence[b] = sequence[b], sequence[a]
+
+
+def improved(env_data, arrays, sequence, disturbed):
+    """(makespan, sequence) after disturbing a copy and reinserting every operation; charges the work."""
+    budget, rng = env_data["budget"], env_data["rng"]
+    problem, (order, place), links, work = arrays
+    sequence = sequence.copy()
+    disturb(disturbed, sequence, rng)
+    makespan = int(lay_out(sequence, problem, (order, place), links))
+    queue = rng.permutation(order.size).astype(np.int32)
+    chunk = max(5, CHUNK_OPERATIONS // order.size)
+    for start in range(0, queue.size, chunk):
+        some = queue[start : start + chunk]
+        makespan = int(reinsert_each(some, makespan, problem, order, links, work, rng))
+        budget.charge(some.size)
+        if budget.exhausted():
+            break
+    return makespan, order.copy()
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Breed from `state` until the share of the budget is spent or the lower bound is met."""
+    budget, rng, target = env_data["budget"], env_data["rng"], env_data["lower_bound"]
+    problem, topology, links, (_path, _head, _moved, mark) = prepare(env_data)
+    start = np.array(state.sequence, dtype=np.int32)
+    gaps = np.zeros((3, problem[0] + problem[1] + 1), np.int32)
+    arrays = (problem, topology, links, (mark, gaps, np.zeros((7, start.size + 1), np.int32)))
+    pool = [improved(env_data, arrays, start, 0.0)]
+    best = pool[0]
+    child = np.empty(start.size, np.int32)
+    while best[0] > target and not budget.exhausted():
+        if len(pool) < POPULATION:
+            path_point(start, rng.permutation(start.size).astype(np.int32), DISTURBED, child, rng)
+            pool.append(improved(env_data, arrays, child, 0.0))
+            best = min(best, pool[-1], key=lambda member: member[0])
+            continue
+        i, j = rng.choice(len(pool), 2, replace=False)
+        path_point(pool[i][1], pool[j][1], 0.5, child, rng)
+        entry = improved(env_data, arrays, child, MUTATION)
+        best = min(best, entry, key=lambda member: member[0])
+        worst = max(range(len(pool)), key=lambda k: pool[k][0])
+        is_copy = any(entry[0] == value and (entry[1] == member).all() for value, member in pool)
+        if entry[0] <= pool[worst][0] and not is_copy:
+            pool[worst] = entry
+    state.sequence = best[1]
+    return state
