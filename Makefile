@@ -18,11 +18,12 @@ setup: $(STAMP)
 demo: setup
 	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 1 --seed 1 --validation-instances 6 --test-instances 8 --test
 
+# Two workers, a whole file each: files share one small run.
 test: setup
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 slow: setup
-	$(BIN)/pytest -q -m slow
+	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
 
 lint: setup
 	$(BIN)/ruff check .

@@ -7,7 +7,8 @@ Order of operators: a walk of four operators is planted in a complete graph; the
 learns, against the uniform one, with one implementation per operator. Implementations: one chain of five
 operators with three implementations each, where an implementation is good only after the right one; credit
 of every context order, with nothing else to learn. Ratios are of means over the same seeds, with 95 %
-percentile bootstrap intervals. Everything but the processor time repeats exactly.
+percentile bootstrap intervals. The tables are Markdown; progress goes to stderr.
+Everything but the processor time repeats exactly.
 """
 
 from __future__ import annotations
@@ -41,27 +42,40 @@ MOST_GENERATIONS = 1000
 def policies(seeds: int) -> None:
     """The learned policy against the uniform one."""
     domain = complete_domain(improvers=4, length=4, max_length=5)
-    print(f"a walk of {len(domain.planted)} operators among {domain.graph.count_pipelines(5)}, {seeds} seeds")
-    uniform = evaluations(domain, lambda seed: UniformPolicy(), seeds, "uniform")
-    learned = evaluations(domain, lambda s: make_policy("embedded", s, PolicySettings()), seeds, "embedded")
-    print(f"embedded / uniform: {ratio_of_means(learned, uniform)}\n")
+    count = domain.graph.count_pipelines(domain.max_length)
+    print(
+        f"A planted walk of {len(domain.planted)} operators among {count}; evaluations until it is found.\n"
+    )
+    print("| policy | seeds | found | mean | median | most | of the mean of uniform (95 %) | processor, s |")
+    print("|---|---|---|---|---|---|---|---|")
+    uniform = evaluations(domain, lambda seed: UniformPolicy(), seeds, "uniform", None)
+    learned = evaluations(
+        domain, lambda s: make_policy("embedded", s, PolicySettings()), seeds, "embedded", uniform
+    )
+    quicker = sum(a < b for a, b in zip(learned, uniform, strict=True))
+    print(f"\nembedded is quicker with {quicker} of {seeds} seeds")
 
 
 def evaluations(
-    domain: PlantedDomain, policy: Callable[[int], PipelinePolicy], seeds: int, name: str
+    domain: PlantedDomain,
+    policy: Callable[[int], PipelinePolicy],
+    seeds: int,
+    name: str,
+    against: list[float] | None,
 ) -> list[float]:
-    """Evaluations to the planted walk per seed, with a line about them."""
+    """Evaluations to the planted walk per seed, with a row about them."""
     began = time.process_time()
-    needed, lost = [], 0
+    needed, found = [], 0
     for seed in range(seeds):
         result = search(domain, policy(seed), seed, MOST_GENERATIONS)
         needed.append(float(len(result.scores) if result.evaluations is None else result.evaluations))
-        lost += result.evaluations is None
+        found += result.evaluations is not None
         print(f"{name}, seed {seed}: {needed[-1]:.0f}", file=sys.stderr, flush=True)
     spent = time.process_time() - began
+    ratio = "1" if against is None else str(ratio_of_means(needed, against))
     print(
-        f"{name:9} mean {fmean(needed):6.1f}  median {median(needed):6.1f}  most {max(needed):6.0f}  "
-        f"not found {lost}/{seeds}  processor {spent:.0f} s"
+        f"| {name} | {seeds} | {found} | {fmean(needed):.1f} | {median(needed):.1f} | {max(needed):.0f} "
+        f"| {ratio} | {spent:.0f} |"
     )
     return needed
 
@@ -69,7 +83,11 @@ def evaluations(
 def contexts(seeds: int, generations: int = 200) -> None:
     """Credit of every order."""
     domain = chain_domain(length=5, pool_size=3)
-    print(f"implementations that depend on their predecessor, {generations} generations, {seeds} seeds")
+    print(f"Implementations that depend on their predecessor, {generations} generations.\n")
+    print(
+        "| credit | seeds | loss of the last 10 generations | of zero order's (95 %) | optimal at the end |"
+    )
+    print("|---|---|---|---|---|")
     results: dict[CreditContext, list[Search]] = {
         order: [search(domain, UniformPolicy(), s, generations, order, to_the_end=True) for s in range(seeds)]
         for order in get_args(CreditContext)
@@ -77,10 +95,8 @@ def contexts(seeds: int, generations: int = 200) -> None:
     late = {order: [-fmean(r.scores[-40:]) for r in found] for order, found in results.items()}
     for order, found in results.items():
         solved = sum(r.final == 0.0 for r in found)
-        print(
-            f"{order:9} loss of the last 10 generations {fmean(late[order]):.3f}, relative to zero "
-            f"{ratio_of_means(late[order], late['zero'])}; highest credits are optimal {solved}/{seeds}"
-        )
+        ratio = "1" if order == "zero" else str(ratio_of_means(late[order], late["zero"]))
+        print(f"| {order} | {seeds} | {fmean(late[order]):.3f} | {ratio} | {solved} |")
 
 
 def main() -> None:

@@ -76,13 +76,15 @@ def make_model(shape: str) -> tuple[Any, Any]:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen2Config
 
-    from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
 
     if shape == "embedded":
-        tokenizer = character_tokenizer()
+        tokenizer = code_tokenizer()
         return random_model(small_qwen2_config(len(tokenizer)), 1), tokenizer
     pairs = ["".join((a, b)) for a in "ABCDEFGHIJKLMNOP" for b in "ABCDEFGHIJKLMNOP"]
-    texts = [f" {p}" for p in pairs] * 3 + Path(__file__).read_text(encoding="utf-8").split("\n")
+    context = benchmark_context()
+    words = [context.domain_summary, context.instance_summary, *context.titles, *context.titles.values()]
+    texts = [f" {p}" for p in pairs] * 3 + words * 2
     base = Tokenizer(models.BPE())
     base.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
-from dga2d.events.envelope import RecordedEvent
+from dga2d.events.envelope import RecordedEvent, dumped_header
 from dga2d.events.errors import ChainError
 
 GENESIS_HASH = bytes(32)
@@ -47,9 +47,9 @@ def verify_links(events: Iterable[RecordedEvent], seq: int, prev_hash: bytes) ->
     """
     for event in events:
         seq += 1
-        content = event.header_bytes() + b"\n" + event.payload_bytes
-        link = sha256(prev_hash + content).digest()
-        if link != event.hash or event.prev_hash != prev_hash or event.seq != seq:
+        *header, payload, link_before, stored = event
+        link = sha256(b"%b%b\n%b" % (prev_hash, dumped_header(*header), payload)).digest()
+        if link != stored or link_before != prev_hash or event[1] != seq:
             verify_link(event, seq, prev_hash)
         prev_hash = link
     return seq, prev_hash

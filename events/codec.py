@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -52,6 +53,8 @@ def _is_lossless(value: Any) -> bool:
         items = value
     else:
         items = (value,)
+    if kind is not dict and len(items) > 8 and set(map(type, items)) == {list}:
+        return all(map(_is_lossless_column, zip_longest(*items)))
     for item in items:  # plain values without a call each: every append and every state digest comes here
         kind = type(item)
         if kind in _ALWAYS_LOSSLESS:
@@ -65,6 +68,16 @@ def _is_lossless(value: Any) -> bool:
         elif not (kind in _CONTAINERS and _is_lossless(item)):
             return False
     return True
+
+
+def _is_lossless_column(items: tuple[Any, ...]) -> bool:
+    """The same of many values that are mostly of one kind, as in the rows of a table."""
+    kinds = set(map(type, items))
+    if kinds <= _ALWAYS_LOSSLESS:
+        return True
+    if kinds == {float}:
+        return all(map(math.isfinite, items))
+    return _is_lossless(items)
 
 
 def fits_64_bits(number: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import orjson
 
@@ -25,9 +25,8 @@ class Draft:
     """Sequence number of the event this one answers; ``None`` only for what a person asked for."""
 
 
-@dataclass(frozen=True)
-class RecordedEvent:
-    """An event as it stands in the log; `payload_bytes` are the very bytes that were hashed."""
+class Envelope(NamedTuple):
+    """An event as the log stores it, column by column; `payload_bytes` are the very bytes that were hashed."""
 
     run_id: RunId
     seq: int
@@ -43,15 +42,12 @@ class RecordedEvent:
     prev_hash: bytes
     hash: bytes
 
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> RecordedEvent:
-        """The event with exactly these attributes; `fields` becomes the event's own.
 
-        Does without the constructor of a frozen dataclass, which takes longer than reading the event.
-        """
-        event = cls.__new__(cls)
-        object.__setattr__(event, "__dict__", fields)
-        return event
+class RecordedEvent(Envelope):
+    """An event as it stands in the log, with its payload.
+
+    A tuple, because a database gives tuples: making a dataclass of every row takes longer than its hash.
+    """
 
     @property
     def payload(self) -> Payload:
@@ -76,17 +72,7 @@ class RecordedEvent:
         CanonicalEncodingError
             A value has no form in JSON, or a number does not fit in 64 bits.
         """
-        return _dumped(
-            self.run_id,
-            self.seq,
-            self.event_id,
-            self.type,
-            self.version,
-            self.agent,
-            self.generation,
-            self.caused_by,
-            self.recorded_at,
-        )
+        return dumped_header(*self[:9])
 
 
 def header_bytes(
@@ -111,10 +97,10 @@ def header_bytes(
     _refuse_unless_whole("seq", seq)
     _refuse_unless_whole("version", version)
     _refuse_unless_whole("recorded_at", recorded_at)
-    return _dumped(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
+    return dumped_header(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
 
 
-def _dumped(
+def dumped_header(
     run_id: str,
     seq: int,
     event_id: str,
@@ -125,6 +111,13 @@ def _dumped(
     caused_by: int | None,
     recorded_at: int,
 ) -> bytes:
+    """The same of values that were checked before, or that a hash will tell from others.
+
+    Raises
+    ------
+    CanonicalEncodingError
+        As `RecordedEvent.header_bytes`.
+    """
     try:  # the keys stand in canonical order
         return orjson.dumps(
             {

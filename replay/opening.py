@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dga2d.events import RecordedEvent, RunId
-from dga2d.replay.state.fold import fold
+from dga2d.events import RunId
+from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, Head, check_page
 from dga2d.store.contract import EMPTY_LOG
@@ -48,15 +48,3 @@ async def folded_to_generation(store: EventStore, run_id: RunId, generation: int
             if state.graph is not None and state.generation is None and state.completed == generation:
                 return state
     return None
-
-
-def fold_page(state: RunState, page: list[RecordedEvent]) -> RunState:
-    """State after all events of `page`, which is emptied.
-
-    An event that is let go before the next is decoded gives its memory, still in the processor's cache, to
-    that one: twice as fast as decoding a page of events and then dropping it.
-    """
-    page.reverse()
-    while page:
-        state = fold(state, page.pop())
-    return state

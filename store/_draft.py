@@ -12,7 +12,6 @@ from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, e
 from dga2d.events.envelope import check_numbers, header_bytes
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
-from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store.contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
 
 Row = tuple[Any, ...]
@@ -102,8 +101,7 @@ def stamp(encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int) 
             now,
         )
         link = link_hash(prev_hash, header_bytes(*envelope), payload_bytes)
-        fields = zip(EVENT_FIELDS, (*envelope, payload_bytes, prev_hash, link), strict=True)
-        events.append(RecordedEvent.from_fields(dict(fields)))
+        events.append(RecordedEvent(*envelope, payload_bytes, prev_hash, link))
         prev_hash = link
     return events
 

@@ -14,7 +14,6 @@ from dga2d.store import _statements
 from dga2d.store._lease import read_lease
 from dga2d.store._lineage import Lineage, Segment
 from dga2d.store._prepared import driver_of
-from dga2d.store._statements import EVENT_FIELDS
 from dga2d.store._tables import blobs, events, runs
 from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
 from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
@@ -59,7 +58,7 @@ async def page(
                 driver, run_id=holder, after=after, until=min(end, last), size=PAGE_SIZE
             )
             if rows:
-                return [RecordedEvent.from_fields(dict(zip(EVENT_FIELDS, row, strict=True))) for row in rows]
+                return list(map(RecordedEvent._make, rows))
     return []
 
 

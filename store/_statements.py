@@ -60,22 +60,6 @@ extend_lease = PreparedStatement(
 )
 """Move the end of a lease; changes a row only if the epoch still holds."""
 
-EVENT_FIELDS = (
-    "run_id",
-    "seq",
-    "event_id",
-    "type",
-    "version",
-    "agent",
-    "generation",
-    "caused_by",
-    "recorded_at",
-    "payload_bytes",
-    "prev_hash",
-    "hash",
-)
-"""Attributes of ``RecordedEvent`` in the order of `page`."""
-
 # The casts give bytes also where somebody's edit turned them into text, so that they can be compared.
 page = PreparedStatement(
     select(
@@ -100,4 +84,4 @@ page = PreparedStatement(
     .order_by(events.c.seq)
     .limit(bindparam("size"))
 )
-"""The next events of a run."""
+"""The next events of a run, in the order of the fields of ``RecordedEvent``."""

@@ -19,6 +19,12 @@ from dga2d.agents.policy.network import Network
 from dga2d.replay.streams import stream
 
 SCALE = 2.0
+_PREFIX = "low_rank_"
+
+
+def is_adapter(parameter: str) -> bool:
+    """Whether a model's parameter of this name belongs to an adapter."""
+    return parameter.rpartition(".")[2].startswith(_PREFIX)
 
 
 class AdaptedLinear(nn.Module):

@@ -31,42 +31,49 @@ def tensor_digest(tensor: torch.Tensor) -> bytes:
     return digest.digest()
 
 
-def parameters_digest(model: torch.nn.Module) -> str:
-    """SHA-256 over the names and digests of all parameters, sorted by name; 64 hex digits.
-
-    Tensors are hashed in threads: a 0.5B model has two gigabytes.
-    """
-    named = sorted(model.named_parameters())
+def tensor_digests(tensors: Mapping[str, torch.Tensor]) -> dict[str, bytes]:
+    """Digest per name. Tensors are hashed in threads: a 0.5B model has two gigabytes."""
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        digests = list(pool.map(tensor_digest, (parameter for _, parameter in named)))
+        return dict(zip(tensors, pool.map(tensor_digest, tensors.values()), strict=True))
+
+
+def combined_digest(digests: Mapping[str, bytes]) -> str:
+    """SHA-256 over names and digests, sorted by name; 64 hex digits."""
     whole = hashlib.sha256()
-    for (name, _), digest in zip(named, digests, strict=True):
+    for name, digest in sorted(digests.items()):
         whole.update(name.encode() + b"\0" + digest)
     return whole.hexdigest()
 
 
-def save(directory: Path, name: str, model: torch.nn.Module, optimizer: Mapping[str, torch.Tensor]) -> None:
+def label(name: str, base_digest: str | None) -> str:
+    """What the files of a policy say they are; adapters name the digest of the model they sit on."""
+    return f"{name}, format {FORMAT}" + (f", adapters on {base_digest}" if base_digest else "")
+
+
+def save(
+    directory: Path, label: str, parameters: Mapping[str, torch.Tensor], optimizer: Mapping[str, torch.Tensor]
+) -> None:
     """Write both files; each appears under its name only when it is complete."""
     directory.mkdir(parents=True, exist_ok=True)
-    metadata = {KEY: f"{name}, format {FORMAT}"}
-    parameters = {key: value.detach() for key, value in model.named_parameters()}
     for file_name, tensors in ((PARAMETERS, parameters), (OPTIMIZER, optimizer)):
         partial = directory / f"{file_name}.partial"
-        save_file({key: value.cpu().contiguous() for key, value in tensors.items()}, partial, metadata)
+        content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+        save_file(content, partial, {KEY: label})
         partial.replace(directory / file_name)
 
 
-def load(directory: Path, name: str, model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Restore the parameters of `model` in place; returns the optimiser state.
+def load(
+    directory: Path, label: str, parameters: Mapping[str, torch.nn.Parameter]
+) -> dict[str, torch.Tensor]:
+    """Restore `parameters` in place; returns the optimiser state.
 
     Raises
     ------
     PolicyCheckpointError
-        A file is missing or damaged, or belongs to another policy; the model is then as before.
+        A file is missing or damaged, or belongs to another policy; all is then as before.
     """
-    saved = _read(directory, PARAMETERS, name)
-    optimizer = _read(directory, OPTIMIZER, name)
-    parameters = dict(model.named_parameters())
+    saved = _read(directory, PARAMETERS, label)
+    optimizer = _read(directory, OPTIMIZER, label)
     if {k: v.shape for k, v in saved.items()} != {k: v.shape for k, v in parameters.items()}:
         raise PolicyCheckpointError(directory, "its parameters are not those of this model")
     with torch.no_grad():
@@ -75,7 +82,7 @@ def load(directory: Path, name: str, model: torch.nn.Module) -> dict[str, torch.
     return optimizer
 
 
-def _read(directory: Path, file_name: str, name: str) -> dict[str, torch.Tensor]:
+def _read(directory: Path, file_name: str, expected: str) -> dict[str, torch.Tensor]:
     path = directory / file_name
     if not path.is_file():
         raise PolicyCheckpointError(directory, f"{file_name} is missing")
@@ -85,7 +92,7 @@ def _read(directory: Path, file_name: str, name: str) -> dict[str, torch.Tensor]
             tensors: dict[str, Any] = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise PolicyCheckpointError(directory, f"{file_name} is damaged: {error}") from error
-    found, expected = metadata.get(KEY), f"{name}, format {FORMAT}"
+    found = metadata.get(KEY)
     if found != expected:
         raise PolicyCheckpointError(directory, f"{file_name} is of policy {found!r}, expected {expected!r}")
     return tensors

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from dga2d.agents.policy import checkpoint
-from dga2d.agents.policy.adapters import without_adapters
+from dga2d.agents.policy.adapters import is_adapter, without_adapters
 from dga2d.agents.policy.aliases import AliasPool
 from dga2d.agents.policy.batch import PromptTokens, WalkBatch
 from dga2d.agents.policy.contract import (
@@ -84,6 +84,10 @@ class LanguageModelPolicy:
         self._network = Network(model)
         self._initial = _initial_network(model, settings)
         self._learner = Learner(self._network, settings)
+        parameters = dict(model.named_parameters())
+        self._saved = {n: p for n, p in parameters.items() if not settings.lora_rank or is_adapter(n)}
+        """What updates can change: all parameters, or the adapters."""
+        self._base = checkpoint.tensor_digests({n: p for n, p in parameters.items() if n not in self._saved})
 
     @property
     def name(self) -> str:
@@ -139,17 +143,21 @@ class LanguageModelPolicy:
             return UpdateReport(float(loss.detach()), norm, entropy, self.digest(), divergence)
 
     def digest(self) -> str:
-        return checkpoint.parameters_digest(self._network.model)
+        return checkpoint.combined_digest(self._base | checkpoint.tensor_digests(self._saved))
 
     def save(self, directory: Path) -> None:
-        checkpoint.save(directory, self._name, self._network.model, self._learner.tensors())
+        """Files of all parameters, or of the adapters and the digest of their base; see the protocol."""
+        checkpoint.save(directory, self._label(), self._saved, self._learner.tensors())
 
     def load_state(self, directory: Path) -> None:
-        optimizer = checkpoint.load(directory, self._name, self._network.model)
+        optimizer = checkpoint.load(directory, self._label(), self._saved)
         try:
             self._learner.restore(optimizer)
         except KeyError as error:
             raise PolicyCheckpointError(directory, f"optimiser state lacks {error.args[0]}") from error
+
+    def _label(self) -> str:
+        return checkpoint.label(self._name, checkpoint.combined_digest(self._base) if self._base else None)
 
     def _prompted(self, context: PolicyContext) -> PromptTokens:
         require_route(context)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import nn
 
+from dga2d.agents.policy.adapters import is_adapter
 from dga2d.agents.policy.contract import PolicySettings
 from dga2d.agents.policy.errors import PolicyDivergedError
 from dga2d.agents.policy.network import Network
@@ -34,7 +35,7 @@ class Learner:
         self._rows: dict[str, TrainableRows] = {}
         for name, parameter in network.model.named_parameters():
             if settings.lora_rank:
-                parameter.requires_grad_(".low_rank_" in name)
+                parameter.requires_grad_(is_adapter(name))
             elif parameter is network.embedding or parameter is network.head:
                 self._rows[name] = TrainableRows(parameter)
         self._optimizer = self._new_optimizer()

@@ -18,7 +18,7 @@ from transformers.utils import logging
 from dga2d.agents.policy.adapters import add_adapters
 from dga2d.agents.policy.aliases import choose_aliases
 from dga2d.agents.policy.contract import PolicySettings
-from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+from dga2d.agents.policy.embedded import code_tokenizer, embedded_model
 from dga2d.agents.policy.errors import (
     NotCausalModelError,
     PolicyLoadError,
@@ -34,8 +34,8 @@ LOGIT_TOLERANCE = 1e-2
 
 def embedded_policy(seed: int, settings: PolicySettings) -> LanguageModelPolicy:
     """The small built-in Qwen2 with parameters drawn from `seed`."""
-    tokenizer = character_tokenizer()
-    model = random_model(small_qwen2_config(len(tokenizer)), seed)
+    tokenizer = code_tokenizer()
+    model = embedded_model(len(tokenizer), seed)
     settings = dataclasses.replace(
         settings,
         threads=settings.threads or 1,

@@ -66,15 +66,24 @@ class OperatorGraph:
         after at least one operator when the edge exists.
         """
         here = history[-1] if history else START
-        used = set(history) & self.initialisers
-        return tuple(
-            target
-            for target in self.successors[here]
-            if target not in used
-            and target in self.steps_to_end
-            and (target != END or history)
-            and len(history) + self.steps_to_end[target] <= max_length
-        )
+        used = self.initialisers.intersection(history)
+        known = self._feasible.get((here, used, len(history), max_length))
+        if known is None:
+            known = tuple(
+                target
+                for target in self.successors[here]
+                if target not in used
+                and target in self.steps_to_end
+                and (target != END or history)
+                and len(history) + self.steps_to_end[target] <= max_length
+            )
+            self._feasible[here, used, len(history), max_length] = known
+        return known
+
+    @cached_property
+    def _feasible(self) -> dict[tuple[OperatorId, frozenset[OperatorId], int, int], tuple[OperatorId, ...]]:
+        """Answers of `feasible_actions` so far: a generation asks the same thing for most of its walks."""
+        return {}
 
     def has_route(self, max_length: int | None = None) -> bool:
         """Whether a walk of at least one operator leads from ``START`` to ``END`` (within `max_length`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from immutables import Map
 
@@ -27,8 +27,7 @@ EvaluationKey = tuple[int, InstanceKey]
 """Candidate j and instance."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an evaluation gave: an objective or the kind of failure."""
 
     objective: float | None

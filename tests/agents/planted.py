@@ -4,7 +4,6 @@ implementations. Its evaluations cost nothing, everything else is the real thing
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -60,15 +59,21 @@ class PlantedDomain:
     def score(self, steps: Sequence[Step]) -> float:
         """At most 0, which only the planted walk with all implementations matching reaches.
 
-        Half of what is lost is the share of transitions between operators that differ from the planted
-        ones (Dice's distance), half the share of implementations that do not match.
+        Half of what is lost is the share of planted transitions that are not in place, half the share of
+        implementations that do not match.
         """
         return -0.5 * (self.order_loss([s.operator for s in steps]) + self.match_loss(steps))
 
     def order_loss(self, walk: Sequence[OperatorId]) -> float:
-        """Dice's distance of the transitions of `walk` from the planted ones, in [0, 1]."""
-        found, wanted = (Counter(pairwise((START, *w, END))) for w in (walk, self.planted))
-        return 1.0 - 2.0 * (found & wanted).total() / (found.total() + wanted.total())
+        """Share of the planted transitions, sentinels included, that `walk` does not have in their place.
+
+        Chosen for two properties. A single better decision pays from anywhere: correcting the first wrong
+        operator puts one more transition in place and can take none away, so there is no local optimum but
+        the planted walk. And the length of a walk does not count: a share of its own transitions would pay
+        for ending early.
+        """
+        found, wanted = (list(pairwise((START, *w, END))) for w in (walk, self.planted))
+        return 1.0 - sum(a == b for a, b in zip(found, wanted, strict=False)) / len(wanted)
 
     def match_loss(self, steps: Sequence[Step]) -> float:
         """Share of the implementations that do not match, in [0, 1]."""
@@ -156,7 +161,7 @@ class Ratio:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} (95 % interval {self.low:.2f} to {self.high:.2f})"
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 def ratio_of_means(above: Sequence[float], below: Sequence[float], resamples: int = 10_000) -> Ratio:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,7 +111,7 @@ def _is_long(event: RecordedEvent) -> bool:
 
 
 def moved(event: RecordedEvent, seq: int) -> RecordedEvent:
-    return replace(event, seq=seq)
+    return event._replace(seq=seq)
 
 
 ONCE = (

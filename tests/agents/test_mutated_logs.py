@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -43,7 +42,7 @@ def linked(events: Log, start: int = 0) -> Log:
     prev = done[-1].hash if done else GENESIS_HASH
     for event in events[start:]:
         link = link_hash(prev, event.header_bytes(), event.payload_bytes)
-        done.append(replace(event, prev_hash=prev, hash=link))
+        done.append(event._replace(prev_hash=prev, hash=link))
         prev = link
     return done
 
@@ -71,12 +70,12 @@ def a_byte(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     at = rng.randrange(len(events))
     data = bytearray(events[at].payload_bytes)
     data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    return [*events[:at], replace(events[at], payload_bytes=bytes(data)), *events[at + 1 :]]
+    return [*events[:at], events[at]._replace(payload_bytes=bytes(data)), *events[at + 1 :]]
 
 
 def a_field(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     at = rng.randrange(len(events))
-    name = rng.choice([field.name for field in fields(RecordedEvent) if field.name != "payload_bytes"])
+    name = rng.choice([name for name in RecordedEvent._fields if name != "payload_bytes"])
     value = getattr(events[at], name)
     others: dict[type, list[Any]] = {
         int: [-1, 0, 10**6, 2**62],
@@ -85,7 +84,7 @@ def a_field(rng: random.Random, events: Log, blobs: Blobs) -> Log:
         type(None): [0, 1, 7],
     }
     other = rng.choice(others[type(value)])
-    return [*events[:at], replace(events[at], **{name: other}), *events[at + 1 :]]
+    return [*events[:at], events[at]._replace(**{name: other}), *events[at + 1 :]]
 
 
 def the_order(rng: random.Random, events: Log, blobs: Blobs) -> Log:
@@ -126,7 +125,7 @@ def a_forged_digest(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     at = rng.choice([i for i, e in enumerate(events) if e.type in ("GenerationCompleted", "RunCompleted")])
     values = orjson.loads(events[at].payload_bytes)
     values["state_digest"] = rng.randbytes(32).hex()
-    changed = replace(events[at], payload_bytes=canonical_bytes(values))
+    changed = events[at]._replace(payload_bytes=canonical_bytes(values))
     return linked([*events[:at], changed, *events[at + 1 :]], at)
 
 
@@ -136,14 +135,14 @@ def a_rehashed_suffix(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     values = orjson.loads(events[at].payload_bytes)
     key = rng.choice(sorted(values) or ["none"])
     values[key] = _other(rng, values.get(key))
-    changed = replace(events[at], payload_bytes=canonical_bytes(values))
+    changed = events[at]._replace(payload_bytes=canonical_bytes(values))
     return linked([*events[:at], changed, *events[at + 1 :]], at)
 
 
 def a_rehashed_deletion(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     """An event is gone, and all that follow are renumbered and the chain is made to fit."""
     at = rng.randrange(len(events))
-    rest = [replace(event, seq=event.seq - 1) for event in events[at + 1 :]]
+    rest = [event._replace(seq=event.seq - 1) for event in events[at + 1 :]]
     return linked([*events[:at], *rest], at)
 
 

@@ -30,6 +30,17 @@ def test_only_the_planted_algorithm_has_no_loss() -> None:
     assert len(perfect) / 300 == pytest.approx(1 / 16, abs=0.05)
 
 
+def test_correcting_the_first_wrong_operator_always_pays() -> None:
+    domain = complete_domain(3, 4, 5)
+    draws = [stream(0, "pipeline", 1, j) for j in range(300)]
+    for walk in {w.operators for w in UniformPolicy().sample(domain.context, draws)} - {domain.planted}:
+        kept = 0
+        while walk[kept : kept + 1] == domain.planted[kept : kept + 1] and kept < len(walk):
+            kept += 1
+        corrected = (*domain.planted[: kept + 1], *walk[kept + 1 :])
+        assert domain.order_loss(corrected) < domain.order_loss(walk)
+
+
 def test_a_ratio_of_equal_means_is_one_and_lies_in_its_interval() -> None:
     values = [float(v) for v in range(1, 21)]
     same = ratio_of_means(values, values)

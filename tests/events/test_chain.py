@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +45,7 @@ def check(events: Sequence[RecordedEvent]) -> None:
 
 
 def changed(event: RecordedEvent, fields: dict[str, Any]) -> RecordedEvent:
-    return dataclasses.replace(event, **fields)
+    return event._replace(**fields)
 
 
 CHAIN = chained([b'{"reason":"%d"}' % i for i in range(8)])

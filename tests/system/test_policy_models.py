@@ -21,9 +21,9 @@ TINY = ("--generations", "1", "--work", "100", "--quiet", "--no-report", "--run-
 @pytest.fixture(scope="session")
 def good_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small Qwen2 with its tokenizer, saved as published models are."""
-    from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
 
-    tokenizer = character_tokenizer()
+    tokenizer = code_tokenizer()
     directory = tmp_path_factory.mktemp("models") / "tiny"
     random_model(small_qwen2_config(len(tokenizer)), 5).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -55,7 +55,7 @@ def uneven_vocabulary(model: Path) -> None:
     path = model / "tokenizer.json"
     content = json.loads(path.read_text())
     vocabulary = content["model"]["vocab"]
-    kept = {c: i for c, i in vocabulary.items() if len(c) > 1 or c in " \nABab01"}
+    kept = {c: i for c, i in vocabulary.items() if len(c) > 2 or c in " \nABab01"}
     content["model"]["vocab"] = kept
     path.write_text(json.dumps(content))
 

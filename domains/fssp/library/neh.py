@@ -121,7 +121,7 @@ def priorities(times, rule):
 
 
 def construct(times, rule, budget, rng):
-    """An order of the jobs and its makespan; places that are left when the share is spent fill by priority."""
+    """An order of the jobs by insertion, and its makespan."""
     order = np.argsort(-priorities(times, rule), kind="stable").astype(np.int32)
     work, value = work_arrays(times), 0
     for size, job in enumerate(order.copy()):

@@ -291,9 +291,7 @@ def run(env_data, state, calc_makespan_fn):
     temperature = max(TEMPERATURE * float(problem[3].mean()), 1e-9)
     operations = max(5, CHUNK_OPERATIONS // order.size)
     while status[0] > target and not budget.exhausted():
-        made = search(
-            operations, NOISE, temperature, target, problem, order, links, work, status, best, rng
-        )
+        made = search(operations, NOISE, temperature, target, problem, order, links, work, status, best, rng)
         budget.charge(made)
     state.sequence = best
     return state

@@ -228,7 +228,7 @@ def shake(swaps, problem, topology, links, work, moves, rng):
     _n_jobs, _n_machines, job, p = problem
     js, ms, t = links[1], links[3], links[5]
     path = work[0]
-    makespan = longest_path(t)
+    makespan = np.int64(longest_path(t))
     for _ in range(swaps):
         length = critical_path(makespan, p, js, ms, t, path, rng)
         count = list_moves(length, p.size - 1, job, p, links, path, moves)

@@ -60,31 +60,34 @@ def walks(context: PolicyContext) -> list[Walk]:
 
 @pytest.fixture
 def embedded() -> Callable[..., Any]:
-    """Builds the embedded policy; `words` puts other aliases in place, keywords change the settings."""
-    from dga2d.agents.policy.aliases import AliasPool
-    from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
-    from dga2d.agents.policy.language_model import LanguageModelPolicy
+    """Builds the embedded policy; keywords change the settings."""
     from dga2d.agents.policy.loading import embedded_policy
 
-    def build(seed: int = 1, words: tuple[str, ...] = (), **changes: Any) -> LanguageModelPolicy:
-        settings = dataclasses.replace(PolicySettings(), **changes)
-        if not words:
-            return embedded_policy(seed, settings)
-        tokenizer = character_tokenizer()
-        model = random_model(small_qwen2_config(len(tokenizer)), seed).eval()
-        tokens = tuple(tuple(tokenizer.encode(word)) for word in words)
-        return LanguageModelPolicy("embedded-qwen2", model, tokenizer, AliasPool("", words, tokens), settings)
+    def build(seed: int = 1, **changes: Any) -> Any:
+        return embedded_policy(seed, dataclasses.replace(PolicySettings(), **changes))
 
     return build
 
 
-BRANCHING = ("AA", "AB", "BA", "BB", "CA", "CB")
-"""Aliases whose first token decides something too."""
+LETTERS = ("AA", "AB", "BA", "BB", "CA", "CB")
+"""Aliases of one token per letter, whose first token decides something too."""
 
 
-@pytest.fixture(params=["shared first letter", "branching first letter"])
-def policy(request: pytest.FixtureRequest, embedded: Callable[..., Any]) -> Any:
-    return embedded(words=BRANCHING if request.param.startswith("branching") else ())
+@pytest.fixture(params=["codes", "letters"])
+def policy(request: pytest.FixtureRequest) -> Any:
+    """The embedded model away from its uniform start, with aliases of one token and of two."""
+    from dga2d.agents.policy.aliases import AliasPool
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.language_model import LanguageModelPolicy
+    from dga2d.agents.policy.loading import build_policy
+
+    tokenizer = code_tokenizer()
+    model = random_model(small_qwen2_config(len(tokenizer)), 1).eval()
+    settings = PolicySettings(threads=1, track_kl=True, device="cpu")
+    if request.param == "codes":
+        return build_policy("embedded-qwen2", model, tokenizer, 1, settings)
+    tokens = tuple(tuple(tokenizer.convert_tokens_to_ids(list(word))) for word in LETTERS)
+    return LanguageModelPolicy("embedded-qwen2", model, tokenizer, AliasPool("", LETTERS, tokens), settings)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_missing_damaged_and_foreign_files_are_refused_and_change_nothing(
     with pytest.raises(PolicyCheckpointError, match=r"optimizer\.safetensors is damaged"):
         policy.load_state(tmp_path)
     optimizer.write_bytes(whole)
-    with pytest.raises(PolicyCheckpointError, match="its parameters are not those of this model"):
+    with pytest.raises(PolicyCheckpointError, match="expected 'embedded-qwen2, format 1, adapters on"):
         embedded(lora_rank=2).load_state(tmp_path)
     (tmp_path / "parameters.safetensors").write_bytes(
         (tmp_path / "parameters.safetensors").read_bytes().replace(b"embedded-qwen2", b"embedded-other")
@@ -77,6 +77,27 @@ def test_missing_damaged_and_foreign_files_are_refused_and_change_nothing(
     with pytest.raises(PolicyCheckpointError, match="is of policy 'embedded-other, format 1'"):
         policy.load_state(tmp_path)
     assert policy.digest() == digest
+
+
+def test_adapters_are_saved_without_their_base_and_know_it(
+    embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk], tmp_path: Path
+) -> None:
+    from safetensors import safe_open
+
+    policy = embedded(lora_rank=2)
+    policy.update(context, walks[:2], [1.0, -1.0])
+    policy.save(tmp_path)
+    for name in ("parameters.safetensors", "optimizer.safetensors"):
+        with safe_open(tmp_path / name, framework="numpy") as file:
+            assert file.keys()
+            assert all("low_rank_" in key for key in file.keys())  # noqa: SIM118
+    other_base = embedded(seed=2, lora_rank=2)
+    digest = other_base.digest()
+    with pytest.raises(PolicyCheckpointError, match="adapters on"):
+        other_base.load_state(tmp_path)
+    assert other_base.digest() == digest
+    with pytest.raises(PolicyCheckpointError, match="its parameters are not those of this model"):
+        embedded(lora_rank=4).load_state(tmp_path)
 
 
 def test_a_checkpoint_without_optimiser_entries_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 import torch
 
-from dga2d.agents.policy import PolicyContext, PolicyDivergedError
+from dga2d.agents.policy import PolicyContext, PolicyDivergedError, UniformPolicy
 from dga2d.agents.policy.batch import WalkBatch
 from dga2d.events import OperatorId
+from dga2d.replay.state.graph import END, START, OperatorGraph
+from dga2d.replay.streams import stream
 
 Walk = tuple[OperatorId, ...]
 REWARDS = (1.2, -0.4, 0.7, -1.5)
@@ -97,6 +100,47 @@ def test_a_small_step_moves_the_walk_in_the_direction_of_its_credit(
         assert sign * (after - before) > 0
 
 
+def test_the_embedded_policy_starts_uniform_on_every_feasible_set(
+    embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk]
+) -> None:
+    uniform = UniformPolicy()
+    for seed in (1, 2):
+        draws = [[stream(9, "pipeline", 1, j) for j in range(12)] for _ in range(2)]
+        policy = embedded(seed)
+        assert policy.decode(context, len(walks)) == pytest.approx(uniform.decode(context, len(walks)))
+        for found, expected in zip(
+            policy.sample(context, draws[0]), uniform.sample(context, draws[1]), strict=True
+        ):
+            assert found.operators == expected.operators
+            for step, even in zip(found.steps, expected.steps, strict=True):
+                assert step.probabilities == pytest.approx(even.probabilities, abs=1e-12)
+
+
+def test_a_step_moves_decisions_by_hundredths_of_a_nat(
+    embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk]
+) -> None:
+    policy = embedded()
+    walk = max(walks, key=lambda w: (len(w), w))
+    (before,) = policy.log_probabilities(context, [walk])
+    policy.update(context, [walk], [1.0])
+    (after,) = policy.log_probabilities(context, [walk])
+    assert 0.005 < (after - before) / 3 < 0.1  # three of its decisions are free
+
+
+def test_what_follows_an_operator_can_depend_on_what_came_before_it(
+    embedded: Callable[..., Any],
+) -> None:
+    """The walk s a b a c: what looks at the last operator alone can give it 1/4 at most."""
+    names = tuple(OperatorId(o) for o in "abcs")
+    edges = {(START, "s")} | {(x, y) for x in names for y in "abc" if x != y} | {(o, END) for o in "abc"}
+    graph = OperatorGraph(names, frozenset({OperatorId("s")}), frozenset(edges))
+    context = PolicyContext(graph, 6, 0.7, "d", "i", {})
+    policy = embedded()
+    for _ in range(100):
+        policy.update(context, [tuple("sabac")], [1.0])
+    assert math.exp(policy.log_probabilities(context, [tuple("sabac")])[0]) > 0.5
+
+
 def test_repeated_reward_concentrates_the_policy(
     embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk]
 ) -> None:
@@ -112,8 +156,6 @@ def test_repeated_reward_concentrates_the_policy(
 def test_entropy_is_that_of_the_recorded_distributions(
     policy: Any, context: PolicyContext, walks: list[Walk]
 ) -> None:
-    from dga2d.replay.streams import stream
-
     sampled = policy.sample(context, [stream(5, "pipeline", 1, j) for j in range(4)])
     steps = [torch.tensor(s.probabilities, dtype=torch.float64) for w in sampled for s in w.steps]
     expected = float(sum(-(p * p.log()).sum() for p in steps)) / len(steps)

@@ -28,9 +28,9 @@ OFFLINE = PolicySettings(local_files_only=True)
 @pytest.fixture
 def saved_model(tmp_path: Path) -> Path:
     """A small tied Qwen2 with its tokenizer, saved as published models are."""
-    from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
 
-    tokenizer = character_tokenizer()
+    tokenizer = code_tokenizer()
     config = small_qwen2_config(len(tokenizer))
     config.tie_word_embeddings = True
     directory = tmp_path / "tiny"
@@ -131,7 +131,7 @@ def test_a_vocabulary_without_even_aliases_is_refused(saved_model: Path) -> None
     path = saved_model / "tokenizer.json"
     content = json.loads(path.read_text())
     vocabulary = content["model"]["vocab"]
-    content["model"]["vocab"] = {c: i for c, i in vocabulary.items() if len(c) > 1 or c in " \nABab01"}
+    content["model"]["vocab"] = {c: i for c, i in vocabulary.items() if len(c) > 2 or c in " \nABab01"}
     path.write_text(json.dumps(content))
     with pytest.raises(AliasError, match="splits operator aliases unevenly"):
         make_policy(str(saved_model), 1, OFFLINE)
@@ -173,10 +173,10 @@ def test_broken_model_directories_are_refused(
 def test_a_model_that_alters_its_logits_is_refused(saved_model: Path) -> None:
     import torch
 
-    from dga2d.agents.policy.embedded import character_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
     from dga2d.agents.policy.loading import build_policy
 
-    model = random_model(small_qwen2_config(len(character_tokenizer())), 1)
+    model = random_model(small_qwen2_config(len(code_tokenizer())), 1)
     model.lm_head.register_forward_hook(lambda module, args, out: 30 * torch.tanh(out / 30) * 2)
     with pytest.raises(PolicyLoadError, match="alters its embeddings or logits"):
-        build_policy("odd", model, character_tokenizer(), 1, PolicySettings())
+        build_policy("odd", model, code_tokenizer(), 1, PolicySettings())

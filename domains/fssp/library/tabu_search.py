@@ -1,0 +1,201 @@
+"""Tabu search over reinsertions that leave the blocks of a critical path.
+
+Method: a critical path runs through the (place, machine) table; the places it passes on one machine form a
+block, and moving a job within its block cannot shorten the schedule. In each iteration a sample of jobs is
+rated at all places outside their blocks at once; the best move is made, better or worse. A moved job rests
+for some iterations unless it promises a new best. After PATIENCE iterations without gain the search goes back
+to the best order, changed by random moves.
+
+Source: E. Nowicki, C. Smutnicki, A fast tabu search algorithm for the permutation flow-shop problem, 1996;
+J. Grabowski, M. Wodecki, A very fast tabu search algorithm for the permutation flow shop problem with
+makespan criterion, 2004; E. Taillard, 1990 (rating).
+
+Complexity: O(n m) per rated job for n jobs on m machines; uses its whole share of the budget.
+"""
+
+import numpy as np
+from numba import njit
+
+SAMPLE = 12  # tunable: int 1..200
+PATIENCE = 1000  # tunable: int 20..20000
+RESTART_MOVES = 5  # tunable: int 1..50
+CHUNK_OPERATIONS = 2_000_000  # rated jobs of one kernel call times operations of the instance
+
+
+@njit(cache=True)
+def update_heads(order, start, size, times, e):
+    """e[k, i + 1]: when the job at place i of the first `size` ends on machine k; places from `start` on."""
+    for i in range(start, size):
+        e[0, i + 1] = e[0, i] + times[0, order[i]]
+    for k in range(1, times.shape[0]):
+        for i in range(start, size):
+            e[k, i + 1] = max(e[k - 1, i + 1], e[k, i]) + times[k, order[i]]
+
+
+@njit(cache=True)
+def update_tails(order, size, times, q):
+    """q[k, i]: longest path from the start of the job at place i on machine k to the end; q[:, size] = 0."""
+    last = times.shape[0] - 1
+    q[last, size] = 0
+    for i in range(size - 1, -1, -1):
+        q[last, i] = q[last, i + 1] + times[last, order[i]]
+    for k in range(last - 1, -1, -1):
+        q[k, size] = 0
+        for i in range(size - 1, -1, -1):
+            q[k, i] = max(q[k + 1, i], q[k, i + 1]) + times[k, order[i]]
+
+
+@njit(cache=True)
+def rate_places(job, size, times, e, q, done, value):
+    """value[i]: makespan with `job` at place i of `size` others (Taillard's acceleration)."""
+    for i in range(size + 1):
+        done[i] = value[i] = 0
+    for k in range(times.shape[0]):
+        time = times[k, job]
+        heads, tails = e[k], q[k]
+        for i in range(size + 1):
+            done[i] = max(done[i], heads[i]) + time
+            value[i] = max(value[i], done[i] + tails[i])
+
+
+@njit(cache=True)
+def move_job(order, source, target):
+    """Put the job at place `source` at place `target`; the jobs between move up by one place."""
+    job = order[source]
+    step = 1 if target > source else -1
+    for i in range(source, target, step):
+        order[i] = order[i + step]
+    order[target] = job
+
+
+# exchangeable: tabu-tenure
+@njit(cache=True)
+def tabu_tenure(n_jobs, n_machines, draw):
+    """Iterations for which a moved job rests; `draw` is uniform on [0, 1)."""
+    return 4 + int(draw * min(n_jobs // 4, 8))
+
+
+@njit(cache=True)
+def mark_blocks(order, times, e, q, first, last, rng):
+    """first[i]..last[i]: the places of the longest block of a random critical path with place i in it."""
+    n, m = order.size, times.shape[0]
+    for i in range(n):
+        first[i] = last[i] = i
+    makespan = e[m - 1, n]
+    i, k, start = 0, 0, 0
+    while True:
+        rest = makespan - e[k, i + 1]
+        right = i + 1 < n and q[k, i + 1] == rest
+        down = k + 1 < m and q[k + 1, i] == rest
+        if right and (not down or rng.random() < 0.5):
+            i += 1
+            continue
+        for x in range(start, i + 1):
+            if i - start > last[x] - first[x]:
+                first[x], last[x] = start, i
+        if not down:
+            break
+        k, start = k + 1, i
+
+
+@njit(cache=True)
+def rate_job(place, order, rest, times, work, low, high):
+    """Best place outside low..high for the job at `place`, and the makespan there; -1 if there is none."""
+    e, q, done, value = work
+    n = order.size
+    for i in range(n - 1):
+        rest[i] = order[i] if i < place else order[i + 1]
+    update_heads(rest, 0, n - 1, times, e)
+    update_tails(rest, n - 1, times, q)
+    rate_places(order[place], n - 1, times, e, q, done, value)
+    chosen = -1
+    for i in range(n):
+        if (i < low or i > high) and (chosen < 0 or value[i] < value[chosen]):
+            chosen = i
+    return chosen, value[chosen] if chosen >= 0 else 2**30
+
+
+@njit(cache=True)
+def tabu_search(steps, sample, target, times, orders, work, heads, memory, status, rng):
+    """Iterations until about `steps` jobs were rated, or the best makespan meets `target`.
+
+    orders: present and best order. memory: block borders per place, iteration up to which a job rests, work
+    array. status: iteration, the one of the last gain, best makespan, patience, restart moves. Returns the
+    jobs rated.
+    """
+    order, best = orders
+    first, last, until, rest = memory
+    n, m = order.size, times.shape[0]
+    made = 0
+    while made < steps and status[2] > target:
+        status[0] += 1
+        update_heads(order, 0, n, times, heads[0])
+        update_tails(order, n, times, heads[1])
+        mark_blocks(order, times, heads[0], heads[1], first, last, rng)
+        source, chosen, least = 0, 0, 2**30
+        for _ in range(min(sample, n)):
+            place = int(rng.random() * n)
+            target_place, value = rate_job(place, order, rest, times, work, first[place], last[place])
+            made += 1
+            if value < least and (until[order[place]] < status[0] or value < status[2]):
+                source, chosen, least = place, target_place, value
+        if least == 2**30:
+            source, chosen = int(rng.random() * n), int(rng.random() * n)
+        until[order[source]] = status[0] + tabu_tenure(n, m, rng.random())
+        move_job(order, source, chosen)
+        if least < status[2]:
+            status[2], status[1] = least, status[0]
+            best[:] = order
+        if status[0] - status[1] >= status[3]:
+            order[:] = best
+            status[1] = status[0]
+            for _ in range(status[4]):
+                move_job(order, int(rng.random() * n), int(rng.random() * n))
+    return made
+
+
+def work_arrays(times):
+    """Heads, tails and two rows of values for insertions; see update_heads, update_tails, rate_places."""
+    m, n = times.shape
+    table = np.zeros((2, m, n + 1), np.int32)
+    rows = np.zeros((2, n + 1), np.int32)
+    return table[0], table[1], rows[0], rows[1]
+
+
+def job_order(state, n, m, calc_makespan_fn):
+    """The order of a machine that all machines had best follow, int32 (n,), and the makespan it gives."""
+    given, best, value = state.sequence, None, np.inf
+    places = np.argsort(given, kind="stable").reshape(n, m)
+    for order in np.unique(np.argsort(places, axis=0).T, axis=0).astype(np.int32):
+        state.sequence = np.repeat(order, m)
+        rated = calc_makespan_fn(state)
+        if rated < value:
+            best, value = order, rated
+    state.sequence = given
+    return best, int(value)
+
+
+def lower_bound(times):
+    """Longest job and, per machine, least head + load + least tail: a makespan no schedule beats."""
+    heads = np.cumsum(times, axis=0) - times
+    tails = times.sum(axis=0) - heads - times
+    loads = heads.min(axis=1) + times.sum(axis=1) + tails.min(axis=1)
+    return int(max(times.sum(axis=0).max(), loads.max()))
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Tabu search from `state` until the share of the budget is spent or a lower bound is met."""
+    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
+    times = np.array(env_data["processing_times"], dtype=np.int32)
+    given = calc_makespan_fn(state)
+    order, value = job_order(state, n, m, calc_makespan_fn)
+    orders, target = (order, order.copy()), lower_bound(times)
+    memory = tuple(np.zeros(n, np.int32) for _ in range(4))
+    status = np.array([0, 0, value, PATIENCE, RESTART_MOVES], np.int64)
+    work, heads = work_arrays(times), work_arrays(times)
+    chunk = max(50, CHUNK_OPERATIONS // times.size)
+    while n > 1 and status[2] > target and not budget.exhausted():
+        budget.charge(tabu_search(chunk, SAMPLE, target, times, orders, work, heads, memory, status, rng))
+    if status[2] <= given:
+        state.sequence = np.repeat(orders[1], m)
+    return state
