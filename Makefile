@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test slow lint types check clean
+.PHONY: setup demo test slow long lint types check clean
 
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -24,6 +24,10 @@ test: setup
 
 slow: setup
 	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
+
+# The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations. Half an hour.
+long: setup
+	$(BIN)/pytest -q -m long
 
 lint: setup
 	$(BIN)/ruff check .

@@ -9,7 +9,12 @@ from typing import cast
 from dga2d.domains.contract import Domain
 from dga2d.domains.errors import UnknownDomainError
 
-_MODULES = {"jsp": "dga2d.domains.jsp", "ossp": "dga2d.domains.ossp", "tsp": "dga2d.domains.tsp"}
+_MODULES = {
+    "fssp": "dga2d.domains.fssp",
+    "jsp": "dga2d.domains.jsp",
+    "ossp": "dga2d.domains.ossp",
+    "tsp": "dga2d.domains.tsp",
+}
 
 
 def domain_names() -> tuple[str, ...]:

@@ -77,6 +77,8 @@ def _is_lossless_column(items: tuple[Any, ...]) -> bool:
         return True
     if kinds == {float}:
         return all(map(math.isfinite, items))
+    if kinds == {int}:
+        return fits_64_bits(min(items)) and fits_64_bits(max(items))
     return _is_lossless(items)
 
 

@@ -26,7 +26,7 @@ class Draft:
 
 
 class Envelope(NamedTuple):
-    """An event as the log stores it, column by column; `payload_bytes` are the very bytes that were hashed."""
+    """An event as it is stored, column by column; `payload_bytes` are the very bytes that were hashed."""
 
     run_id: RunId
     seq: int

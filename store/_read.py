@@ -18,8 +18,8 @@ from dga2d.store._tables import blobs, events, runs
 from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
 from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
 
-PAGE_SIZE = 4000
-"""Events read at once: enough that what a query costs by itself is little, some megabytes at most."""
+PAGE_SIZE = 10_000
+"""Events read at once: enough that what a query costs by itself is little, some ten megabytes at most."""
 LAST_SEQ = 2**63 - 1
 """No event has a greater number."""
 

@@ -29,7 +29,7 @@ from dga2d.domains.fssp.verifier import schedule, verify_sequence
 from dga2d.domains.jsp.reader import list_instances, reference_of
 from dga2d.domains.library import load_library, pipeline
 
-SAFE_PIPELINE = ("neh_reinsertion", "iterated_greedy")
+SAFE_PIPELINE = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
 BASIC_PIPELINE = ("neh", "simulated_annealing")
 FOLDER = "taillard"
 """Folder of Taillard's published files; their groups, as the DGA2D paper splits them, are the sizes."""
@@ -79,7 +79,7 @@ class FlowShop:
         return Instance(self.name, ref.group, ref.name, {"times": data.times}, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "all permutations decoded")
+        reference = Reference(float(smoke.BEST), "best_known", "best permutation of all")
         data = smoke.eight_by_four()
         return Instance(self.name, "smoke", "8x4", {"times": data.times}, reference)
 

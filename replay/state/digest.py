@@ -71,6 +71,7 @@ def _ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _generation(generation: GenerationState) -> dict[str, Any]:
+    outcomes = generation.outcomes
     return {
         "number": generation.number,
         "pipelines": [
@@ -78,8 +79,8 @@ def _generation(generation: GenerationState) -> dict[str, Any]:
             for j, pipeline in sorted(generation.pipelines.items())
         ],
         "outcomes": [
-            [j, instance, outcome.objective, outcome.failure]
-            for (j, instance), outcome in sorted(generation.outcomes.items())
+            [*key, outcomes[key].objective, outcomes[key].failure]
+            for key in sorted(outcomes)  # the keys alone: half the time of sorting the items
         ],
         "rewards": None if generation.scoring is None else list(generation.scoring.rewards),
         "validation": None

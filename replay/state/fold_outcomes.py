@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.events import RecordedEvent
+from dga2d.events import RecordedEvent, decode_payload
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import Outcome, RunState
@@ -22,26 +22,29 @@ def fold_outcomes(state: RunState, page: list[RecordedEvent]) -> RunState:
     generation = state.generation
     if generation is None or state.status != "running":
         return state
-    batch, sampled, number = frozenset(state.header.batch), generation.pipelines, generation.number
+    sampled, number = generation.pipelines, generation.number
+    batch = {instance: instance for instance in state.header.batch}  # one text for all keys, not one for each
     outcomes = generation.outcomes.mutate()
     seq = state.seq
-    while page and (event := page[-1]).type == "EvaluationRecorded":
-        payload = event.payload
-        cause = event.caused_by
+    while page:
+        _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
+        if type_name != "EvaluationRecorded":
+            break
+        payload = decode_payload(type_name, version, data)
         if (
             not isinstance(payload, EvaluationRecorded)
-            or event.seq != seq + 1
-            or (cause is not None and not 0 < cause < event.seq)
+            or at != seq + 1
+            or (cause is not None and not 0 < cause < at)
             or payload.split != "train"
             or payload.generation != number
             or (payload.objective is None) == (payload.failure is None)
             or payload.candidate not in sampled
-            or payload.instance not in batch
-            or (key := (payload.candidate, payload.instance)) in outcomes
+            or (instance := batch.get(payload.instance)) is None
+            or (key := (payload.candidate, instance)) in outcomes
         ):
             break
         outcomes[key] = Outcome(payload.objective, payload.failure, payload.trace)
-        seq += 1
+        seq = at
         page.pop()
     if seq == state.seq:
         return state

@@ -7,7 +7,7 @@ from statistics import fmean
 import pytest
 from tests.agents.planted import chain_domain, complete_domain, ratio_of_means, search
 
-from dga2d.agents.policy import UniformPolicy
+from dga2d.agents.policy import PolicySettings, UniformPolicy, make_policy
 from dga2d.events.payloads import Step
 from dga2d.replay.settings import CreditContext
 from dga2d.replay.streams import stream
@@ -61,3 +61,17 @@ def test_first_order_credit_beats_zero_order_where_rewards_depend_on_predecessor
     assert fmean(result.final for result in first) > fmean(result.final for result in zero) + 0.1
     needed, needed_zero = ([float(r.evaluations or 400) for r in results] for results in (first, zero))
     assert ratio_of_means(needed, needed_zero).value < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # half a minute of processor time, most of it torch
+def test_the_learned_policy_finds_a_planted_order_sooner_than_the_uniform_one() -> None:
+    """``benchmarks/planted.py`` has the ratio over 20 seeds with its interval."""
+    domain, seeds = complete_domain(improvers=4, length=4, max_length=5), range(8)
+    uniform = [search(domain, UniformPolicy(), seed, 1000).evaluations for seed in seeds]
+    learned = [
+        search(domain, make_policy("embedded", seed, PolicySettings()), seed, 300).evaluations
+        for seed in seeds
+    ]
+    assert None not in learned, "it settled on another walk"
+    assert fmean(e or 1200 for e in learned) < 0.7 * fmean(e or 4000 for e in uniform)

@@ -121,7 +121,7 @@ class Tormentor:
 
 
 @pytest.mark.parametrize(
-    ("kills", "seed"), [(3, 1), pytest.param(50, 2, marks=[pytest.mark.slow, pytest.mark.timeout(3000)])]
+    ("kills", "seed"), [(3, 1), pytest.param(50, 2, marks=[pytest.mark.long, pytest.mark.timeout(3000)])]
 )
 def test_kill_9_at_random_moments_loses_and_repeats_nothing(
     program: Program, command: Command, finished: Program, kills: int, seed: int

@@ -71,7 +71,7 @@ def test_the_learned_policy_is_rebuilt_from_the_log(program: Program) -> None:
     assert program.run("audit", "cut").code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_the_first_example_of_the_manual_runs_and_replays(program: Program) -> None:
     example = ("evolve", "jsp", "--generations", "10", "--time-limit", "1", "--seed", "1")

@@ -137,7 +137,9 @@ def construct(times, reach, noise, budget, rng):
     order = np.argsort(-priority, kind="stable").astype(np.int32)
     near, work, value = order.copy(), work_arrays(times), 0
     for size, job in enumerate(order.copy()):
-        value = grow(job, size, 0 if budget.exhausted() else reach, order, times, work, near, rng)
+        if reach > 0 and budget.exhausted():
+            reach = 0
+        value = grow(job, size, reach, order, times, work, near, rng)
         budget.charge(2 * reach + 1)
     return order, value
 

@@ -2,7 +2,8 @@
 
 Method: a critical operation and others that share a job or a machine with one already chosen are taken out;
 they come back one by one where the longest path through each is shortest, which heads and tails tell for all
-places at once. The new schedule replaces the old one by Metropolis' rule at a constant temperature.
+places at once. The new schedule replaces the old one by Metropolis' rule; CYCLES times over the share of the
+budget the temperature, in units of the mean processing time, falls geometrically.
 
 Source: R. Ruiz, T. Stützle, A simple and effective iterated greedy algorithm for the permutation flowshop
 scheduling problem, 2007 (scheme); H. Bräsel, T. Tautenhahn, F. Werner, Constructive heuristic algorithms for
@@ -18,7 +19,9 @@ import numpy as np
 from numba import njit
 
 REMOVED = 6  # tunable: int 1..60
-TEMPERATURE = 0.05  # tunable: float 0.0..1.0
+START_TEMPERATURE = 0.25  # tunable: float 0.01..2.0
+END_TEMPERATURE = 0.05  # tunable: float 0.001..1.0
+CYCLES = 5  # tunable: int 1..100
 CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
 
 
@@ -283,9 +286,11 @@ def run(env_data, state, calc_makespan_fn):
     status = np.array([makespan, makespan], np.int64)
     best = order.copy()
     removed = min(REMOVED, order.size)
-    temperature = max(TEMPERATURE * float(problem[3].mean()), 1e-9)
+    scale = max(float(problem[3].mean()), 1e-9)
     rounds = made = max(5, CHUNK_OPERATIONS // (order.size * removed))
     while made == rounds and not budget.exhausted():
+        heat = (START_TEMPERATURE / END_TEMPERATURE) ** (budget.remaining() * CYCLES % 1.0)
+        temperature = scale * END_TEMPERATURE * heat
         made = search(
             rounds, removed, temperature, env_data["lower_bound"], problem, order, links, work, status, best,
             rng,

@@ -136,7 +136,7 @@ def test_what_follows_an_operator_can_depend_on_what_came_before_it(
     graph = OperatorGraph(names, frozenset({OperatorId("s")}), frozenset(edges))
     context = PolicyContext(graph, 6, 0.7, "d", "i", {})
     policy = embedded()
-    for _ in range(100):
+    for _ in range(80):
         policy.update(context, [tuple("sabac")], [1.0])
     assert math.exp(policy.log_probabilities(context, [tuple("sabac")])[0]) > 0.5
 

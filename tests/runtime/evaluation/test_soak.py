@@ -19,7 +19,7 @@ import pytest
 
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.long, pytest.mark.asyncio, pytest.mark.timeout(1200)]
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 N_EVALUATIONS = 10_000
 CALLERS = 6
