@@ -53,14 +53,8 @@ class EvaluatorPoolAgent:
     async def perform(self, duty: Duty, state: RunState) -> None:
         number, candidate, key = duty.subject[1:]
         split = cast(SplitName, duty.subject[0])
-        steps = candidate_steps(state, split, int(candidate))
-        implementations = [await self._sources.implementation(state, step) for step in steps]
-        index = self._instances.index(str(key))
-        request = EvaluationRequest(
-            key=duty.key,
-            instance=self._instances.instance(str(key)),
-            steps=tuple(implementations),
-            seed=(state.header.seed, *spawn_key(_STREAMS[split], int(number), int(candidate), index)),
+        request = await evaluation_request(
+            state, split, int(number), int(candidate), str(key), self._sources, self._instances
         )
         reply = await self._evaluator.evaluate(request)
         payload = EvaluationRecorded(
@@ -85,6 +79,29 @@ class EvaluatorPoolAgent:
             blobs = (solution,)
         generation = None if payload.split == "test" else payload.generation
         await self._log.append([Draft(self.name, payload, generation, caused_by)], blobs)
+
+
+async def evaluation_request(
+    state: RunState,
+    split: SplitName,
+    number: int,
+    candidate: int,
+    instance: str,
+    sources: SourceReader,
+    instances: InstanceSource,
+) -> EvaluationRequest:
+    """What the evaluator is asked for a candidate of the open generation (or test) `number`.
+
+    Everything but the budget, which is the run's at that time, follows from the log.
+    """
+    steps = candidate_steps(state, split, candidate)
+    index = instances.index(instance)
+    return EvaluationRequest(
+        key=f"evaluation/{split}/{number}/{candidate}/{instance}",
+        instance=instances.instance(instance),
+        steps=tuple([await sources.implementation(state, step) for step in steps]),
+        seed=(state.header.seed, *spawn_key(_STREAMS[split], number, candidate, index)),
+    )
 
 
 def owed_evaluations(state: RunState) -> list[Duty]:

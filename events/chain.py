@@ -47,9 +47,7 @@ def verify_links(events: Iterable[RecordedEvent], seq: int, prev_hash: bytes) ->
     """
     for event in events:
         seq += 1
-        run_id, at, event_id, name, version, agent, generation, cause, time, payload, link_before, stored = (
-            event
-        )
+        run, at, name, kind, version, agent, generation, cause, time, payload, link_before, stored = event
         header = dumped_header(run, at, name, kind, version, agent, generation, cause, time)
         link = sha256(prev_hash + header + b"\n" + payload).digest()
         if link != stored or link_before != prev_hash or at != seq:

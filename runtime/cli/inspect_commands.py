@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import json_option, store_option
+from dga2d.runtime.cli.options import data_option, json_option, store_option
 from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
 from dga2d.runtime.errors import ExitCode, UsageError
 
@@ -72,13 +72,39 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
     metavar="HASH",
     help="Hash of an event that you kept: shows that nothing up to it was rewritten.",
 )
+@click.option(
+    "--reevaluate",
+    "fraction",
+    is_flag=False,
+    flag_value=1.0,
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="[FRACTION]",
+    help="Also make so much of the evaluations again, all by default; write it behind RUN.",
+)
+@data_option
 @store_option
 @json_option
-def replay(run: str, verify: bool, head: str | None, url: str, as_json: bool) -> int:
+def replay(
+    run: str,
+    verify: bool,
+    head: str | None,
+    fraction: float | None,
+    data_dir: Path | None,
+    url: str,
+    as_json: bool,
+) -> int:
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
     from dga2d.runtime.inspection import replay_run
 
     report = _in_loop(replay_run, url, run, verify, _hash(head))
+    report["reevaluation"] = None
+    if fraction is not None and report["difference"] is None:
+        from dga2d.runtime.reevaluation import reevaluate_run
+
+        report["reevaluation"] = _in_loop(reevaluate_run, url, run, fraction, data_dir)
+    differs = report["difference"] is not None
+    if report["reevaluation"] is not None:
+        differs = differs or bool(report["reevaluation"]["differences"])
     if as_json:
         print_json(report)
     else:
@@ -90,7 +116,9 @@ def replay(run: str, verify: bool, head: str | None, url: str, as_json: bool) ->
             click.echo(f"state digest     {report['state_digest']}")
         else:
             click.echo(f"error: {report['difference']}", err=True)
-    return ExitCode.OK if report["difference"] is None else ExitCode.DIFFERENCE
+        if report["reevaluation"] is not None:
+            _print_reevaluation(report["reevaluation"])
+    return ExitCode.DIFFERENCE if differs else ExitCode.OK
 
 
 @click.command(short_help="Account for every model call of a run, and check its log.")
@@ -238,6 +266,32 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
     if report["difference"] is not None:
         click.echo(f"error: {report['difference']}", err=True)
     click.echo(f"head {report['head_hash']}")
+
+
+def _print_reevaluation(report: dict[str, Any]) -> None:
+    click.echo(
+        f"{report['made_again']} of {report['recorded']} evaluations made again, "
+        f"{report['identical']} of them identical"
+    )
+    if report["undecided"]:
+        events = ", ".join(map(str, report["undecided"]))
+        click.echo(f"a limit of the machine ended these, then or now: event {events}")
+    for row in report["differences"]:
+        click.echo(
+            f"error: event {row['seq']} ({row['evaluation']}): {row['field']} was {row['recorded']}, "
+            f"is {row['again']} now",
+            err=True,
+        )
+    spread = report["spread"]
+    if spread is None:
+        return
+    click.echo(
+        f"under a clock    {spread['made_again']} evaluations; {spread['failed_then']} failed then, "
+        f"{spread['failed_again']} now"
+    )
+    if spread["compared"]:
+        quantiles = ", ".join(f"{q} %: {v:+.4f}" for q, v in spread["quantiles_percent"].items())
+        click.echo(f"objective changed by {spread['mean_percent']:+.4f} % in the mean; quantiles {quantiles}")
 
 
 def _call_row(call: dict[str, Any]) -> tuple[Any, ...]:

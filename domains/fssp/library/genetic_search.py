@@ -225,8 +225,8 @@ def tournament(pool, rng):
 
 
 def offspring(pool, rng):
-    """A child of two members, or a kicked copy of the best one while the population is small."""
-    if len(pool) < POOL // 2:
+    """A child of two members or, the rather the smaller the population, a kicked copy of the best one."""
+    if len(pool) < 2 or rng.random() * POOL > 2 * len(pool):
         child = pool[0][1].copy()
         kick(child, KICKS, KICKS, rng)
         return child

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 REMOVED = 2  # tunable: int 1..20
-TEMPERATURE = 0.7  # tunable: float 0.0..5.0
+TEMPERATURE = 0.4  # tunable: float 0.0..5.0
 CHUNK_OPERATIONS = 2_000_000  # reinsertions of one kernel call times operations of the instance
 
 

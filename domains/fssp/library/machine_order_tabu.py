@@ -449,14 +449,13 @@ def shake(swaps, problem, topology, links, work, moves, rng):
 def run(env_data, state, calc_makespan_fn):
     """Tabu search from `state` until the share of the budget is spent or a lower bound is met."""
     search = open_search(env_data)
-    best = search_from(search, np.array(state.sequence, dtype=np.int32), PATIENCE)
-    while best[0] > search.target and not search.budget.exhausted():
+    best, moves = (2**40, np.array(state.sequence, dtype=np.int32)), 0
+    while best[0] > search.target:
         lay_out(best[1], search.problem, search.topology, search.links)
-        shake(
-            RESTART_MOVES, search.problem, search.topology, search.links, search.work, search.memory[2],
-            search.rng,
-        )  # fmt: skip
+        shake(moves, search.problem, search.topology, search.links, search.work, search.memory[2], search.rng)
         found = search_from(search, search.topology[0] // np.int32(search.problem[1]), PATIENCE)
-        best = found if found[0] <= best[0] else best
+        best, moves = min(found, best, key=lambda entry: entry[0]), RESTART_MOVES
+        if search.budget.exhausted():
+            break
     state.sequence = best[1]
     return state

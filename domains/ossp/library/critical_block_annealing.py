@@ -2,7 +2,7 @@
 
 Method: a random adjacent pair of a critical block, be it a run on one machine or within one job, is swapped;
 its rating by heads and tails decides with Metropolis' rule. The temperature falls geometrically over the
-share of the budget, in several coolings. The best schedule met is returned.
+share of the budget. The best schedule met is returned.
 
 Source: C.-F. Liaw, Applying simulated annealing to the open shop scheduling problem, 1999.
 
@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numba import njit
 
-START_TEMPERATURE = 0.01  # tunable: float 0.001..0.1
-END_TEMPERATURE = 0.0005  # tunable: float 0.00001..0.005
+START_TEMPERATURE = 0.05  # tunable: float 0.001..0.5
+END_TEMPERATURE = 0.003  # tunable: float 0.0001..0.05
 CHUNK_OPERATIONS = 400_000  # trials of one kernel call times operations of the instance
 
 

@@ -86,7 +86,7 @@ def policy(request: pytest.FixtureRequest) -> Any:
     settings = PolicySettings(threads=1, track_kl=True, device="cpu")
     if request.param == "codes":
         return build_policy("embedded-qwen2", model, tokenizer, 1, settings)
-    tokens = tuple(tuple(tokenizer.convert_tokens_to_ids(list(word))) for word in LETTERS)
+    tokens = tuple(tuple(tokenizer.vocab[letter] for letter in word) for word in LETTERS)
     return LanguageModelPolicy("embedded-qwen2", model, tokenizer, AliasPool("", LETTERS, tokens), settings)
 
 

@@ -132,13 +132,15 @@ def test_what_follows_an_operator_can_depend_on_what_came_before_it(
 ) -> None:
     """The walk s a b a c: what looks at the last operator alone can give it 1/4 at most."""
     names = tuple(OperatorId(o) for o in "abcs")
-    edges = {(START, "s")} | {(x, y) for x in names for y in "abc" if x != y} | {(o, END) for o in "abc"}
-    graph = OperatorGraph(names, frozenset({OperatorId("s")}), frozenset(edges))
+    others, start = names[:3], names[3]
+    edges = {(START, start)} | {(x, y) for x in names for y in others if x != y} | {(o, END) for o in others}
+    graph = OperatorGraph(names, frozenset({start}), frozenset(edges))
     context = PolicyContext(graph, 6, 0.7, "d", "i", {})
     policy = embedded()
+    walk = tuple(OperatorId(o) for o in "sabac")
     for _ in range(80):
-        policy.update(context, [tuple("sabac")], [1.0])
-    assert math.exp(policy.log_probabilities(context, [tuple("sabac")])[0]) > 0.5
+        policy.update(context, [walk], [1.0])
+    assert math.exp(policy.log_probabilities(context, [walk])[0]) > 0.5
 
 
 def test_repeated_reward_concentrates_the_policy(
