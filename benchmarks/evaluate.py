@@ -145,12 +145,14 @@ async def pool_overhead(repeats: int, cache: Path, mode: str, pause_s: float = 0
         for _ in range(10):
             result = await pool.evaluate(task)
             assert result.failure is None, result.diagnostic
+        await anyio.sleep(1.0)
         before = Processor.now()
         for _ in range(repeats):
             await anyio.sleep(pause_s)
             start = time.perf_counter()
             await pool.evaluate(task)
             times.append(1000 * (time.perf_counter() - start))
+        await anyio.sleep(1.0)  # until the child of the last evaluation has been buried
         spent = Processor.now() - before
         memory = idle_memory()
     each = {name: round(1000 * seconds / repeats, 2) for name, seconds in vars(spent).items()}

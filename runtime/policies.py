@@ -16,10 +16,13 @@ from dga2d.agents.policy import (
 )
 from dga2d.events import RunId
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.snapshots import opened
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import RunStateError, SettingsError
-from dga2d.store import EventStore, verified
+from dga2d.store import EventStore, Head, verified
+from dga2d.store.contract import EMPTY_LOG
 
 SMALL = ("uniform", "embedded")
 """Policies that are rebuilt from the log in moments and need no files."""
@@ -73,7 +76,8 @@ async def restore_policy(
     """Bring the new `policy` to the state it had at the end of the log.
 
     Its last saved files are loaded, if there are any; updates after them are made again from the recorded
-    walks and rewards. `from_log` makes all of them again. The digest is compared after every update.
+    walks and rewards, and only the events after them are read. `from_log` makes all updates again. The digest
+    is compared after every one that is made, and where none is, with that of the last.
 
     Raises
     ------
@@ -81,7 +85,7 @@ async def restore_policy(
         The model is not the one the run began with, its saved files are lost, or an update made again
         gives other parameters.
     """
-    whole = await _last_state(store, run_id)
+    whole = await opened(store, run_id, code_version())
     identity = f"{policy.name} {policy.digest()}"
     if identity != whole.header.policy:
         raise RunStateError(
@@ -89,27 +93,37 @@ async def restore_policy(
             "resume it with the same model and settings"
         )
     learned = 0 if from_log else await _load(run_id, sampler, whole)
-    state = RunState()
-    async for event in verified(store.read(run_id)):
+    if policy.name == "uniform" and not from_log:
+        learned = whole.policy_updates  # they change nothing
+    if learned == 0:
+        await _learn_again(store, run_id, sampler, RunState(), EMPTY_LOG)
+        return
+    start = whole
+    if learned < whole.policy_updates:
+        start = await opened(store, run_id, code_version(), whole.saved_policies[-1].seq)
+    if await anyio.to_thread.run_sync(policy.digest) != start.policy_digest:
+        raise _other_parameters(run_id, start.seq)
+    [event] = [event async for event in store.read(run_id, start.seq - 1, start.seq)]
+    await _learn_again(store, run_id, sampler, start, Head(start.seq, event.hash))
+
+
+async def _learn_again(
+    store: EventStore, run_id: RunId, sampler: PipelineSampler, state: RunState, head: Head
+) -> None:
+    """Make the updates behind `head` again, where the run was in `state`."""
+    async for event in verified(store.read(run_id, head.seq), head):
         before, state = state, fold(state, event)
-        if event.type != "PolicyUpdated" or state.policy_updates < learned:
+        if event.type != "PolicyUpdated":
             continue
-        if state.policy_updates == learned:
-            digest = await anyio.to_thread.run_sync(policy.digest)
-        else:
-            digest = await anyio.to_thread.run_sync(sampler.rebuild, before)
-        if digest != state.policy_digest:
-            raise RunStateError(
-                f"run {run_id}: the policy rebuilt from the log differs at event {event.seq}; "
-                "was it written by another version of torch or on another kind of processor?"
-            )
+        if await anyio.to_thread.run_sync(sampler.rebuild, before) != state.policy_digest:
+            raise _other_parameters(run_id, event.seq)
 
 
-async def _last_state(store: EventStore, run_id: RunId) -> RunState:
-    state = RunState()
-    async for event in verified(store.read(run_id)):
-        state = fold(state, event)
-    return state
+def _other_parameters(run_id: RunId, seq: int) -> RunStateError:
+    return RunStateError(
+        f"run {run_id}: the policy rebuilt from the log differs at event {seq}; "
+        "was it written by another version of torch or on another kind of processor?"
+    )
 
 
 async def _load(run_id: RunId, sampler: PipelineSampler, state: RunState) -> int:

@@ -1,7 +1,12 @@
-"""Reader of flow-shop instances: the "standard" job-shop format in which every job visits 0, 1, …, m − 1."""
+"""Reader of flow-shop instances: the "standard" job-shop format in which every job visits 0, 1, …, m − 1.
+
+Comment lines start with ``#``; the first data line is ``jobs machines``; then follows one line per job of
+``machine time`` pairs, machines counted from 0 and in this order.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.jsp.reader import parse_instance as parse_job_shop
+from dga2d.domains.fssp.card import INVALID_SCORE
+
+UNUSUAL_BLANKS = frozenset(chr(code) for code in range(0x3001) if chr(code).isspace()) - {" ", "\t"}
+"""Characters at which Python would split a line of numbers, though the format knows only space and tab."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,9 @@ def read_instance(path: Path) -> FlowShopData:
     Raises
     ------
     InstanceFormatError
-        The file is missing, is not text or breaks the job-shop format, or a job does not visit the machines
-        in the order of their numbers.
+        The file is missing, is not text, holds something else than integers, has wrong counts, is
+        truncated, lets a job visit the machines in another order, has a negative time or goes on after the
+        last job.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -40,19 +49,55 @@ def read_instance(path: Path) -> FlowShopData:
 
 def parse_instance(text: str, path: Path | str) -> FlowShopData:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
-    shop = parse_job_shop(text, path)
-    for job, machines in enumerate(shop.machines.tolist()):
-        if machines != list(range(len(machines))):
-            reason = f"a flow shop's job visits machines 0..{len(machines) - 1} in this order"
-            raise InstanceFormatError(path, _line_of_job(text, job), reason)
-    return FlowShopData(shop.times)
+    lines = list(_data_lines(text, path))
+    if not lines:
+        raise InstanceFormatError(path, None, "no data line")
+    n_jobs, n_machines = _header(path, *lines[0])
+    if len(lines) - 1 < n_jobs:
+        raise InstanceFormatError(path, lines[-1][0], f"expected {n_jobs} job lines, found {len(lines) - 1}")
+    if len(lines) - 1 > n_jobs:
+        raise InstanceFormatError(path, lines[n_jobs + 1][0], f"data after the last of {n_jobs} jobs")
+    times = np.array([_job(path, line, values, n_machines) for line, values in lines[1:]], dtype=np.int64)
+    if int(times.sum()) >= INVALID_SCORE:
+        raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
+    return FlowShopData(times.astype(np.int32))
 
 
-def _line_of_job(text: str, job: int) -> int:
-    """Number of the line that describes `job` in a well-formed file."""
-    data = [
-        number
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    return data[job + 1]
+def _data_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if set(line.rstrip("\r")) & UNUSUAL_BLANKS:
+            raise InstanceFormatError(
+                path, number, "numbers are separated by other blanks than space and tab"
+            )
+        yield number, [_integer(path, number, token) for token in line.split()]
+
+
+def _integer(path: Path | str, line: int, token: str) -> int:
+    digits = token[1:] if token.startswith("-") else token
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
+        raise InstanceFormatError(path, line, f"expected an integer, got {token[:40]!r}")
+    return int(token)
+
+
+def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
+    if len(values) != 2:
+        raise InstanceFormatError(path, line, f"expected 'jobs machines', got {len(values)} numbers")
+    if min(values) < 1:
+        raise InstanceFormatError(path, line, "expected at least one job and one machine")
+    return values[0], values[1]
+
+
+def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[int]:
+    """Times of a job by machine."""
+    if len(values) != 2 * n_machines:
+        raise InstanceFormatError(path, line, f"expected {2 * n_machines} numbers, got {len(values)}")
+    for place, (machine, time) in enumerate(zip(values[::2], values[1::2], strict=True)):
+        if machine != place:
+            raise InstanceFormatError(
+                path, line, f"expected machine {place}, got {machine}: all jobs visit the machines in order"
+            )
+        if time < 0:
+            raise InstanceFormatError(path, line, f"negative time {time}")
+    return values[1::2]

@@ -16,6 +16,7 @@ import pytest
 
 from dga2d.events import RunId
 from dga2d.runtime.cli import main
+from dga2d.runtime.log_reading import EventFilter, list_events
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
@@ -92,6 +93,35 @@ def program(
 
     anyio.run(play)
     return program
+
+
+async def test_following_shows_old_and_new_events_once_each_and_in_order(
+    simulation: Simulation, tmp_path: Path
+) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path / 'log.db'}"
+    small = simulation.changed(generations=2, pipelines=2, batch_size=1)
+    run_id, shown, done = RunId("live"), list[dict[str, Any]](), anyio.Event()
+
+    def show(view: dict[str, Any]) -> None:
+        shown.append(view)
+        if view["type"] == "RunCompleted":
+            done.set()
+
+    wanted = EventFilter(types=("GenerationCompleted", "PipelineSampled", "RunCompleted"))
+    async with open_store(url) as store:
+        async with store.write(run_id, create=True, quotas={"llm-call": 50}) as writer:
+            await replace(small, run_id=run_id).process(writer, store, [], 12)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(list_events, url, run_id, wanted, True, show)
+            async with store.write(run_id) as writer:
+                events = [event async for event in store.read(run_id)]
+                await replace(small, run_id=run_id).process(writer, store, events)
+            with anyio.fail_after(15):
+                await done.wait()
+            tasks.cancel_scope.cancel()
+        expected = [event async for event in store.read(run_id) if wanted.accepts(event)]
+    assert [view["seq"] for view in shown] == [event.seq for event in expected]
+    assert shown[0]["seq"] <= 12 < shown[-1]["seq"]
 
 
 def test_log_lists_what_is_asked_for(program: Program) -> None:

@@ -25,7 +25,7 @@ BOTH_WAYS = 1  # tunable: int 0..1
 def choose_place(job, order, size, times, e, value, rng):
     """Of the places 0..size with the least `value` the one that leaves the least idle time behind `job`,
     estimated from the heads `e` as by Fernandez-Viagas and Framinan (2014)."""
-    chosen, least = 0, -1
+    chosen, least = 0, 2**40
     best = value[: size + 1].min()
     for place in range(size + 1):
         if value[place] != best:
@@ -43,8 +43,8 @@ def choose_place(job, order, size, times, e, value, rng):
                 )
                 after = max(after, start + times[k, job]) + times[k, order[place]]
             done = start + times[k, job]
-        if least < 0 or idle < least:
-            chosen, least = place, max(idle, 0)
+        if idle < least:
+            chosen, least = place, idle
     return chosen
 
 

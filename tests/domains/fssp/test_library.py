@@ -235,6 +235,30 @@ def test_the_safe_baseline_is_as_good_as_the_best_permutation(
     assert result.score <= 427.0
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@every_implementation
+def test_nothing_is_left_to_compile_after_a_run_on_the_smoke_instance(
+    operator: Operator,
+    implementation: Implementation,
+    compiled: Callable[[Implementation], Run],
+    make_instance: Make,
+    random_sequence: Sequences,
+) -> None:
+    """A timed evaluation must not pay for the compiler, whatever the size of its instance."""
+    run = compiled(implementation)
+    small = DOMAIN.smoke_instance()
+    run_on(small, operator, run, random_sequence(small, 1), 1, work=2000)
+    functions = [
+        value for value in vars(sys.modules[run.__module__]).values() if hasattr(value, "signatures")
+    ]
+    before = [len(function.signatures) for function in functions]
+    for size in ((20, 5), (30, 10)):
+        instance = make_instance(*size, 6)
+        run_on(instance, operator, run, random_sequence(instance, 6), 6, work=40_000)
+    assert [len(function.signatures) for function in functions] == before
+
+
 LARGER = [(15, 15), (20, 5), (5, 20), (50, 10), (200, 20)]
 
 
