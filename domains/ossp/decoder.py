@@ -13,26 +13,31 @@ from dga2d.domains.ossp.card import INVALID_SCORE
 
 
 @njit(cache=True)
-def makespan(sequence, places, times, seen, call, job_free, machine_free):  # type: ignore[no-untyped-def]
+def makespan(sequence, table, work):  # type: ignore[no-untyped-def]
     """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
-    `places` holds job and machine, `times` the time of every operation. `seen` is an int64 work array, one
-    entry per operation and never above `call`, a number that grows from call to call; `job_free` (length n)
-    and `machine_free` (length m) are int64 work arrays.
+    Few arguments, because each costs as much as the decoding of fifty operations. `table`, int32
+    (operations, 3), holds the place in `work` at which the job of an operation is free, the same for its
+    machine, and its time. `work`, int64, begins with a number that grows from call to call and the number
+    of the last call that met each operation; then come the times at which jobs and machines are free.
     """
-    job_free[:] = 0
-    machine_free[:] = 0
-    for i in range(sequence.size):
+    n_ops = sequence.size
+    work[0] += 1
+    call = work[0]
+    work[n_ops + 1 :] = 0
+    latest = np.int64(0)
+    for i in range(n_ops):
         x = np.uint32(sequence[i])  # unsigned: negative ids become huge, and indexing needs no sign check
-        if x >= seen.size or seen[x] == call:
+        if x >= n_ops or work[x + np.uint32(1)] == call:
             return INVALID_SCORE
-        seen[x] = call
-        job, machine = np.uint32(places[x, 0]), np.uint32(places[x, 1])
-        ready, free = job_free[job], machine_free[machine]
-        end = (ready if ready > free else free) + times[x]  # a select: which is later is a coin toss
-        job_free[job] = end
-        machine_free[machine] = end
-    return machine_free.max()
+        work[x + np.uint32(1)] = call
+        job, machine = np.uint32(table[x, 0]), np.uint32(table[x, 1])
+        ready, free = work[job], work[machine]
+        end = (ready if ready > free else free) + table[x, 2]  # a select: which is later is a coin toss
+        work[job] = end
+        work[machine] = end
+        latest = end if end > latest else latest
+    return latest
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
@@ -45,16 +50,13 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     matrix = np.array(environment["ossp_times"], dtype=np.int32, order="C")
     n_jobs, n_machines = matrix.shape
     size = n_jobs * n_machines
-    times = matrix.ravel()
     operations = np.arange(size, dtype=np.int32)
-    places = np.stack((operations // n_machines, operations % n_machines), axis=1).astype(np.int32)
-    seen = np.zeros(size, np.int64)
-    job_free, machine_free = np.empty(n_jobs, np.int64), np.empty(n_machines, np.int64)
+    jobs, machines = 1 + size + operations // n_machines, 1 + size + n_jobs + operations % n_machines
+    table = np.stack((jobs, machines, matrix.ravel()), axis=1).astype(np.int32)
+    work = np.zeros(1 + size + n_jobs + n_machines, np.int64)
     int32 = np.dtype(np.int32)
-    call = 0
 
     def decode(state: State) -> float:
-        nonlocal call
         sequence = state.sequence
         if type(sequence) is not np.ndarray or sequence.shape != (size,):
             return float(INVALID_SCORE)
@@ -62,8 +64,7 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
             if sequence.dtype.kind not in "iu" or sequence.min() < 0 or sequence.max() >= size:
                 return float(INVALID_SCORE)
             sequence = np.array(sequence, dtype=np.int32)  # one compiled signature serves all
-        call += 1
-        return float(makespan(sequence, places, times, seen, call, job_free, machine_free))
+        return float(makespan(sequence, table, work))
 
     decode(State(operations))  # compiled, or loaded from numba's cache, before it is used
     return decode

@@ -100,7 +100,7 @@ async def test_following_shows_old_and_new_events_once_each_and_in_order(
 ) -> None:
     url = f"sqlite+aiosqlite:///{tmp_path / 'log.db'}"
     small = simulation.changed(generations=2, pipelines=2, batch_size=1)
-    run_id, shown, done = RunId("live"), list[dict[str, Any]](), anyio.Event()
+    run_id, shown, done = small.run_id, list[dict[str, Any]](), anyio.Event()
 
     def show(view: dict[str, Any]) -> None:
         shown.append(view)
@@ -110,12 +110,12 @@ async def test_following_shows_old_and_new_events_once_each_and_in_order(
     wanted = EventFilter(types=("GenerationCompleted", "PipelineSampled", "RunCompleted"))
     async with open_store(url) as store:
         async with store.write(run_id, create=True, quotas={"llm-call": 50}) as writer:
-            await replace(small, run_id=run_id).process(writer, store, [], 12)
+            await small.process(writer, store, [], stop_after=12)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(list_events, url, run_id, wanted, True, show)
             async with store.write(run_id) as writer:
                 events = [event async for event in store.read(run_id)]
-                await replace(small, run_id=run_id).process(writer, store, events)
+                await small.process(writer, store, events)
             with anyio.fail_after(15):
                 await done.wait()
             tasks.cancel_scope.cancel()

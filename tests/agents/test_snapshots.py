@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dga2d.events import RunId
+from dga2d.events import RecordedEvent, RunId
 from dga2d.replay.opening import folded
 from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.snapshots.states import decode_state, encode_state
-from dga2d.replay.state.fold import fold
+from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import CorruptEventError, EventStore, open_store
 
@@ -45,11 +45,11 @@ def read_events(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> list[int]
     """Numbers of the events that are folded."""
     seen: list[int] = []
 
-    def counted(state: RunState, event: object) -> RunState:
-        seen.append(event.seq)  # type: ignore[attr-defined]
-        return fold(state, event)  # type: ignore[arg-type]
+    def counted(state: RunState, page: list[RecordedEvent]) -> RunState:
+        seen.extend(event.seq for event in page)
+        return fold_page(state, page)
 
-    monkeypatch.setattr("dga2d.replay.opening.fold", counted)
+    monkeypatch.setattr("dga2d.replay.opening.fold_page", counted)
     return seen
 
 
