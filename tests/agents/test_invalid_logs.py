@@ -92,7 +92,9 @@ def _unnormalised(steps: Sequence[p.PolicyStep]) -> tuple[p.PolicyStep, ...]:
     return (steps[0].model_copy(update={"probabilities": doubled}), *steps[1:])
 
 
-@pytest.mark.parametrize(("name", "change", "reason"), CHANGED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("name", "change", "reason"), CHANGED, ids=lambda value: None if callable(value) else str(value)[:40]
+)
 def test_a_changed_event_is_refused(
     log: MemoryLog, record: Recorder, name: str, change: Change, reason: str
 ) -> None:

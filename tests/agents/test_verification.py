@@ -122,7 +122,9 @@ FORGERIES: list[tuple[str, Callable[[Any], dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "change", "field"), FORGERIES, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("name", "change", "field"), FORGERIES, ids=lambda value: None if callable(value) else str(value)[:30]
+)
 def test_a_forged_decision_is_found_at_its_event_and_field(
     every_edit: tuple[Simulation, MemoryLog],
     record: Recorder,
