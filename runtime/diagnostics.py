@@ -30,7 +30,7 @@ def configure(verbosity: int, as_json: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[min(verbosity, len(LEVELS) - 1)]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # the stream of then
         cache_logger_on_first_use=False,
     )
 

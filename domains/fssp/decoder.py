@@ -17,7 +17,7 @@ def flow_shop_makespan(sequence, times, next_op, job_free, machine_free):  # typ
     """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
     `times` is int32 `(jobs, machines)`; `next_op`, `job_free` (length n) and `machine_free` (length m) are
-    int64 work arrays.
+    int32 work arrays: readers refuse times that add up to INVALID_SCORE or more.
     """
     n_jobs, n_machines = times.shape
     next_op[:] = 0
@@ -35,7 +35,7 @@ def flow_shop_makespan(sequence, times, next_op, job_free, machine_free):  # typ
         job_free[job] = end
         machine_free[machine] = end
         next_op[job] = machine + 1
-    return machine_free.max()
+    return machine_free[n_machines - 1]
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
@@ -48,8 +48,8 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     times = np.array(np.asarray(environment["processing_times"]).T, dtype=np.int32, order="C")
     n_jobs, n_machines = times.shape
     shape = (n_jobs * n_machines,)
-    next_op, job_free = np.empty(n_jobs, np.int64), np.empty(n_jobs, np.int64)
-    machine_free = np.empty(n_machines, np.int64)
+    next_op, job_free = np.empty(n_jobs, np.int32), np.empty(n_jobs, np.int32)
+    machine_free = np.empty(n_machines, np.int32)
     int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
