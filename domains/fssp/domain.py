@@ -24,10 +24,11 @@ from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
 from dga2d.domains.fssp import reader, smoke, taillard
 from dga2d.domains.fssp.card import CARD, INVALID_SCORE
 from dga2d.domains.fssp.environment import operator_environment
-from dga2d.domains.fssp.solution import schedule_text
+from dga2d.domains.fssp.solution import START_TIMES
 from dga2d.domains.fssp.verifier import schedule, verify_sequence
-from dga2d.domains.jsp.reader import list_instances, reference_of
 from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.published import list_instances, reference_of
+from dga2d.domains.shops import schedule_text
 
 SAFE_PIPELINE = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
 BASIC_PIPELINE = ("neh", "simulated_annealing")
@@ -67,7 +68,7 @@ class FlowShop:
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         """Files below ``data_dir/fssp``; those of Taillard's folder are grouped by size."""
-        return _grouped(list_instances(self.name, data_dir / self.name))
+        return _grouped(list_instances(self.name, data_dir / self.name, reader.SUFFIXES))
 
     def load(self, ref: InstanceRef) -> Instance:
         if ref.path is not None:
@@ -102,7 +103,7 @@ class FlowShop:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
-        return schedule_text(instance.key, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

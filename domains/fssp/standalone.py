@@ -12,8 +12,9 @@ from dga2d.domains.contract import State, Verdict
 from dga2d.domains.fssp.decoder import make_decoder
 from dga2d.domains.fssp.environment import operator_environment
 from dga2d.domains.fssp.reader import read_instance
-from dga2d.domains.fssp.solution import schedule_text
+from dga2d.domains.fssp.solution import START_TIMES
 from dga2d.domains.fssp.verifier import schedule, verify_sequence
+from dga2d.domains.shops import schedule_text
 
 __all__ = ["environment_of_file", "make_decoder", "solution_text", "verified_objective"]
 
@@ -31,4 +32,4 @@ def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
     """Text of a verified solution."""
     starts = schedule(np.asarray(environment["processing_times"]).T, state.sequence)
-    return schedule_text(f"file/{name}", starts, int(objective))
+    return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import State, Verdict
+from dga2d.domains.encoding import repetition_violation
 
 
 def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance, int32 `(jobs, machines)`; never raises on a broken one."""
     sequence: Any = getattr(state, "sequence", None)
-    violation = _encoding_violation(sequence, *times.shape)
+    n_jobs, n_machines = times.shape
+    violation = repetition_violation(sequence, n_jobs, n_machines, "job")
     if violation is not None:
         return Verdict(None, violation)
     starts = schedule(times, sequence)
@@ -26,24 +28,6 @@ def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     if violation is not None:
         return Verdict(None, violation)
     return Verdict(float((starts[:, -1] + times[:, -1]).max()), None)
-
-
-def _encoding_violation(sequence: Any, n_jobs: int, n_machines: int) -> str | None:
-    if type(sequence) is not np.ndarray:
-        return f"sequence is a {type(sequence).__name__}, not an array"
-    if not np.issubdtype(sequence.dtype, np.integer):
-        return f"sequence has dtype {sequence.dtype}, not an integer one"
-    if sequence.shape != (n_jobs * n_machines,):
-        return f"sequence has shape {sequence.shape}, expected ({n_jobs * n_machines},)"
-    counts = [0] * n_jobs
-    for job in sequence.tolist():
-        if not 0 <= job < n_jobs:
-            return f"job {job} is not in 0..{n_jobs - 1}"
-        counts[job] += 1
-    for job, count in enumerate(counts):
-        if count != n_machines:
-            return f"job {job} occurs {count} times, expected {n_machines}"
-    return None
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:

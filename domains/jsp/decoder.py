@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.contract import Decoder, State
+from dga2d.domains.encoding import as_int32
 from dga2d.domains.jsp.card import INVALID_SCORE
 
 
@@ -58,9 +59,10 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
         if type(sequence) is not np.ndarray or sequence.shape != shape:
             return float(INVALID_SCORE)
         if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            if sequence.dtype.kind not in "iu" or sequence.min() < 0 or sequence.max() >= n_jobs:
+            converted = as_int32(sequence, n_jobs)
+            if converted is None:
                 return float(INVALID_SCORE)
-            sequence = np.array(sequence, dtype=np.int32)  # one compiled signature serves all
+            sequence = converted
         return float(makespan(sequence, machines, times, next_op, job_free, machine_free))
 
     decode(State(np.zeros(shape, np.int32)))  # compiled, or loaded from numba's cache, before it is used

@@ -23,9 +23,11 @@ from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
 from dga2d.domains.jsp import reader, smoke, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
 from dga2d.domains.jsp.environment import operator_environment
-from dga2d.domains.jsp.solution import schedule_text
+from dga2d.domains.jsp.solution import START_TIMES
 from dga2d.domains.jsp.verifier import schedule, verify_sequence
 from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.published import list_instances, reference_of
+from dga2d.domains.shops import schedule_text
 
 SAFE_PIPELINE = ("giffler_thompson", "path_relinking_tabu")
 BASIC_PIPELINE = ("giffler_thompson", "critical_block_annealing")
@@ -56,12 +58,12 @@ class JobShop:
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 80 instances; their published files hold the same numbers."""
         return tuple(
-            InstanceRef(self.name, "ta", name, None, reader.reference_of("taillard.json", name, entry))
+            InstanceRef(self.name, "ta", name, None, reference_of("taillard.json", name, entry))
             for name, entry in sorted(taillard.table().items())
         )
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return reader.list_instances(self.name, data_dir / self.name)
+        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
 
     def load(self, ref: InstanceRef) -> Instance:
         if ref.path is not None:
@@ -103,4 +105,4 @@ class JobShop:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
-        return schedule_text(instance.key, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))

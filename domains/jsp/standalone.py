@@ -10,8 +10,9 @@ from dga2d.domains.contract import State, Verdict
 from dga2d.domains.jsp.decoder import make_decoder
 from dga2d.domains.jsp.environment import operator_environment
 from dga2d.domains.jsp.reader import read_instance
-from dga2d.domains.jsp.solution import schedule_text
+from dga2d.domains.jsp.solution import START_TIMES
 from dga2d.domains.jsp.verifier import schedule, verify_sequence
+from dga2d.domains.shops import schedule_text
 
 __all__ = ["environment_of_file", "make_decoder", "solution_text", "verified_objective"]
 
@@ -30,4 +31,4 @@ def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
     """Text of a verified solution."""
     starts = schedule(environment["machines_matrix"], environment["times_matrix"], state.sequence)
-    return schedule_text(f"file/{name}", starts, int(objective))
+    return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

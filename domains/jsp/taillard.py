@@ -17,23 +17,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.jsp.reader import JobShopData
-
-MODULUS = 2**31 - 1
-MULTIPLIER = 16_807
-
-
-class LehmerGenerator:
-    """The multiplicative congruential generator x ← 16807·x mod (2³¹ − 1)."""
-
-    def __init__(self, seed: int) -> None:
-        if not 0 < seed < MODULUS:
-            raise ValueError(f"expected a seed in 1..{MODULUS - 1}, got {seed}")
-        self._state = seed
-
-    def uniform(self, low: int, high: int) -> int:
-        """Next integer of U[low, high], both ends included."""
-        self._state = MULTIPLIER * self._state % MODULUS
-        return low + self._state * (high - low + 1) // MODULUS
+from dga2d.domains.lehmer import LehmerGenerator
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> JobShopData:

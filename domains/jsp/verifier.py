@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import State, Verdict
+from dga2d.domains.encoding import repetition_violation
 
 Operation = tuple[int, int]
 """Job and index in the job's technological order, both from 0."""
@@ -21,7 +22,8 @@ Operation = tuple[int, int]
 def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance; never raises on a broken one."""
     sequence: Any = getattr(state, "sequence", None)
-    violation = _encoding_violation(sequence, *machines.shape)
+    n_jobs, n_machines = machines.shape
+    violation = repetition_violation(sequence, n_jobs, n_machines, "job")
     if violation is not None:
         return Verdict(None, violation)
     starts = schedule(machines, times, sequence)
@@ -29,24 +31,6 @@ def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state
     if violation is not None:
         return Verdict(None, violation)
     return Verdict(float(max(int(starts[j, -1]) + int(times[j, -1]) for j in range(len(starts)))), None)
-
-
-def _encoding_violation(sequence: Any, n_jobs: int, n_machines: int) -> str | None:
-    if type(sequence) is not np.ndarray:
-        return f"sequence is a {type(sequence).__name__}, not an array"
-    if not np.issubdtype(sequence.dtype, np.integer):
-        return f"sequence has dtype {sequence.dtype}, not an integer one"
-    if sequence.shape != (n_jobs * n_machines,):
-        return f"sequence has shape {sequence.shape}, expected ({n_jobs * n_machines},)"
-    counts = [0] * n_jobs
-    for job in sequence.tolist():
-        if not 0 <= job < n_jobs:
-            return f"job {job} is not in 0..{n_jobs - 1}"
-        counts[job] += 1
-    for job, count in enumerate(counts):
-        if count != n_machines:
-            return f"job {job} occurs {count} times, expected {n_machines}"
-    return None
 
 
 def schedule(

@@ -20,13 +20,14 @@ from dga2d.domains.contract import (
     Verdict,
 )
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.jsp.reader import list_instances, reference_of
 from dga2d.domains.library import load_library, pipeline
 from dga2d.domains.ossp import reader, smoke, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
 from dga2d.domains.ossp.environment import operator_environment
-from dga2d.domains.ossp.solution import schedule_text
+from dga2d.domains.ossp.solution import START_TIMES
 from dga2d.domains.ossp.verifier import schedule, verify_sequence
+from dga2d.domains.published import list_instances, reference_of
+from dga2d.domains.shops import schedule_text
 
 SAFE_PIPELINE = ("dispatching_rules", "ruin_and_recreate")
 BASIC_PIPELINE = ("dispatching_rules", "critical_block_annealing")
@@ -62,7 +63,7 @@ class OpenShop:
         )
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name)
+        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
 
     def load(self, ref: InstanceRef) -> Instance:
         if ref.path is not None:
@@ -99,4 +100,4 @@ class OpenShop:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
-        return schedule_text(instance.key, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))

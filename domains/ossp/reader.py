@@ -6,7 +6,6 @@ its processing time on each machine (column = machine).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.integer_lines import read_text
 from dga2d.domains.ossp.card import INVALID_SCORE
+from dga2d.domains.shops import job_lines
 
-UNUSUAL_BLANKS = frozenset(chr(code) for code in range(0x3001) if chr(code).isspace()) - {" ", "\t"}
-"""Characters at which Python would split a line of numbers, though the format knows only space and tab."""
+SUFFIXES = ("", ".txt")
+"""Names an instance file may end in."""
 
 
 @dataclass(frozen=True)
@@ -39,54 +40,17 @@ def read_instance(path: Path) -> OpenShopData:
         The file is missing, is not text, holds something else than integers, has wrong counts, is
         truncated, has a negative time or goes on after the last job.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InstanceFormatError(path, None, f"cannot be read as text: {error}") from error
-    return parse_instance(text, path)
+    return parse_instance(read_text(path), path)
 
 
 def parse_instance(text: str, path: Path | str) -> OpenShopData:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
-    lines = list(_data_lines(text, path))
-    if not lines:
-        raise InstanceFormatError(path, None, "no data line")
-    n_jobs, n_machines = _header(path, *lines[0])
-    if len(lines) - 1 < n_jobs:
-        raise InstanceFormatError(path, lines[-1][0], f"expected {n_jobs} job lines, found {len(lines) - 1}")
-    if len(lines) - 1 > n_jobs:
-        raise InstanceFormatError(path, lines[n_jobs + 1][0], f"data after the last of {n_jobs} jobs")
-    for line, values in lines[1:]:
+    n_machines, lines = job_lines(text, path)
+    for line, values in lines:
         if len(values) != n_machines:
             raise InstanceFormatError(path, line, f"expected {n_machines} numbers, got {len(values)}")
         if min(values) < 0:
             raise InstanceFormatError(path, line, f"negative time {min(values)}")
-    if sum(sum(values) for _, values in lines[1:]) >= INVALID_SCORE:
+    if sum(sum(values) for _, values in lines) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
-    return OpenShopData(np.array([values for _, values in lines[1:]], dtype=np.int32))
-
-
-def _data_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if set(line.rstrip("\r")) & UNUSUAL_BLANKS:
-            raise InstanceFormatError(
-                path, number, "numbers are separated by other blanks than space and tab"
-            )
-        yield number, [_integer(path, number, token) for token in line.split()]
-
-
-def _integer(path: Path | str, line: int, token: str) -> int:
-    digits = token[1:] if token.startswith("-") else token
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
-        raise InstanceFormatError(path, line, f"expected an integer, got {token[:40]!r}")
-    return int(token)
-
-
-def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
-    if len(values) != 2:
-        raise InstanceFormatError(path, line, f"expected 'jobs machines', got {len(values)} numbers")
-    if min(values) < 1:
-        raise InstanceFormatError(path, line, "expected at least one job and one machine")
-    return values[0], values[1]
+    return OpenShopData(np.array([values for _, values in lines], dtype=np.int32))

@@ -10,8 +10,9 @@ from dga2d.domains.contract import State, Verdict
 from dga2d.domains.ossp.decoder import make_decoder
 from dga2d.domains.ossp.environment import operator_environment
 from dga2d.domains.ossp.reader import read_instance
-from dga2d.domains.ossp.solution import schedule_text
+from dga2d.domains.ossp.solution import START_TIMES
 from dga2d.domains.ossp.verifier import schedule, verify_sequence
+from dga2d.domains.shops import schedule_text
 
 __all__ = ["environment_of_file", "make_decoder", "solution_text", "verified_objective"]
 
@@ -29,4 +30,4 @@ def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
     """Text of a verified solution."""
     starts = schedule(environment["ossp_times"], state.sequence)
-    return schedule_text(f"file/{name}", starts, int(objective))
+    return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import State, Verdict
+from dga2d.domains.encoding import permutation_violation
 
 
 def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance; never raises on a broken one."""
     sequence: Any = getattr(state, "sequence", None)
-    violation = _encoding_violation(sequence, times.size)
+    violation = permutation_violation(sequence, times.size, "operation")
     if violation is not None:
         return Verdict(None, violation)
     starts = schedule(times, sequence)
@@ -26,23 +27,6 @@ def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     if violation is not None:
         return Verdict(None, violation)
     return Verdict(float((starts + times).max()), None)
-
-
-def _encoding_violation(sequence: Any, n_ops: int) -> str | None:
-    if type(sequence) is not np.ndarray:
-        return f"sequence is a {type(sequence).__name__}, not an array"
-    if not np.issubdtype(sequence.dtype, np.integer):
-        return f"sequence has dtype {sequence.dtype}, not an integer one"
-    if sequence.shape != (n_ops,):
-        return f"sequence has shape {sequence.shape}, expected ({n_ops},)"
-    seen: set[int] = set()
-    for operation in sequence.tolist():
-        if not 0 <= operation < n_ops:
-            return f"operation {operation} is not in 0..{n_ops - 1}"
-        if operation in seen:
-            return f"operation {operation} occurs twice"
-        seen.add(operation)
-    return None
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:

@@ -8,7 +8,8 @@ import pytest
 from dga2d.domains.contract import InstanceRef
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.jsp import DOMAIN
-from dga2d.domains.jsp.taillard import LehmerGenerator, generate
+from dga2d.domains.jsp.taillard import generate
+from dga2d.domains.lehmer import LehmerGenerator
 
 
 def test_the_generator_gives_its_published_sequence() -> None:
