@@ -8,10 +8,13 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 from transformers import DynamicCache
 
 from dga2d.agents.policy.token_tree import ROOT, ActionTrie, TokenTree
 
+FEW_ROWS = 8
+"""Up to so many tokens at a time a linear layer costs what it takes to read its weights once."""
 RowSource = Callable[[torch.Tensor], torch.Tensor]
 """Vocabulary indices `(n,)` → rows `(n, width)`."""
 
@@ -83,6 +86,25 @@ class Network:
         return states
 
 
+class FewRowsLinear(TorchFunctionMode):
+    """Computes linear layers of a few rows as W·xᵀ.
+
+    torch multiplies x·Wᵀ with a kernel that packs the weights first; on a processor that takes two to three
+    times as long as reading them, which is all that the product with a few rows has to do.
+    """
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func is nn.functional.linear and not kwargs:
+            inputs, weight, *bias = args
+            rows = inputs.numel() // inputs.shape[-1]
+            if 1 < rows <= FEW_ROWS and inputs.device.type == "cpu":
+                found = (weight @ inputs.reshape(rows, -1).T).T.reshape(*inputs.shape[:-1], -1)
+                return found + bias[0] if bias and bias[0] is not None else found
+        return func(*args, **(kwargs or {}))
+
+
 class CachedStates:
     """Hidden states of a growing tree; the prompt is read once and shared by all nodes."""
 
@@ -105,7 +127,8 @@ class CachedStates:
         inputs = self._network.embed(self._network.ids(self.tree.tokens[start:]))
         visible = torch.from_numpy(self.tree.visible(start))
         positions = torch.from_numpy(self.tree.positions(start))
-        states = self._network._decode(inputs, positions, visible, self._cache)
+        with FewRowsLinear():
+            states = self._network._decode(inputs, positions, visible, self._cache)
         self.hidden = torch.cat([self.hidden, states])
 
 
