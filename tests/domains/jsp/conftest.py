@@ -1,71 +1,28 @@
-"""Shared helpers of the job-shop tests: random instances, a plain decoder, library texts as plain Python."""
+"""The job-shop specimens as fixtures."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.domains.jsp import specimens
 
 from dga2d.domains.contract import Instance
-from dga2d.domains.jsp.reader import JobShopData
-
-
-@pytest.fixture
-def data_dir() -> Path:
-    """Folder of the published instances; the test is skipped where it is absent."""
-    root = Path(__file__).resolve().parents[3]
-    folder = Path(os.environ.get("DGA2D_DATA", root.parent / "shared" / "benchmarks"))
-    if not (folder / "jsp").is_dir():
-        pytest.skip(f"no published job-shop instances below {folder} (set DGA2D_DATA)")
-    return folder
 
 
 @pytest.fixture
 def make_instance() -> Callable[..., Instance]:
-    """Random instances of a given size, times from `low` to 20."""
-
-    def make(n_jobs: int, n_machines: int, seed: int, low: int = 1) -> Instance:
-        rng = np.random.default_rng(seed)
-        machines = np.array([rng.permutation(n_machines) for _ in range(n_jobs)], dtype=np.int32)
-        times = rng.integers(low, 21, (n_jobs, n_machines)).astype(np.int32)
-        data = JobShopData(machines, times)
-        arrays = {"machines": data.machines, "times": data.times}
-        return Instance("jsp", "random", f"{n_jobs}x{n_machines}-{seed}", arrays)
-
-    return make
+    return specimens.random_instance
 
 
 @pytest.fixture
 def random_sequence() -> Callable[[Instance, int], NDArray[np.int32]]:
-    def make(instance: Instance, seed: int) -> NDArray[np.int32]:
-        n_jobs, n_machines = instance.data["machines"].shape
-        entries = np.repeat(np.arange(n_jobs, dtype=np.int32), n_machines)
-        return np.random.default_rng(seed).permutation(entries)
-
-    return make
+    return specimens.random_sequence
 
 
 @pytest.fixture
 def plain_makespan() -> Callable[[Instance, Any], float]:
-    """The card's decoder in plain Python."""
-
-    def decode(instance: Instance, sequence: Any) -> float:
-        machines, times = instance.data["machines"].tolist(), instance.data["times"].tolist()
-        n_jobs, n_machines = len(machines), len(machines[0])
-        entries = [int(job) for job in sequence]
-        if sorted(entries) != sorted(list(range(n_jobs)) * n_machines):
-            return 999_999_999.0
-        job_end, machine_end, step = [0] * n_jobs, [0] * n_machines, [0] * n_jobs
-        for job in entries:
-            machine = machines[job][step[job]]
-            end = max(job_end[job], machine_end[machine]) + times[job][step[job]]
-            job_end[job] = machine_end[machine] = end
-            step[job] += 1
-        return float(max(machine_end))
-
-    return decode
+    return specimens.plain_makespan

@@ -1,0 +1,33 @@
+"""Parameters of the shared library tests, and the folder of published instances."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("tests.domains.library_claims")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests inherited from ``library_claims`` run for every implementation (and size) of their domain."""
+    specimen = getattr(metafunc.cls, "specimen", None)
+    if specimen is None:
+        return
+    if "implementation" in metafunc.fixturenames:
+        ids = [implementation.origin.removeprefix("library:") for _, implementation in specimen.cases]
+        metafunc.parametrize(("operator", "implementation"), specimen.cases, ids=ids)
+    if "size" in metafunc.fixturenames:
+        metafunc.parametrize("size", specimen.small, ids=str)
+
+
+@pytest.fixture
+def data_dir(request: pytest.FixtureRequest) -> Path:
+    """Folder of the published instances of the domain whose tests ask; the test is skipped where absent."""
+    domain = request.path.parent.name
+    root = Path(__file__).resolve().parents[2]
+    folder = Path(os.environ.get("DGA2D_DATA", root.parent / "shared" / "benchmarks"))
+    if not (folder / domain).is_dir():
+        pytest.skip(f"no published instances of {domain} below {folder} (set DGA2D_DATA)")
+    return folder
