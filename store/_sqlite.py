@@ -126,12 +126,29 @@ insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
 insert_events: Insert = insert(events)
 
 
+class RollingBackConnection(sqlite3.Connection):
+    """Ends its transaction before it closes.
+
+    SQLite keeps a closed connection, and its write lock with it, until the last cursor is gone; a cursor that
+    hangs on the traceback of a cancelled task can stay for long.
+    """
+
+    def close(self) -> None:
+        if self.in_transaction:
+            self.rollback()
+        super().close()
+
+
 def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
     """Engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
 
     async def connect() -> aiosqlite.Connection:
         connection = await aiosqlite.connect(
-            _uri(path, read_only), uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None
+            _uri(path, read_only),
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            factory=RollingBackConnection,
         )
         try:
             await connection.execute("PRAGMA foreign_keys = ON")

@@ -35,10 +35,14 @@ def translated_errors(url: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
-    """A write transaction: committed at the end of the block, rolled back on any error."""
+    """A write transaction: committed at the end of the block, rolled back on any error.
+
+    Beginning it is part of what is rolled back: a cancelled caller leaves a statement running in the driver's
+    thread, and a transaction that nobody waits for would keep the database locked.
+    """
     with translated_errors(url):
-        await _sqlite.begin(driver)
         try:
+            await _sqlite.begin(driver)
             yield
             await _sqlite.commit(driver)
         except BaseException:

@@ -166,7 +166,6 @@ async def test_a_commit_in_doubt_is_settled_before_the_next_append(
     assert (await store.verify(run_id)).seq == 3
 
 
-@pytest.mark.long  # open: a raw Task.cancel during BEGIN can leave the database locked until the process ends
 @pytest.mark.parametrize("steps", range(0, 40, 3))
 async def test_a_task_killed_at_any_step_leaves_the_store_usable(
     store: EventStore, run_id: RunId, note: Drafter, steps: int
