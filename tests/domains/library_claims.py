@@ -147,7 +147,7 @@ class LibraryRuns:
 
         return load
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def compiled(self, request: pytest.FixtureRequest) -> Load:
         """Loads compiled implementations; machine code is kept in pytest's cache between sessions."""
         assert request.config.cache is not None
