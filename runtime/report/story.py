@@ -40,6 +40,16 @@ class Edit:
 
 
 @dataclass(frozen=True)
+class Incident:
+    """Something that kept calls of the language model from being made."""
+
+    seq: int
+    at: int
+    """Microseconds since 1970, UTC."""
+    what: str
+
+
+@dataclass(frozen=True)
 class PositionShare:
     """What one position of the reported algorithm did, on average over its evaluations."""
 
@@ -79,6 +89,8 @@ class RunStory:
     """Edges of the present graph with their aggregated credit."""
     calls: tuple[dict[str, Any], ...]
     """As in ``dga2d audit --json``, with the texts of ``prompt_text`` and ``response_text``."""
+    incidents: tuple[Incident, ...]
+    """Outages of the endpoint and calls that a limit did not allow."""
 
 
 @dataclass
@@ -92,6 +104,7 @@ class Notes:
     policy: list[p.PolicyUpdated] = field(default_factory=list)
     edits: list[tuple[RecordedEvent, tuple[ImplementationId, ...]]] = field(default_factory=list)
     """With the pool an implementation was written for, as it was before."""
+    incidents: list[Incident] = field(default_factory=list)
 
 
 async def read_story(url: str, run_id: str) -> RunStory:
@@ -136,6 +149,16 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
         notes.edits.append((event, before.pools.get(payload.operator, ())))
     elif isinstance(payload, p.EdgeReplaced):
         notes.edits.append((event, ()))
+    elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
+        notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))
+
+
+def _incident(payload: p.CallsSuspended | p.CallsResumed | p.LLMCallRefused) -> str:
+    if isinstance(payload, p.CallsSuspended):
+        return f"the endpoint does not work, calls wait: {payload.reason}"
+    if isinstance(payload, p.CallsResumed):
+        return f"the endpoint works again after {payload.waited_s:.0f} s"
+    return f"{payload.subject} was refused by the limit on {payload.limit}: {payload.reason}"
 
 
 async def tell(store: BlobReader, run_id: str, state: RunState, notes: Notes, head_hash: str) -> RunStory:
@@ -162,6 +185,7 @@ async def tell(store: BlobReader, run_id: str, state: RunState, notes: Notes, he
         algorithm=await _algorithm(store, state, notes),
         edges=tuple((a, b, state.credits.edge_credit((a, b), state.pools, epsilon)) for a, b in edges),
         calls=await _calls(store, state),
+        incidents=tuple(notes.incidents),
     )
 
 

@@ -7,13 +7,17 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 
+from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallRefused
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report import RunStory, read_story, render_html, render_markdown
 from dga2d.runtime.report.chart import convergence
+from dga2d.runtime.report.story import Incident, Notes, note
 
 HOSTILE = '</pre><script>alert(1)</script><img src="http://example.org/x" onerror=alert(2)>\n```\n# heading'
 
@@ -77,10 +81,35 @@ def test_hostile_text_stays_text(story: RunStory) -> None:
         edits=tuple(replace(edit, what=HOSTILE, code=HOSTILE) for edit in story.edits),
         algorithm=tuple(replace(step, source=HOSTILE, operator=HOSTILE) for step in story.algorithm),
         baseline=(HOSTILE,),
+        incidents=(Incident(1, 0, HOSTILE),),
     )
     tags = {tag for tag, _ in Elements(render_html(hostile)).found}
     assert tags == {tag for tag, _ in Elements(render_html(story)).found}
     assert "&lt;script&gt;alert(1)" in render_html(hostile)
+
+
+def test_outages_and_refused_calls_are_told(story: RunStory) -> None:
+    payloads = (
+        CallsSuspended(reason="connection refused"),
+        CallsResumed(waited_s=12.4),
+        LLMCallRefused(
+            purpose="connect",
+            subject="connect/3/0",
+            attempt=1,
+            limit="tokens",
+            reason="900 of 1000 spent",
+        ),
+    )
+    notes = Notes()
+    for seq, payload in enumerate(payloads, start=7):
+        event: Any = SimpleNamespace(seq=seq, recorded_at=0, payload=payload)
+        note(notes, RunState(), event)
+    troubled = replace(story, incidents=tuple(notes.incidents))
+    for text in (render_html(troubled), render_markdown(troubled)):
+        assert "the endpoint does not work, calls wait: connection refused" in text
+        assert "the endpoint works again after 12 s" in text
+        assert "connect/3/0 was refused by the limit on tokens: 900 of 1000 spent" in text
+    assert "outages" not in render_html(story)
 
 
 def test_markdown_fences_are_longer_than_any_in_the_code(story: RunStory) -> None:
