@@ -132,6 +132,11 @@ async def implement_task(
         parent=max(entries, key=lambda entry: (entry.credit, entry.id)),
         removed=edit.worst if edit.kind == "replace" else None,
         others=tuple(others),
+        perturbations=tuple(
+            other
+            for other in others
+            if briefing.contracts[OperatorId(other.operator)].category == "perturbation"
+        ),
         summary=improvement_summary(state, generation),
         diagnostic=refusal.diagnostic,
         attempt=attempt,

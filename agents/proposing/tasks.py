@@ -119,6 +119,8 @@ class ImplementTask:
     """The implementation that leaves the pool in ``replace`` mode."""
     others: tuple[Implementation, ...] = ()
     """Implementations of other operators: donors of exchangeable blocks."""
+    perturbations: tuple[Implementation, ...] = ()
+    """Those of `others` that perturb a solution."""
     summary: str = ""
     """Where time and improvement went in the last generation."""
     diagnostic: str | None = None

@@ -1,4 +1,4 @@
-"""New implementations out of old ones: tunables varied, blocks exchanged, parents recombined.
+"""New implementations out of old ones: tunables varied, blocks exchanged, parents recombined or iterated.
 
 Every variation is drawn from a random stream and keeps the parent's text outside of what it changes.
 """
@@ -11,14 +11,20 @@ from functools import lru_cache
 import numpy as np
 
 from dga2d.agents.proposing.blocks import Module, exchanged, read_module
+from dga2d.agents.proposing.composition import is_iterated, iterated
 from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
+from dga2d.domains.contract import Implementation
 
 DRAWS = 60
 """Variations drawn before giving up; draws that repeat a known text do not count as answers."""
 MAX_VARIED = 3
 """Most tunables changed in one perturbation."""
+ITERABLE = ("local_search", "intensification", "recombination")
+"""Categories of operators whose improvement may be repeated from perturbed solutions."""
+PATIENCE = (1, 3, 10, 30, 100)
+"""Kicks in vain before an iterated search returns to its best solution."""
 SWAP_THEN_PERTURB = 0.4
 """Probability that an exchanged block or a recombination comes with one varied tunable."""
 
@@ -64,6 +70,8 @@ def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]
         ways.append((0.2, lambda rng: _recombined(base, tunables, related, rng)))
         if worse := [mate for mate in related if mate.credit < base.credit]:
             ways.append((0.2, lambda rng: _moved_away(base, tunables, worse, rng)))
+    if task.operator.category in ITERABLE and task.perturbations and not is_iterated(base.source):
+        ways.append((0.7, lambda rng: _iterated(base, task.perturbations, rng)))
     if swaps:
         ways.append((0.35, lambda rng: _maybe_perturbed(swaps[int(rng.integers(len(swaps)))], rng)))
     return ways
@@ -117,6 +125,15 @@ def _moved_away(
         and (value := stepped_away(tunable, shared[tunable.name], factor)) is not None
     }
     return rewritten(base.source, moved)
+
+
+def _iterated(
+    base: PoolEntry, perturbations: tuple[Implementation, ...], rng: np.random.Generator
+) -> str | None:
+    """The base repeated from solutions that a perturbation of another operator gives."""
+    kicks = sorted(perturbations, key=lambda implementation: implementation.id)
+    kick = kicks[int(rng.integers(len(kicks)))].source
+    return iterated(base.source, kick, PATIENCE[int(rng.integers(len(PATIENCE)))])
 
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:

@@ -1,0 +1,166 @@
+"""Two implementations made one: an improvement that is repeated from perturbed solutions.
+
+The texts of an improving and of a perturbing operator are merged. Both keep their code, tunables and
+exchangeable blocks; a new ``run`` alternates them (iterated local search). Definitions that are the same in
+both stand once, the other names of the perturbation get a prefix.
+
+References
+----------
+H. R. Lourenço, O. C. Martin, T. Stützle, Iterated local search, Handbook of Metaheuristics, 2003.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dga2d.agents.proposing.normalisation import parsed
+
+IMPROVE, PERTURB = "improve_once", "perturb_once"
+_DRIVER = """
+
+KICKS_IN_VAIN = {patience}  # tunable: int 1..100
+
+
+def run(env_data, state, calc_makespan_fn):
+    \"\"\"Improve `state`, then perturb and improve again while the share lasts; the best found.\"\"\"
+    budget = env_data["budget"]
+    state = improve_once(env_data, state, calc_makespan_fn)
+    score = calc_makespan_fn(state)
+    best, best_score = state.copy(), score
+    failures = 0
+    while not budget.exhausted():
+        trial = perturb_once(env_data, state.copy(), calc_makespan_fn)
+        trial = improve_once(env_data, trial, calc_makespan_fn)
+        trial_score = calc_makespan_fn(trial)
+        budget.charge(1)
+        if trial_score <= score:
+            state, score = trial.copy(), trial_score
+        failures += 1
+        if trial_score < best_score:
+            best, best_score, failures = trial.copy(), trial_score, 0
+        if failures >= KICKS_IN_VAIN:
+            state, score, failures = best.copy(), best_score, 0
+    return best
+"""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A statement of a module's top level, with the comments above it."""
+
+    names: tuple[str, ...]
+    """What it binds; nothing for a docstring."""
+    needs: frozenset[str]
+    """Names it reads."""
+    meaning: str
+    """Equal where the meaning is."""
+    text: str
+    is_import: bool
+
+
+def is_iterated(source: str) -> bool:
+    """Whether a text was made by :func:`iterated`: to iterate it again gains nothing."""
+    return re.search(rf"^def {IMPROVE}\(", source, flags=re.MULTILINE) is not None
+
+
+def iterated(improver: str, perturbation: str, patience: int) -> str | None:
+    """Iterated local search around the ``run`` of `improver`, kicked by that of `perturbation`.
+
+    The search accepts what is no worse and returns to its best solution after `patience` kicks in vain.
+    ``None`` where one of the texts is such a search already, or has taken the names that are needed.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: a text is not Python.
+    """
+    if is_iterated(improver) or is_iterated(perturbation):
+        return None
+    first, second = _pieces(improver), _pieces(perturbation)
+    shared = _shared(first, second)
+    own = [piece for piece in second if not piece.is_import and piece.meaning not in shared]
+    renamed = {name: _prefixed(name) for piece in own for name in piece.names} | {"run": PERTURB}
+    if {name for piece in first for name in piece.names} & {*renamed.values(), "KICKS_IN_VAIN"}:
+        return None
+    imports = {piece.text.strip(): None for piece in (*first, *second) if piece.is_import}
+    parts = [
+        f'"""Iterated local search.\n\n{_summary(improver)}',
+        f'Perturbed by this:\n{_summary(perturbation)}\n"""',
+        "\n".join(imports),
+        *(_renamed(piece.text, {"run": IMPROVE}) for piece in first if not piece.is_import),
+        *(_renamed(piece.text, renamed) for piece in own),
+    ]
+    return "\n\n".join(parts) + _DRIVER.format(patience=patience)
+
+
+def _prefixed(name: str) -> str:
+    return f"PERTURB_{name}" if name.isupper() else f"perturb_{name}"
+
+
+def _shared(first: tuple[_Piece, ...], second: tuple[_Piece, ...]) -> set[str]:
+    """Meanings of the definitions that one copy may serve: equal, and so is all they rest on."""
+    shared = {piece.meaning for piece in first} & {piece.meaning for piece in second}
+    while True:
+        foreign = {
+            name
+            for piece in second
+            if not piece.is_import and (piece.meaning not in shared or "run" in piece.names)
+            for name in piece.names
+        }
+        kept = {piece.meaning for piece in second if piece.meaning in shared and not piece.needs & foreign}
+        kept -= {piece.meaning for piece in second if "run" in piece.names}
+        if kept == shared:
+            return shared
+        shared = kept
+
+
+def _summary(source: str) -> str:
+    return (ast.get_docstring(parsed(source)) or "").replace('"""', "'''").replace("\\", "\\\\")
+
+
+@lru_cache(maxsize=256)
+def _pieces(source: str) -> tuple[_Piece, ...]:
+    lines, pieces, end = source.split("\n"), [], 0
+    for node in parsed(source).body:
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+        comments = "\n".join(line for line in lines[end : first - 1] if line.strip())
+        last = node.end_lineno or node.lineno
+        text = "\n".join(filter(None, (comments, "\n".join(lines[first - 1 : last]))))
+        end = last
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            pieces.append(_piece(node, text))
+    return tuple(pieces)
+
+
+def _piece(node: ast.stmt, text: str) -> _Piece:
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    is_import = isinstance(node, ast.Import | ast.ImportFrom)
+    bound: tuple[str, ...]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        bound = (node.name,)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        bound = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
+    else:
+        bound = tuple(n.id for n in names if isinstance(n.ctx, ast.Store))
+    needs = frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
+    return _Piece(bound, needs, ast.dump(node), text, is_import)
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    """The text with names exchanged wherever they are not attributes."""
+    offsets = [0]
+    for line in text.split("\n"):
+        offsets.append(offsets[-1] + len(line) + 1)
+    out, done, before = [], 0, ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME and token.string in names and before != ".":
+            start = offsets[token.start[0] - 1] + token.start[1]
+            out += [text[done:start], names[token.string]]
+            done = start + len(token.string)
+        before = token.string
+    return "".join((*out, text[done:]))

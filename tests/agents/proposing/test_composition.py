@@ -1,0 +1,172 @@
+"""Iterated searches composed of two implementations."""
+
+from __future__ import annotations
+
+import ast
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dga2d.agents.proposing.composition import is_iterated, iterated
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.tunables import find_tunables
+from dga2d.domains.budget import Budget
+from dga2d.domains.contract import Implementation, Operator, State
+from dga2d.domains.execution import execute, load_implementation
+from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.source_rules import check_source
+
+DESCENT = '''"""Halves what is above TARGET."""
+
+import numpy as np
+
+TARGET = 3  # tunable: int 1..9
+STEP = 2
+
+
+def limit(x):
+    return TARGET
+
+
+def shared(x):
+    return x + STEP
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = np.maximum(state.sequence // 2, limit(0)).astype(np.int32)
+    return state
+'''
+
+KICK = '''"""Adds and takes away."""
+
+import math
+import numpy as np
+
+TARGET = 30  # tunable: int 10..90
+STEP = 2
+
+
+def limit(x):
+    return math.floor(TARGET)
+
+
+def shared(x):
+    return x + STEP
+
+
+def run(env_data, state, calc_makespan_fn):
+    env_data["log"].append((limit(0), shared(1)))
+    state.sequence = state.sequence + env_data["rng"].integers(-2, 2, 1).astype(np.int32)
+    return state
+'''
+
+
+def test_both_texts_keep_their_own_names_and_share_what_is_equal() -> None:
+    text = iterated(DESCENT, KICK, 7)
+    assert text is not None
+    assert check_source(text) == ()
+    names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    assert names == ["limit", "shared", "improve_once", "perturb_limit", "perturb_once", "run"]
+    found = {tunable.name: tunable.value for tunable in find_tunables(text)}
+    assert found == {"TARGET": 3, "PERTURB_TARGET": 30, "KICKS_IN_VAIN": 7}
+    assert text.count("import numpy as np\n") == 1
+    assert "Halves what is above TARGET." in text
+    assert "Adds and takes away." in text
+
+
+def test_an_equal_function_on_unequal_ground_is_not_shared() -> None:
+    text = iterated(DESCENT, KICK.replace("STEP = 2", "STEP = 5"), 7)
+    assert text is not None
+    assert "def perturb_shared(x):\n    return x + PERTURB_STEP" in text
+
+
+def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
+    text = iterated(DESCENT, KICK, 2)
+    assert text is not None
+    module: dict[str, Any] = {}
+    exec(text, module)
+    log: list[tuple[int, int]] = []
+    budget = Budget(5, "work", 1)
+    env_data = {"rng": np.random.default_rng(1), "budget": budget, "log": log}
+    seen: list[float] = []
+
+    def score(state: State) -> float:
+        seen.append(float(state.sequence.sum()))
+        return seen[-1]
+
+    best = module["run"](env_data, State(np.array([50], np.int32)), score)
+    assert len(log) == 5  # each turn is charged one unit
+    assert set(log) == {(30, 3)}
+    assert float(best.sequence.sum()) == min(seen)
+    assert budget.exhausted()
+
+
+def test_what_is_iterated_already_is_not_iterated_again() -> None:
+    text = iterated(DESCENT, KICK, 7)
+    assert text is not None
+    assert is_iterated(text)
+    assert not is_iterated(DESCENT)
+    assert iterated(text, KICK, 7) is None
+    assert iterated(DESCENT, text, 7) is None
+
+
+def test_taken_names_are_left_alone() -> None:
+    assert iterated(DESCENT + "\n\ndef perturb_limit():\n    pass\n", KICK, 7) is None
+    assert iterated("KICKS_IN_VAIN = 1\n" + DESCENT, KICK, 7) is None
+
+
+def test_attributes_are_no_names() -> None:
+    text = iterated(DESCENT, KICK.replace("math.floor(TARGET)", "math.floor(np.run.limit)"), 7)
+    assert text is not None
+    assert "np.run.limit" in text
+
+
+def test_a_text_that_is_not_python_is_refused() -> None:
+    with pytest.raises(ProposalError, match="line 1"):
+        iterated("def run(", KICK, 1)
+
+
+def pairs() -> list[Any]:
+    """Every improver with a perturbation of its domain."""
+    found = []
+    for name in domain_names():
+        operators = get_domain(name).operators()
+        kicks = [op for op in operators if op.category == "perturbation"]
+        improvers = [op for op in operators if op.category in ("local_search", "intensification")]
+        found += [
+            pytest.param(name, op, kicks[i % len(kicks)], id=f"{name}-{op.id}")
+            for i, op in enumerate(improvers)
+            if kicks
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("name", "improver", "kick"), pairs())
+def test_all_libraries_can_be_iterated(name: str, improver: Operator, kick: Operator) -> None:
+    text = iterated(improver.implementations[0].source, kick.implementations[0].source, 3)
+    assert text is not None
+    assert check_source(text) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("name", "improver", "kick"), [("tsp", "two_opt", "double_bridge")])
+def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: str, tmp_path: Any) -> None:
+    domain = get_domain(name)
+    sources = SimpleNamespace(**{op.id: op.implementations[0] for op in domain.operators()})
+    first = load_implementation(domain.basic_baseline()[0].implementation, tmp_path)
+    descent: Implementation = getattr(sources, improver)
+    text = iterated(descent.source, getattr(sources, kick).source, 10)
+    assert text is not None
+    composed = Implementation(descent.operator, text, "test")
+    instance = domain.load(next(ref for ref in domain.generated() if ref.name == "E100.0"))
+    environment = domain.environment(instance)
+    scores = []
+    for second in (descent, composed):
+        runs = (first, load_implementation(second, tmp_path))
+        rng = np.random.Generator(np.random.Philox(1))
+        budget = Budget(2000, "work", 2)
+        scores.append(execute(runs, environment, domain.decoder(environment), budget, rng).score)
+    assert scores[1] < scores[0]
