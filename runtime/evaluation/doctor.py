@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.crew import build_filters
 from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.pool import build_filters
 from dga2d.runtime.evaluation.worker import ZygoteSettings, zygote_command, zygote_environment
 
 _PATIENCE_S = 60.0

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
-import itertools
-import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from dga2d.domains.contract import Domain, Implementation, Instance
 from dga2d.domains.registry import get_domain
@@ -25,54 +18,18 @@ from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import Failure, failed, judge, read_ending
+from dga2d.runtime.evaluation.crew import Crew, Job, World
 from dga2d.runtime.evaluation.domain_file import load_domain_file
-from dga2d.runtime.evaluation.errors import (
-    PoolClosedError,
-    SandboxUnavailableError,
-    WireError,
-    WorkerStartError,
-)
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.sandbox import seccomp
-from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.source_cache import SourceCache
 from dga2d.runtime.evaluation.task import EvaluationResult, EvaluationTask
-from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
+from dga2d.runtime.evaluation.worker import ZygoteSettings
 
-_WORLDS_PER_ZYGOTE = 4
 _WORLDS_KEPT = 64
-_PATIENCE_S = 10.0
-"""Seconds past a child's last possible end before its zygote counts as hung."""
-_OVERHEAD_BYTES = 1 << 16
 _PREPARATION_S = 1e9
 """Others wait for preparations, so these start before every evaluation, the longest texts first."""
 _WARMINGS = 4
 """Times an implementation may compile, outside its budget, what no run of it had met before."""
-_TRIES = 2
-_STARTS = 5
-
-
-@dataclass(frozen=True)
-class _World:
-    """An environment as it is sent to zygotes."""
-
-    digest: str
-    data: bytes
-
-
-@dataclass
-class _Job:
-    """One request to a zygote and who waits for it."""
-
-    world: _World
-    fields: Mapping[str, Any]
-    longest_s: float
-    """Latest moment at which the zygote must have answered, counted from the request."""
-    done: anyio.Event = field(default_factory=anyio.Event)
-    cancelled: anyio.Event = field(default_factory=anyio.Event)
-    ended: wire.Message | None = None
-    """The zygote's last message; ``None`` when workers died of it."""
-    error: Exception | None = None
 
 
 class EvaluatorPool:
@@ -118,17 +75,13 @@ class EvaluatorPool:
         self._sources = SourceCache(cache_dir)
         self._on_result = on_result
         self._has_source_rules = has_source_rules
-        self._posture: dict[str, str] = {}
-        self._queue: list[tuple[float, int, _Job]] = []
-        self._order = itertools.count()
-        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
         self._violations: dict[str, Failure | None] = {}
         self._preparations: dict[str, Failure | None] = {}
         self._preparing: dict[str, anyio.Lock] = {}
-        self._worlds: OrderedDict[str, tuple[Instance, _World]] = OrderedDict()
+        self._worlds: OrderedDict[str, tuple[Instance, World]] = OrderedDict()
         self._warmings: Counter[str] = Counter()
         self._is_warming = anyio.Lock()
-        self._group: TaskGroup
+        self._crew: Crew
         self._domain: Domain
 
     # ---------------------------------------------------------------- life
@@ -144,20 +97,10 @@ class EvaluatorPool:
             A worker did not come up.
         """
         self._domain = await to_thread.run_sync(self._load_domain)
-        self._settings = ZygoteSettings(
+        settings = ZygoteSettings(
             self._domain_name, self._domain_file, self._mode, self._limits, self._sources.root
         )
-        await self._prepare_filters()
-        first = await Worker.start(self._settings)
-        self._posture = first.posture
-        missing = {layer: state for layer, state in self._posture.items() if state != ACTIVE}
-        if self._mode == "strict" and missing:
-            await first.stop()
-            raise SandboxUnavailableError(missing)
-        self._settings = replace(self._settings, posture=self._posture)
-        self._group = await anyio.create_task_group().__aenter__()
-        for index in range(self._n_workers):
-            self._group.start_soon(self._work, first if index == 0 else None)
+        self._crew = await Crew(settings, self._n_workers).__aenter__()
         return self
 
     async def __aexit__(
@@ -166,35 +109,17 @@ class EvaluatorPool:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        self._group.cancel_scope.cancel()
-        is_cancelled = exc is not None and isinstance(exc, anyio.get_cancelled_exc_class())
-        try:
-            if is_cancelled:
-                return await self._group.__aexit__(exc_type, exc, traceback)
-            await self._group.__aexit__(None, None, None)  # errors of the caller pass as they are
-            return None
-        finally:
-            for _, _, job in self._queue:
-                job.error = PoolClosedError()
-                job.done.set()
-            self._send_token.close()
-            self._tokens.close()
+        return await self._crew.__aexit__(exc_type, exc, traceback)
 
     def _load_domain(self) -> Domain:
         if self._domain_file is not None:
             return load_domain_file(self._domain_file)
         return get_domain(self._domain_name)
 
-    async def _prepare_filters(self) -> None:
-        if self._mode == "off":
-            return
-        filters, missing = await to_thread.run_sync(build_filters, self._limits)
-        self._settings = replace(self._settings, filters=filters, missing=missing)
-
     @property
     def posture(self) -> dict[str, str]:
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
-        return dict(self._posture)
+        return dict(self._crew.posture)
 
     # ---------------------------------------------------------------- callers
 
@@ -226,7 +151,7 @@ class EvaluatorPool:
         while True:
             warmings = self._n_warmings(task)
             job = self._job(world, task.steps, task.budget, task.unit, task.seed, self._deadlines(task))
-            ended = await self._submit(job, task.expected_s)
+            ended = await self._crew.submit(job, task.expected_s)
             if ended is None:
                 return failed(task.key, "crashed", "the evaluation worker died twice while it ran this task")
             if not (is_timed and ended["has_compiled"] and await self._warm(world, task, warmings)):
@@ -289,7 +214,7 @@ class EvaluatorPool:
     def _initialiser(self) -> Implementation:
         return self._domain.safe_baseline()[0].implementation
 
-    async def _warm(self, world: _World, task: EvaluationTask, before: int) -> bool:
+    async def _warm(self, world: World, task: EvaluationTask, before: int) -> bool:
         """Let `task` compile on its own instance what no run had met; whether it is worth another try.
 
         `before` is the number of its steps' warmings when it was run. Code that compiles something new
@@ -304,19 +229,19 @@ class EvaluatorPool:
             run_s = task.budget + self._limits.prepare_run_s
             deadlines = (self._limits.load_s, run_s, run_s + self._limits.prepare_s)
             job = self._job(world, task.steps, task.budget, "s", task.seed, deadlines, task.steps)
-            await self._submit(job, _PREPARATION_S)
+            await self._crew.submit(job, _PREPARATION_S)
             return True
 
     def _n_warmings(self, task: EvaluationTask) -> int:
         return sum(self._warmings[step.id] for step in task.steps)
 
     async def _fill_cache(
-        self, world: _World, steps: Sequence[Implementation], filled: Sequence[Implementation]
+        self, world: World, steps: Sequence[Implementation], filled: Sequence[Implementation]
     ) -> Failure | None:
         limits = self._limits
         deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         job = self._job(world, steps, limits.prepare_work, "work", (0,), deadlines, filled)
-        ended = await self._submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
+        ended = await self._crew.submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
         if ended is None:
             return Failure("crashed", "the evaluation worker died twice while it compiled this text")
         outcome = read_ending(ended)
@@ -324,13 +249,13 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- jobs
 
-    async def _world(self, instance: Instance) -> _World:
+    async def _world(self, instance: Instance) -> World:
         known = self._worlds.get(instance.key)
         if known is not None and known[0] is instance:
             self._worlds.move_to_end(instance.key)
             return known[1]
         data = wire.encode(await to_thread.run_sync(self._domain.environment, instance))
-        world = _World(hashlib.sha256(data).hexdigest(), data)
+        world = World(hashlib.sha256(data).hexdigest(), data)
         self._worlds[instance.key] = (instance, world)
         while len(self._worlds) > _WORLDS_KEPT:
             self._worlds.popitem(last=False)
@@ -338,14 +263,14 @@ class EvaluatorPool:
 
     def _job(
         self,
-        world: _World,
+        world: World,
         steps: Sequence[Implementation],
         budget: float,
         unit: str,
         seed: Sequence[int],
         deadlines: tuple[float, float, float],
         filled: Sequence[Implementation] = (),
-    ) -> _Job:
+    ) -> Job:
         paths = [self._sources.place(step) for step in steps]
         writable = {str(self._sources.machine_code(self._sources.place(step))) for step in filled}
         fields = {
@@ -359,126 +284,7 @@ class EvaluatorPool:
             "deadlines": list(deadlines),
             "writable": sorted(writable),
         }
-        return _Job(world, fields, deadlines[2] + _PATIENCE_S)
-
-    async def _submit(self, job: _Job, expected_s: float) -> wire.Message | None:
-        heapq.heappush(self._queue, (-expected_s, next(self._order), job))
-        self._send_token.send_nowait(None)
-        try:
-            await job.done.wait()
-        except BaseException:
-            job.cancelled.set()
-            raise
-        if job.error is not None:
-            raise job.error
-        return job.ended
-
-    # ---------------------------------------------------------------- workers
-
-    async def _work(self, worker: Worker | None) -> None:
-        """Serve jobs with one zygote after another."""
-        try:
-            while True:
-                await self._tokens.receive()
-                _, _, job = heapq.heappop(self._queue)
-                job.error = PoolClosedError()
-                try:
-                    worker = await self._serve(worker, job)
-                finally:
-                    job.done.set()
-        finally:
-            if worker is not None:
-                await worker.stop()
-
-    async def _serve(self, worker: Worker | None, job: _Job) -> Worker | None:
-        """Run `job`, a second time if its zygote dies; the zygote to go on with."""
-        for _ in range(_TRIES):
-            if job.cancelled.is_set():
-                break
-            try:
-                worker = worker or await self._replacement()
-                if await self._lives_through(worker, job):
-                    break
-            except (WorkerStartError, SandboxUnavailableError) as error:
-                job.error = error
-                return None
-            worker = None
-        job.error = None
-        return worker
-
-    async def _replacement(self) -> Worker:
-        """A new zygote; one that is killed while it starts is no reason to give up."""
-        for _ in range(_STARTS - 1):
-            with suppress(WorkerStartError):
-                return await Worker.start(self._settings)
-        return await Worker.start(self._settings)
-
-    async def _lives_through(self, worker: Worker, job: _Job) -> bool:
-        """Run `job` once; a zygote that does not live through it is gone when this returns or raises."""
-        is_alive = False
-        try:
-            is_alive = await self._run(worker, job)
-        finally:
-            if not is_alive:
-                await worker.stop()
-        return is_alive
-
-    async def _run(self, worker: Worker, job: _Job) -> bool:
-        """Whether the zygote lived through the job."""
-        number = next(self._order)
-        job.ended = None
-        try:
-            with anyio.fail_after(job.longest_s):
-                await worker.send(self._request(worker, job, number))
-                async with anyio.create_task_group() as group:
-                    group.start_soon(partial(self._pass_on_cancellation, worker, job))
-                    job.ended = await worker.receive(self._limits.answer_bytes + _OVERHEAD_BYTES)
-                    group.cancel_scope.cancel()
-        except* (*GONE, WireError, TimeoutError):
-            job.ended = None
-        if job.ended is None or job.ended["id"] != number:
-            return False
-        if job.ended["is_sealed"] or job.ended["end"] != "died":
-            return True
-        if job.ended["exit_code"] < 0:  # somebody killed it before the candidate's first line
-            job.ended = None
-            return False
-        raise SandboxUnavailableError({"child": "it could not be sealed"})
-
-    @staticmethod
-    async def _pass_on_cancellation(worker: Worker, job: _Job) -> None:
-        await job.cancelled.wait()
-        with anyio.CancelScope(shield=True):
-            await worker.send(wire.encode({"op": "cancel"}))
-
-    @staticmethod
-    def _request(worker: Worker, job: _Job, number: int) -> bytes:
-        forget: list[str] = []
-        fields: dict[str, Any] = {}
-        known = job.world.digest in worker.worlds
-        worker.worlds.pop(job.world.digest, None)
-        worker.worlds[job.world.digest] = None
-        if not known:
-            fields["environment"] = job.world.data
-            while len(worker.worlds) > _WORLDS_PER_ZYGOTE:
-                oldest = next(iter(worker.worlds))
-                del worker.worlds[oldest]
-                forget.append(oldest)
-        fields |= {"id": number, "world": job.world.digest, "forget": forget}
-        return wire.encode({**job.fields, **fields})
-
-
-def build_filters(limits: EvaluationLimits) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The seccomp programs by purpose, and why there are none (layer → reason)."""
-    starts = limits.processes > 0
-    try:
-        programs = {
-            "evaluate": seccomp.build(writes_files=False, starts_processes=starts),
-            "prepare": seccomp.build(writes_files=True, starts_processes=starts),
-        }
-    except (ImportError, OSError, RuntimeError) as error:
-        return {}, {"seccomp": str(error)}
-    return programs, {}
+        return Job(world, fields, deadlines[2])
 
 
 def _violation(step: Implementation) -> Failure | None:

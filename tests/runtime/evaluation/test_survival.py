@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluatorPool
-from dga2d.runtime.evaluation import pool as pool_module
+from dga2d.runtime.evaluation import crew as crew_module
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -131,7 +131,7 @@ async def test_a_killed_zygote_takes_its_candidate_along(mode: Any, line: Any, c
 async def test_a_worker_that_hangs_is_replaced_and_its_task_run_again(
     line: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(crew_module, "_PATIENCE_S", 0.5)
     limits = EvaluationLimits(load_s=1.0, wall_grace_s=1.0, memory_bytes=1 << 28)
     results: list[EvaluationResult] = []
 

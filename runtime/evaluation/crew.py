@@ -1,0 +1,249 @@
+"""The workers behind the pool: a fixed number of warm zygotes, and the queue of jobs they take from."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.errors import (
+    PoolClosedError,
+    SandboxUnavailableError,
+    WireError,
+    WorkerStartError,
+)
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.sandbox import seccomp
+from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
+from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
+
+_WORLDS_PER_ZYGOTE = 4
+_PATIENCE_S = 10.0
+"""Seconds past a child's last possible end before its zygote counts as hung."""
+_OVERHEAD_BYTES = 1 << 16
+_TRIES = 2
+_STARTS = 5
+
+
+@dataclass(frozen=True)
+class World:
+    """An environment as it is sent to zygotes."""
+
+    digest: str
+    data: bytes
+
+
+@dataclass
+class Job:
+    """One request to a zygote and who waits for it."""
+
+    world: World
+    fields: Mapping[str, Any]
+    last_end_s: float
+    """Latest moment at which the child has ended, counted from the request."""
+    done: anyio.Event = field(default_factory=anyio.Event)
+    cancelled: anyio.Event = field(default_factory=anyio.Event)
+    ended: wire.Message | None = None
+    """The zygote's last message; ``None`` when workers died of it."""
+    error: Exception | None = None
+
+
+class Crew:
+    """`n_workers` zygotes that serve jobs, longest expected first.
+
+    Use as an async context manager; on leaving it, by whatever way, no process is left.
+    """
+
+    def __init__(self, settings: ZygoteSettings, n_workers: int) -> None:
+        self._settings = settings
+        self._n_workers = n_workers
+        self._queue: list[tuple[float, int, Job]] = []
+        self._order = itertools.count()
+        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
+        self._group: TaskGroup
+        self.posture: dict[str, str] = {}
+        """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
+
+    async def __aenter__(self) -> Self:
+        """Start the workers.
+
+        Raises
+        ------
+        SandboxUnavailableError
+            The mode is ``strict`` and a layer is missing.
+        WorkerStartError
+            A worker did not come up.
+        """
+        if self._settings.mode != "off":
+            filters, missing = await to_thread.run_sync(build_filters, self._settings.limits)
+            self._settings = replace(self._settings, filters=filters, missing=missing)
+        first = await Worker.start(self._settings)
+        self.posture = first.posture
+        absent = {layer: state for layer, state in self.posture.items() if state != ACTIVE}
+        if self._settings.mode == "strict" and absent:
+            await first.stop()
+            raise SandboxUnavailableError(absent)
+        self._settings = replace(self._settings, posture=self.posture)
+        self._group = await anyio.create_task_group().__aenter__()
+        for index in range(self._n_workers):
+            self._group.start_soon(self._work, first if index == 0 else None)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._group.cancel_scope.cancel()
+        is_cancelled = exc is not None and isinstance(exc, anyio.get_cancelled_exc_class())
+        try:
+            if is_cancelled:
+                return await self._group.__aexit__(exc_type, exc, traceback)
+            await self._group.__aexit__(None, None, None)  # errors of the caller pass as they are
+            return None
+        finally:
+            for _, _, job in self._queue:
+                job.error = PoolClosedError()
+                job.done.set()
+            self._send_token.close()
+            self._tokens.close()
+
+    async def submit(self, job: Job, expected_s: float) -> wire.Message | None:
+        """Wait until `job` has been run; the zygote's last message, ``None`` when workers died of it.
+
+        Cancelling the call ends the child.
+
+        Raises
+        ------
+        WorkerStartError
+            A dead worker could not be replaced.
+        PoolClosedError
+            The crew was left while the job waited.
+        """
+        heapq.heappush(self._queue, (-expected_s, next(self._order), job))
+        self._send_token.send_nowait(None)
+        try:
+            await job.done.wait()
+        except BaseException:
+            job.cancelled.set()
+            raise
+        if job.error is not None:
+            raise job.error
+        return job.ended
+
+    async def _work(self, worker: Worker | None) -> None:
+        """Serve jobs with one zygote after another."""
+        try:
+            while True:
+                await self._tokens.receive()
+                _, _, job = heapq.heappop(self._queue)
+                job.error = PoolClosedError()
+                try:
+                    worker = await self._serve(worker, job)
+                finally:
+                    job.done.set()
+        finally:
+            if worker is not None:
+                await worker.stop()
+
+    async def _serve(self, worker: Worker | None, job: Job) -> Worker | None:
+        """Run `job`, a second time if its zygote dies; the zygote to go on with."""
+        for _ in range(_TRIES):
+            if job.cancelled.is_set():
+                break
+            try:
+                worker = worker or await self._replacement()
+                if await self._lives_through(worker, job):
+                    break
+            except (WorkerStartError, SandboxUnavailableError) as error:
+                job.error = error
+                return None
+            worker = None
+        job.error = None
+        return worker
+
+    async def _replacement(self) -> Worker:
+        """A new zygote; one that is killed while it starts is no reason to give up."""
+        for _ in range(_STARTS - 1):
+            with suppress(WorkerStartError):
+                return await Worker.start(self._settings)
+        return await Worker.start(self._settings)
+
+    async def _lives_through(self, worker: Worker, job: Job) -> bool:
+        """Run `job` once; a zygote that does not live through it is gone when this returns or raises."""
+        is_alive = False
+        try:
+            is_alive = await self._run(worker, job)
+        finally:
+            if not is_alive:
+                await worker.stop()
+        return is_alive
+
+    async def _run(self, worker: Worker, job: Job) -> bool:
+        """Whether the zygote lived through the job."""
+        number = next(self._order)
+        job.ended = None
+        try:
+            with anyio.fail_after(job.last_end_s + _PATIENCE_S):
+                await worker.send(self._request(worker, job, number))
+                async with anyio.create_task_group() as group:
+                    group.start_soon(partial(self._pass_on_cancellation, worker, job))
+                    job.ended = await worker.receive(self._settings.limits.answer_bytes + _OVERHEAD_BYTES)
+                    group.cancel_scope.cancel()
+        except* (*GONE, WireError, TimeoutError):
+            job.ended = None
+        if job.ended is None or job.ended["id"] != number:
+            return False
+        if job.ended["is_sealed"] or job.ended["end"] != "died":
+            return True
+        if job.ended["exit_code"] < 0:  # somebody killed it before the candidate's first line
+            job.ended = None
+            return False
+        raise SandboxUnavailableError({"child": "it could not be sealed"})
+
+    @staticmethod
+    async def _pass_on_cancellation(worker: Worker, job: Job) -> None:
+        await job.cancelled.wait()
+        with anyio.CancelScope(shield=True):
+            await worker.send(wire.encode({"op": "cancel"}))
+
+    @staticmethod
+    def _request(worker: Worker, job: Job, number: int) -> bytes:
+        forget: list[str] = []
+        fields: dict[str, Any] = {}
+        known = job.world.digest in worker.worlds
+        worker.worlds.pop(job.world.digest, None)
+        worker.worlds[job.world.digest] = None
+        if not known:
+            fields["environment"] = job.world.data
+            while len(worker.worlds) > _WORLDS_PER_ZYGOTE:
+                oldest = next(iter(worker.worlds))
+                del worker.worlds[oldest]
+                forget.append(oldest)
+        fields |= {"id": number, "world": job.world.digest, "forget": forget}
+        return wire.encode({**job.fields, **fields})
+
+
+def build_filters(limits: EvaluationLimits) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The seccomp programs by purpose, and why there are none (layer → reason)."""
+    starts = limits.processes > 0
+    try:
+        programs = {
+            "evaluate": seccomp.build(writes_files=False, starts_processes=starts),
+            "prepare": seccomp.build(writes_files=True, starts_processes=starts),
+        }
+    except (ImportError, OSError, RuntimeError) as error:
+        return {}, {"seccomp": str(error)}
+    return programs, {}
