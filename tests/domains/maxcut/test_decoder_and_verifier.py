@@ -1,0 +1,264 @@
+"""Decoder, plain decoder and verifier agree; solutions, pictures and the CP-SAT baseline."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import tracemalloc
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.domains.maxcut.specimens import graph_instance, plain_score, random_instance, random_sides
+
+from dga2d.domains.contract import Instance, InstanceRef, State
+from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.maxcut import DOMAIN, standalone, verifier
+from dga2d.domains.maxcut.card import INVALID_SCORE
+from dga2d.domains.maxcut.smoke import OPTIMUM
+
+SIZES = st.tuples(st.integers(1, 12), st.integers(0, 40))
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(size=SIZES, seed=SEEDS)
+def test_decoder_plain_decoder_and_verifier_agree_on_valid_sides(size: tuple[int, int], seed: int) -> None:
+    instance = random_instance(*size, seed)
+    state = State(random_sides(instance, seed))
+    expected = plain_score(instance, state.sequence)
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
+    verdict = DOMAIN.verify(instance, state)
+    assert verdict.is_feasible
+    assert verdict.objective == -expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(size=SIZES, seed=SEEDS, data=st.data())
+def test_all_three_agree_on_mutated_sides(size: tuple[int, int], seed: int, data: st.DataObject) -> None:
+    instance = random_instance(*size, seed)
+    sides = random_sides(instance, seed)
+    where = data.draw(st.integers(0, sides.size - 1))
+    sides[where] = data.draw(st.one_of(st.integers(-2, 3), st.integers(-(2**31), 2**31 - 1)))
+    expected = plain_score(instance, sides)
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(State(sides)) == expected
+    verdict = DOMAIN.verify(instance, State(sides))
+    assert verdict.is_feasible is (expected != INVALID_SCORE)
+    assert verdict.objective == (None if expected == INVALID_SCORE else -expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(size=SIZES, seed=SEEDS)
+def test_turning_over_all_sides_gives_the_same_cut(size: tuple[int, int], seed: int) -> None:
+    instance = random_instance(*size, seed)
+    sides = random_sides(instance, seed)
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    assert decode(State(sides)) == decode(State((1 - sides).astype(np.int32)))
+
+
+def test_decoding_allocates_no_arrays() -> None:
+    instance = DOMAIN.load(InstanceRef("maxcut", "gset", "G38", None))
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    state = State(random_sides(instance, 0))
+    decode(state)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        decode(state)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 500
+
+
+def test_a_cut_weighed_by_hand() -> None:
+    """A triangle with weights 1-2: 5, 2-3: -2, 1-3: 4; vertex 1 alone on side 1 cuts 5 + 4."""
+    instance = graph_instance(3, [(0, 1), (1, 2), (0, 2)], [5, -2, 4], "triangle")
+    state = State(np.array([1, 0, 0], np.int32))
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == -9.0
+    assert DOMAIN.verify(instance, state).objective == 9.0
+    assert DOMAIN.write_solution(instance, state).splitlines()[1:] == ["3 9", "1 2", "2 1", "3 1"]
+
+
+def test_weights_of_the_largest_sum_do_not_overflow() -> None:
+    instance = graph_instance(3, [(0, 1), (1, 2)], [499_999_999, 499_999_999], "heavy")
+    state = State(np.array([0, 1, 0], np.int32))
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == -999_999_998.0
+    assert DOMAIN.verify(instance, state).objective == 999_999_998.0
+
+
+def test_the_optimum_of_the_smoke_instance_is_counted() -> None:
+    instance = DOMAIN.smoke_instance()
+    cuts = [
+        DOMAIN.verify(instance, State(np.array((0, *rest), np.int32))) for rest in product((0, 1), repeat=9)
+    ]
+    assert max(verdict.objective or 0.0 for verdict in cuts) == OPTIMUM
+
+
+def test_the_environment_lists_each_edge_from_either_end() -> None:
+    instance = graph_instance(4, [(2, 0), (0, 1)], [7, -3], "path")
+    environment = DOMAIN.environment(instance)
+    assert environment["num_nodes"] == 4
+    assert environment["num_edges"] == 2
+    assert environment["offsets"].tolist() == [0, 2, 3, 4, 4]
+    assert environment["neighbors"].tolist() == [1, 2, 0, 0]
+    assert environment["edge_weights"].tolist() == [-3, 7, -3, 7]
+    assert {environment[key].dtype for key in ("offsets", "neighbors", "edge_weights")} == {
+        np.dtype(np.int32)
+    }
+
+
+BROKEN: dict[str, Any] = {
+    "none": None,
+    "a list": [0] * 10,
+    "text": "0" * 10,
+    "floats": np.zeros(10),
+    "booleans": np.zeros(10, bool),
+    "objects": np.zeros(10, object),
+    "empty": np.empty(0, np.int32),
+    "too short": np.zeros(9, np.int32),
+    "too long": np.zeros(11, np.int32),
+    "two-dimensional": np.zeros((10, 1), np.int32),
+    "a two": np.array([0, 1] * 4 + [0, 2], np.int32),
+    "a negative": np.array([0, 1] * 4 + [0, -1], np.int32),
+    "wraps around in 32 bits": np.zeros(10, np.int64) + 2**32,
+    "huge unsigned": np.full(10, 2**64 - 1, np.uint64),
+    "a masked array": np.ma.masked_array(np.zeros(10, np.int32)),
+}
+
+
+@pytest.mark.parametrize("sequence", BROKEN.values(), ids=BROKEN.keys())
+def test_garbage_is_a_violation_and_scores_invalid(sequence: Any) -> None:
+    instance = DOMAIN.smoke_instance()
+    state = State(sequence)
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == INVALID_SCORE
+    verdict = DOMAIN.verify(instance, state)
+    assert not verdict.is_feasible
+    assert verdict.objective is None
+    with pytest.raises(InvalidSolutionError):
+        DOMAIN.write_solution(instance, state)
+
+
+def test_verify_does_not_raise_on_something_that_is_no_state() -> None:
+    assert not DOMAIN.verify(DOMAIN.smoke_instance(), object()).is_feasible  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint8", "uint64", ">i4"])
+def test_other_integer_arrays_are_decoded(dtype: str) -> None:
+    instance = DOMAIN.smoke_instance()
+    sides = random_sides(instance, 3)
+    state = State(sides.astype(dtype))
+    expected = plain_score(instance, sides)
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
+    assert DOMAIN.verify(instance, state).objective == -expected
+
+
+def test_strided_and_read_only_arrays_are_decoded() -> None:
+    instance = DOMAIN.smoke_instance()
+    sides = random_sides(instance, 4)
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    frozen = sides.copy()
+    frozen.setflags(write=False)
+    assert decode(State(np.repeat(sides, 2)[::2])) == decode(State(frozen)) == plain_score(instance, sides)
+
+
+def test_scribbling_on_the_environment_changes_neither_scores_nor_the_instance() -> None:
+    instance = DOMAIN.smoke_instance()
+    environment = DOMAIN.environment(instance)
+    decode = DOMAIN.decoder(environment)
+    state = State(random_sides(instance, 5))
+    before = decode(state)
+    for key in ("offsets", "neighbors", "edge_weights"):
+        environment[key][:] = 0
+    assert -decode(state) == -before == DOMAIN.verify(instance, state).objective
+
+
+def test_the_verifier_names_what_is_broken() -> None:
+    instance = DOMAIN.smoke_instance()
+    sides = np.zeros(10, np.int32)
+    sides[3] = 5
+    assert DOMAIN.verify(instance, State(sides)).violation == "vertex 3 is on side 5, not 0 or 1"
+
+
+def test_the_verifier_does_not_import_the_decoder() -> None:
+    tree = ast.parse(inspect.getsource(verifier))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not any(module and ("decoder" in module or "numba" in module) for module in imported)
+
+
+def test_the_written_sides_can_be_read_back() -> None:
+    instance = DOMAIN.smoke_instance()
+    state = State(random_sides(instance, 6))
+    lines = [line for line in DOMAIN.write_solution(instance, state).splitlines() if not line.startswith("#")]
+    n_vertices, cut = map(int, lines[0].split())
+    rows = [tuple(map(int, line.split())) for line in lines[1:]]
+    assert [vertex for vertex, _ in rows] == list(range(1, n_vertices + 1))
+    again = State(np.array([side - 1 for _, side in rows], np.int32))
+    assert DOMAIN.verify(instance, again).objective == cut == DOMAIN.verify(instance, state).objective
+
+
+def test_a_solver_file_sees_and_says_the_same_as_the_domain(tmp_path: Path) -> None:
+    instance = DOMAIN.smoke_instance()
+    ends, weights = instance.data["edges"].tolist(), instance.data["weights"].tolist()
+    rows = [f"{a + 1} {b + 1} {weight}" for (a, b), weight in zip(ends, weights, strict=True)]
+    path = tmp_path / "petersen.txt"
+    path.write_text("\n".join(["10 15", *rows]) + "\n")
+    environment = standalone.environment_of_file(path)
+    state = State(random_sides(instance, 7))
+    verdict = standalone.verified_objective(environment, state)
+    assert verdict == DOMAIN.verify(instance, state)
+    assert verdict.objective is not None
+    assert standalone.make_decoder(environment)(state) == -verdict.objective
+    text = standalone.solution_text("petersen", environment, state, verdict.objective)
+    assert text.splitlines()[1:] == DOMAIN.write_solution(instance, state).splitlines()[1:]
+
+
+needs_matplotlib = pytest.mark.skipif(
+    importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed"
+)
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("case", ["small", "one vertex", "no edges", "large"])
+def test_pictures_are_drawn_with_axes_and_a_title(case: str, tmp_path: Path) -> None:
+    instance: Instance = {
+        "small": DOMAIN.smoke_instance(),
+        "one vertex": graph_instance(1, [], [], "one"),
+        "no edges": graph_instance(5, [], [], "none"),
+        "large": random_instance(900, 3000, 1),
+    }[case]
+    figure = DOMAIN.picture(instance, State(random_sides(instance, 1)))
+    path = tmp_path / "cut.png"
+    figure.savefig(path, dpi=40)
+    assert path.stat().st_size > 1000
+    assert instance.key in figure.get_suptitle()
+    assert len(figure.axes) == 2
+    for axes in figure.axes:
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+
+
+@needs_matplotlib
+def test_a_broken_state_is_not_drawn() -> None:
+    with pytest.raises(InvalidSolutionError, match="side 2"):
+        DOMAIN.picture(DOMAIN.smoke_instance(), State(np.full(10, 2, np.int32)))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="ortools is not installed")
+def test_cp_sat_proves_the_optimum_of_the_smoke_instance() -> None:
+    from dga2d.domains.maxcut.cp_sat import solve_with_status
+
+    instance = DOMAIN.smoke_instance()
+    sides, is_proven = solve_with_status(instance.data, 10.0, 1)
+    assert is_proven
+    assert sides is not None
+    state = DOMAIN.cp_sat(instance, 10.0, seed=1)
+    for answer in (State(np.array(sides, np.int32)), state):
+        assert answer is not None
+        assert DOMAIN.verify(instance, answer).objective == OPTIMUM
