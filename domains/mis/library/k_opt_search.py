@@ -1,0 +1,245 @@
+"""Variable-depth local search: chains of additions and removals, cut back to their best prefix.
+
+Method: in a chain, a free vertex with fewest free neighbours is added; when none is free, the vertex whose
+removal frees most vertices is taken out. Each vertex moves once per chain. A chain is kept up to its largest
+set, and the next begins there while sets grow; then KICK random vertices are forced in and the
+descent starts again. A set smaller by more than SLACK than the best is given up for the best one.
+
+Source: K. Katayama, A. Hamamoto, H. Narihisa, An effective local search for the maximum clique problem, 2005;
+K. Katayama, M. Sadamatsu, H. Narihisa, Iterated k-opt local search for the maximum clique problem, 2007.
+
+Complexity: O(n + degree^2) per move. Work units: one per move.
+"""
+
+import numpy as np
+from numba import njit
+
+DEPTH = 60  # tunable: int 4..2000
+KICK = 1  # tunable: int 1..20
+SLACK = 2  # tunable: int 0..20
+
+CHUNK_WORK = 4_000_000
+TRAIL = 100_000
+
+
+@njit(cache=True)
+def draw(stream, bound):
+    """Next number on 0 .. bound - 1 of the xorshift generator whose state is stream[0]."""
+    x = stream[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    stream[0] = x
+    return (np.int64(x >> np.uint64(33)) * bound) >> 31
+
+
+@njit(cache=True)
+def neighbour_lists(adj):
+    """Neighbours of vertex v at first[v] .. first[v + 1] - 1 of the second array."""
+    n = adj.shape[0]
+    first = np.zeros(n + 1, np.int64)
+    for u in range(n):
+        degree = 0
+        for v in range(n):
+            degree += adj[u, v]
+        first[u + 1] = first[u] + degree
+    near = np.empty(first[n], np.int32)
+    for u in range(n):
+        at = first[u]
+        for v in range(n):
+            if adj[u, v]:
+                near[at] = v
+                at += 1
+    return first, near
+
+
+@njit(cache=True)
+def move_to(order, place, v, at):
+    """Swap v with the vertex at position `at` of `order`."""
+    u = order[at]
+    order[place[v]], place[u] = u, place[v]
+    order[at], place[v] = v, at
+
+
+@njit(cache=True)
+def enter(v, first, near, order, place, tight, counts, trail):
+    """Free vertex v joins the set.
+
+    order = [set | free | others] with place[order[i]] = i; tight[v]: neighbours of v in the set; counts =
+    [size, free vertices, moves on the trail]; the trail keeps v + 1 for entering and -v - 1 for leaving.
+    """
+    move_to(order, place, v, counts[0])
+    counts[0] += 1
+    counts[1] -= 1
+    for i in range(first[v], first[v + 1]):
+        u = near[i]
+        if tight[u] == 0:
+            counts[1] -= 1
+            move_to(order, place, u, counts[0] + counts[1])
+        tight[u] += 1
+    if counts[2] < trail.size:
+        trail[counts[2]] = v + 1
+    counts[2] += 1
+
+
+@njit(cache=True)
+def leave(v, first, near, order, place, tight, counts, trail):
+    """Vertex v of the set leaves it and is free; see enter."""
+    counts[0] -= 1
+    counts[1] += 1
+    move_to(order, place, v, counts[0])
+    for i in range(first[v], first[v + 1]):
+        u = near[i]
+        tight[u] -= 1
+        if tight[u] == 0:
+            move_to(order, place, u, counts[0] + counts[1])
+            counts[1] += 1
+    if counts[2] < trail.size:
+        trail[counts[2]] = -v - 1
+    counts[2] += 1
+
+
+@njit(cache=True)
+def force(v, first, near, order, place, tight, counts, trail):
+    """Vertex v joins the set; its neighbours leave."""
+    if place[v] < counts[0]:
+        return
+    for i in range(first[v], first[v + 1]):
+        if tight[v] == 0:
+            break
+        if place[near[i]] < counts[0]:
+            leave(near[i], first, near, order, place, tight, counts, trail)
+    enter(v, first, near, order, place, tight, counts, trail)
+
+
+@njit(cache=True)
+def loaded(sequence, first, near, order, place, tight, counts, trail):
+    """Set up the arrays of enter for the set given by the 0/1 vector `sequence`."""
+    for v in range(sequence.size):
+        order[v] = place[v] = v
+        tight[v] = 0
+    counts[0], counts[1] = 0, sequence.size
+    for v in range(sequence.size):
+        if sequence[v]:
+            enter(v, first, near, order, place, tight, counts, trail)
+    counts[2] = 0
+
+
+# exchangeable: addition-choice
+@njit(cache=True)
+def addition_choice(order, place, size, free, first, near, moved, ties):
+    """The unmoved vertex of order[size:size + free] with fewest free neighbours; -1 when all have moved.
+
+    `ties` is a random number below 2^31.
+    """
+    best, choice = 1 << 60, -1
+    for i in range(free):
+        v = order[size + (ties + i) % free]
+        if moved[v]:
+            continue
+        crossed = 0
+        for j in range(first[v], first[v + 1]):
+            crossed += size <= place[near[j]] < size + free
+        if crossed < best:
+            best, choice = crossed, v
+    return choice
+
+
+@njit(cache=True)
+def removal(order, size, tight, first, near, place, moved, freed, stream):
+    """The unmoved vertex of the set whose removal frees most unmoved vertices; -1 when all have moved."""
+    for i in range(size):
+        freed[order[i]] = 0
+    for i in range(size, order.size):
+        w = order[i]
+        if tight[w] == 1 and not moved[w]:
+            for j in range(first[w], first[w + 1]):
+                if place[near[j]] < size:
+                    freed[near[j]] += 1
+                    break
+    best, choice, ties = 0, -1, 0
+    for i in range(size):
+        v = order[i]
+        if moved[v] or freed[v] < best:
+            continue
+        if freed[v] > best or choice < 0:
+            best, choice, ties = freed[v], v, 1
+        else:
+            ties += 1
+            if draw(stream, ties) == 0:
+                choice = v
+    return choice
+
+
+@njit(cache=True)
+def chain(first, near, order, place, tight, counts, trail, moved, freed, stream):
+    """One chain, cut back to its largest set; counts[3] += moves. Says whether the set grew."""
+    moved[:] = 0
+    counts[2] = 0
+    start, most, length = counts[0], counts[0], 0
+    for _ in range(DEPTH):
+        v = -1
+        if counts[1] > 0:
+            v = addition_choice(order, place, counts[0], counts[1], first, near, moved, draw(stream, 1 << 31))
+        if v >= 0:
+            enter(v, first, near, order, place, tight, counts, trail)
+        else:
+            v = removal(order, counts[0], tight, first, near, place, moved, freed, stream)
+            if v < 0:
+                break
+            leave(v, first, near, order, place, tight, counts, trail)
+        moved[v] = 1
+        counts[3] += 1
+        if counts[0] > most:
+            most, length = counts[0], counts[2]
+    while counts[2] > length:
+        last = counts[2] - 1
+        if trail[last] > 0:
+            leave(trail[last] - 1, first, near, order, place, tight, counts, trail)
+        else:
+            enter(-trail[last] - 1, first, near, order, place, tight, counts, trail)
+        counts[2] = last
+    return most > start
+
+
+@njit(cache=True)
+def chains(first, near, order, place, tight, counts, trail, moved, freed, best, n_moves, stream):
+    """Chains and kicks until `n_moves` moves were made; copies larger sets into `best`."""
+    n, most = order.size, best.sum()
+    end = counts[3] + n_moves
+    while counts[3] < end:
+        grew = chain(first, near, order, place, tight, counts, trail, moved, freed, stream)
+        counts[3] += 1
+        if counts[0] > most:
+            most = counts[0]
+            best[:] = 0
+            for i in range(most):
+                best[order[i]] = 1
+        if grew:
+            continue
+        if counts[0] < most - SLACK:
+            loaded(best, first, near, order, place, tight, counts, trail)
+        for _ in range(KICK):
+            if counts[0] < n:
+                v = order[counts[0] + draw(stream, n - counts[0])]
+                force(v, first, near, order, place, tight, counts, trail)
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Search from `state` until the share of the budget is spent."""
+    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    first, near = neighbour_lists(adj)
+    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+    best = np.array(state.sequence, dtype=np.int32)
+    order, place, tight = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    counts, trail = np.zeros(4, np.int64), np.zeros(TRAIL, np.int32)
+    loaded(best, first, near, order, place, tight, counts, trail)
+    moved, freed = np.zeros(n, np.uint8), np.zeros(n, np.int32)
+    n_moves = max(20, CHUNK_WORK // (100 + 8 * n + 8 * (len(near) // n + 1)))
+    while not budget.exhausted():
+        before = int(counts[3])
+        chains(first, near, order, place, tight, counts, trail, moved, freed, best, n_moves, stream)
+        budget.charge(int(counts[3]) - before)
+    state.sequence = best
+    return state

@@ -1,0 +1,175 @@
+"""Plateau search: random (1,1)-swaps, with a vertex added whenever one has become free.
+
+Method: a vertex with exactly one neighbour in the set takes its place; the vertex that left may not come back
+for a few moves. The search stops after PATIENCE moves without a larger set.
+
+Source: R. Battiti, M. Protasi, Reactive local search for the maximum clique problem, 2001 (moves and
+prohibition); D. V. Andrade, M. G. C. Resende, R. F. Werneck, Fast local search for the maximum independent
+set problem, 2012 (data structure).
+
+Complexity: O(degree) per move. Work units: one per move.
+"""
+
+import numpy as np
+from numba import njit
+
+PATIENCE = 20_000  # tunable: int 100..10000000
+TENURE = 7  # tunable: int 0..100
+TRIES = 60  # tunable: int 5..1000
+
+CHUNK_WORK = 2_000_000
+TRAIL = 1
+
+
+@njit(cache=True)
+def draw(stream, bound):
+    """Next number on 0 .. bound - 1 of the xorshift generator whose state is stream[0]."""
+    x = stream[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    stream[0] = x
+    return (np.int64(x >> np.uint64(33)) * bound) >> 31
+
+
+@njit(cache=True)
+def neighbour_lists(adj):
+    """Neighbours of vertex v at first[v] .. first[v + 1] - 1 of the second array."""
+    n = adj.shape[0]
+    first = np.zeros(n + 1, np.int64)
+    for u in range(n):
+        degree = 0
+        for v in range(n):
+            degree += adj[u, v]
+        first[u + 1] = first[u] + degree
+    near = np.empty(first[n], np.int32)
+    for u in range(n):
+        at = first[u]
+        for v in range(n):
+            if adj[u, v]:
+                near[at] = v
+                at += 1
+    return first, near
+
+
+@njit(cache=True)
+def move_to(order, place, v, at):
+    """Swap v with the vertex at position `at` of `order`."""
+    u = order[at]
+    order[place[v]], place[u] = u, place[v]
+    order[at], place[v] = v, at
+
+
+@njit(cache=True)
+def enter(v, first, near, order, place, tight, counts, trail):
+    """Free vertex v joins the set.
+
+    order = [set | free | others] with place[order[i]] = i; tight[v]: neighbours of v in the set; counts =
+    [size, free vertices, moves on the trail]; the trail keeps v + 1 for entering and -v - 1 for leaving.
+    """
+    move_to(order, place, v, counts[0])
+    counts[0] += 1
+    counts[1] -= 1
+    for i in range(first[v], first[v + 1]):
+        u = near[i]
+        if tight[u] == 0:
+            counts[1] -= 1
+            move_to(order, place, u, counts[0] + counts[1])
+        tight[u] += 1
+    if counts[2] < trail.size:
+        trail[counts[2]] = v + 1
+    counts[2] += 1
+
+
+@njit(cache=True)
+def leave(v, first, near, order, place, tight, counts, trail):
+    """Vertex v of the set leaves it and is free; see enter."""
+    counts[0] -= 1
+    counts[1] += 1
+    move_to(order, place, v, counts[0])
+    for i in range(first[v], first[v + 1]):
+        u = near[i]
+        tight[u] -= 1
+        if tight[u] == 0:
+            move_to(order, place, u, counts[0] + counts[1])
+            counts[1] += 1
+    if counts[2] < trail.size:
+        trail[counts[2]] = -v - 1
+    counts[2] += 1
+
+
+@njit(cache=True)
+def loaded(sequence, first, near, order, place, tight, counts, trail):
+    """Set up the arrays of enter for the set given by the 0/1 vector `sequence`."""
+    for v in range(sequence.size):
+        order[v] = place[v] = v
+        tight[v] = 0
+    counts[0], counts[1] = 0, sequence.size
+    for v in range(sequence.size):
+        if sequence[v]:
+            enter(v, first, near, order, place, tight, counts, trail)
+    counts[2] = 0
+
+
+@njit(cache=True)
+def swap_choice(order, size, tight, until, now, tries, stream):
+    """A vertex with one neighbour in the set and no prohibition at `now`; -1 when none of `tries` draws is.
+
+    order[:size] is the set; until[v]: the move up to which v may not enter.
+    """
+    for _ in range(tries):
+        v = order[size + draw(stream, order.size - size)]
+        if tight[v] == 1 and until[v] < now:
+            return v
+    return -1
+
+
+@njit(cache=True)
+def moves(first, near, order, place, tight, counts, trail, until, best, n_moves, stream):
+    """Make `n_moves` moves; counts[3]: moves since the best set grew. Copies larger sets into `best`."""
+    most = best.sum()
+    for _ in range(n_moves):
+        counts[3] += 1
+        now = counts[2]
+        if counts[1] > 0:
+            v = order[counts[0] + draw(stream, counts[1])]
+        elif counts[0] < order.size:
+            v = swap_choice(order, counts[0], tight, until, now, TRIES, stream)
+        else:
+            v = -1
+        if v < 0:
+            counts[2] += 1
+            continue
+        if tight[v] == 1:
+            for i in range(first[v], first[v + 1]):
+                u = near[i]
+                if place[u] < counts[0]:
+                    leave(u, first, near, order, place, tight, counts, trail)
+                    until[u] = now + 1 + draw(stream, TENURE + 1)
+                    break
+        enter(v, first, near, order, place, tight, counts, trail)
+        if counts[0] > most:
+            most = counts[0]
+            counts[3] = 0
+            best[:] = 0
+            for i in range(most):
+                best[order[i]] = 1
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Search from `state` until PATIENCE moves brought nothing or the share of the budget is spent."""
+    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    first, near = neighbour_lists(adj)
+    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+    best = np.array(state.sequence, dtype=np.int32)
+    order, place, tight = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    counts, trail = np.zeros(4, np.int64), np.zeros(TRAIL, np.int32)
+    loaded(best, first, near, order, place, tight, counts, trail)
+    until = np.full(n, -1, np.int64)
+    n_moves = max(20, CHUNK_WORK // (40 + 4 * (len(near) // n + 1)))
+    while counts[3] < PATIENCE and not budget.exhausted():
+        moves(first, near, order, place, tight, counts, trail, until, best, n_moves, stream)
+        budget.charge(n_moves)
+    state.sequence = best
+    return state

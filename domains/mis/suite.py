@@ -1,0 +1,96 @@
+"""The generated instances: constructions with known independence numbers, and Model RB with fixed seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import InstanceRef
+from dga2d.domains.mis import constructions
+from dga2d.domains.mis.model_rb import model_rb
+from dga2d.domains.published import reference_of
+
+MODEL_RB_SIZES: Final = ((30, 15), (35, 17), (40, 19), (45, 21), (50, 23), (53, 24), (56, 25), (59, 26))
+"""Number and size of the cliques, as in BHOSLIB."""
+MODEL_RB_PER_SIZE: Final = 5
+
+
+class GeneratedInstance(NamedTuple):
+    """What the program needs to make an instance again."""
+
+    family: str
+    """``hamming``, ``johnson``, ``keller``, ``steiner`` or ``model_rb``."""
+    parameters: tuple[int, ...]
+
+    def graph(self) -> NDArray[np.uint8]:
+        """Adjacency matrix of the independent-set instance, uint8 `(n, n)`."""
+        return _MAKERS[self.family](*self.parameters)
+
+
+def steiner_graph(points: int) -> NDArray[np.uint8]:
+    """The covering graph of the triple systems of order 9, 27, 45 or 81.
+
+    Orders 9 and 27 have the numbering of ``MANN_a9`` and ``MANN_a27``; that of order 45 is the product of the
+    lines of the projective space PG(3, 2) with the system of order 3.
+    """
+    third = {
+        27: lambda: constructions.tripled(constructions.A3, 3),
+        45: lambda: constructions.projective_triples(3),
+        81: lambda: constructions.tripled(constructions.tripled(constructions.A3, 3), 9),
+    }
+    if points == 9:
+        return constructions.steiner(constructions.A9, 9)
+    return constructions.steiner(constructions.tripled(third[points](), points // 3), points)
+
+
+_MAKERS: Final[Mapping[str, Callable[..., NDArray[np.uint8]]]] = {
+    "hamming": constructions.hamming,
+    "johnson": constructions.johnson,
+    "keller": constructions.keller,
+    "steiner": steiner_graph,
+    "model_rb": model_rb,
+}
+
+
+@cache
+def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
+    """All generated instances by group and name.
+
+    Groups: ``constructions``, whose names are those of the DIMACS files with the same graph, and
+    ``model_rb``, ``rb<cliques>-<size>-<k>`` with seed 1000 · cliques + k.
+    """
+    table: dict[tuple[str, str], GeneratedInstance] = {
+        ("constructions", name): GeneratedInstance(entry["family"], tuple(entry["parameters"]))
+        for name, entry in _table()["constructions"].items()
+    }
+    for cliques, size in MODEL_RB_SIZES:
+        for k in range(1, MODEL_RB_PER_SIZE + 1):
+            made = GeneratedInstance("model_rb", (cliques, size, 1000 * cliques + k))
+            table["model_rb", f"rb{cliques}-{size}-{k}"] = made
+    return table
+
+
+@cache
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """The generated instances with their references, sorted by key."""
+    refs = []
+    for (group, name), made in instances().items():
+        entry = _table()["constructions"].get(name)
+        if group == "model_rb":
+            entry = {"best": made.parameters[0], "optimal": True, "source": _table()["model_rb"]["source"]}
+        reference = reference_of("references.json", name, entry)
+        refs.append(InstanceRef("mis", group, name, None, reference))
+    return tuple(sorted(refs, key=lambda ref: ref.key))
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = (files("dga2d.domains.mis") / "references.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
