@@ -1,0 +1,126 @@
+"""Simple assembly line balancing, type 1, as a :class:`~dga2d.domains.contract.Domain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dga2d.domains.contract import (
+    Card,
+    Decoder,
+    Instance,
+    InstanceRef,
+    Operator,
+    PipelineStep,
+    Reference,
+    State,
+    Verdict,
+)
+from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.published import list_instances
+from dga2d.domains.salbp1 import generator, reader, smoke
+from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
+from dga2d.domains.salbp1.environment import operator_environment
+from dga2d.domains.salbp1.line import LineData
+from dga2d.domains.salbp1.solution import line_text
+from dga2d.domains.salbp1.verifier import line_of, verify_sequence
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GENERATED_GROUP = "small"
+SAFE_PIPELINE = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
+BASIC_PIPELINE = ("priority_rules", "station_annealing")
+ILS_PIPELINE = ("priority_rules", "iterated_station_search")
+
+
+@cache
+def _library() -> tuple[Operator, ...]:
+    return load_library(files("dga2d.domains.salbp1"))
+
+
+class AssemblyLine:
+    """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
+
+    name = "salbp1"
+    card: Card = CARD
+    sense: Literal["min", "max"] = "min"
+    invalid_score = float(INVALID_SCORE)
+
+    def operators(self) -> tuple[Operator, ...]:
+        return _library()
+
+    def safe_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *SAFE_PIPELINE)
+
+    def basic_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *BASIC_PIPELINE)
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        """Iterated local search: a priority rule's line, then perturbation and descent in turn."""
+        return pipeline(_library(), *ILS_PIPELINE)
+
+    def generated(self) -> tuple[InstanceRef, ...]:
+        """The small set of 525 lines with 20 tasks; all references are proven optima."""
+        source, optima = generator.reference_table()
+        return tuple(
+            InstanceRef(self.name, GENERATED_GROUP, name, None, Reference(float(optimum), "optimal", source))
+            for name, optimum in sorted(optima.items())
+        )
+
+    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
+        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
+
+    def load(self, ref: InstanceRef) -> Instance:
+        if ref.path is not None:
+            data = reader.read_instance(ref.path)
+        elif (setting := generator.small_set().get(ref.name)) is not None:
+            data = generator.generate(setting)
+        else:
+            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
+        return self._instance(ref.group, ref.name, data, ref.reference)
+
+    def smoke_instance(self) -> Instance:
+        reference = Reference(float(smoke.OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
+        return self._instance("smoke", "jackson", smoke.jackson(), reference)
+
+    def _instance(self, group: str, name: str, data: LineData, reference: Reference | None) -> Instance:
+        fields = {"cycle_time": data.cycle_time, "times": data.times, "edges": data.edges}
+        return Instance(self.name, group, name, fields, reference)
+
+    def environment(self, instance: Instance) -> dict[str, Any]:
+        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        return operator_environment(**instance.data)
+
+    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
+        # numba takes a third of a second to import; only callers that decode pay for it
+        from dga2d.domains.salbp1.decoder import make_decoder
+
+        return make_decoder(environment)
+
+    def verify(self, instance: Instance, state: State) -> Verdict:
+        return verify_sequence(**instance.data, state=state)
+
+    def write_solution(self, instance: Instance, state: State) -> str:
+        """Tasks per station; the format is described in :mod:`dga2d.domains.salbp1.solution`."""
+        verdict = self.verify(instance, state)
+        if verdict.objective is None:
+            raise InvalidSolutionError(verdict.violation)
+        stations = line_of(**instance.data, sequence=state.sequence)
+        return line_text(instance.key, instance.data["cycle_time"], stations)
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """The best line OR-Tools CP-SAT finds in time, a baseline; needs the optional package ortools."""
+        from dga2d.domains.salbp1.cp_sat import solve
+
+        return solve(instance, time_limit_s, seed, workers)
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """Loads of the stations; needs the optional package matplotlib."""
+        from dga2d.domains.salbp1.picture import picture
+
+        return picture(instance, state)

@@ -1,0 +1,274 @@
+"""Ant colony with beam search: partial lines are extended by loads drawn with pheromone, the best survive.
+
+Method: pheromone tells how good a task has been at a station. A beam of partial lines is filled station
+by station; each is extended by some random loads, whose tasks are drawn with odds of pheromone times a
+greedy value (time and followers), and the partial lines with most time assigned survive. The best line of
+the beam, and the best of all, strengthen their pheromone; old pheromone fades. Directions of the line
+alternate. Uses its whole share.
+
+Source: C. Blum, Beam-ACO for simple assembly line balancing, 2008.
+
+Complexity: O(a) per task drawn with a available tasks; O(w e n a) per line for w partial lines with e
+extensions.
+"""
+
+import numpy as np
+from numba import njit
+
+BEAM = 8  # tunable: int 1..200
+EXTENSIONS = 5  # tunable: int 1..100
+RATE = 0.1  # tunable: float 0.01..0.9
+GREED = 0.7  # tunable: float 0.0..1.0
+CHUNK_SETS = 4  # partial lines extended by one kernel call
+
+
+def kin_of_tasks(edges, n, here, there):
+    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
+    first = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
+    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
+
+
+def line_data(env_data):
+    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
+    times = np.array(env_data["times"], dtype=np.int64)
+    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
+    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
+
+
+def reversed_graph(graph):
+    """The graph of the line read from its end: successors and predecessors exchanged."""
+    return graph[2], graph[3], graph[0], graph[1]
+
+
+def least_stations(times, capacity):
+    """Stations that any line needs: the bin-packing bound L2 of Martello and Toth."""
+    best = 1
+    for small in np.unique(np.append(times[2 * times <= capacity], 0)):
+        alone = np.count_nonzero(times > capacity - small)
+        large = times[(2 * times > capacity) & (times <= capacity - small)]
+        rest = times[(times >= small) & (2 * times <= capacity)].sum()
+        overflow = rest - (large.size * capacity - large.sum())
+        best = max(best, alone + large.size + max(0, -(-int(overflow) // capacity)))
+    return best
+
+
+@njit(cache=True)
+def first_fit(sequence, capacity, times, graph, station, load):
+    """Station of every task of a topological order, load of every station; the number of stations."""
+    _, _, first_before, before = graph
+    used = 0
+    for task in sequence:
+        place = 0
+        for k in range(first_before[task], first_before[task + 1]):
+            place = max(place, station[before[k]])
+        while place < used and load[place] + times[task] > capacity:
+            place += 1
+        if place == used:
+            load[place] = 0
+            used += 1
+        load[place] += times[task]
+        station[task] = place
+    return used
+
+
+@njit(cache=True)
+def follower_matrix(graph):
+    """Element (i, j) tells whether task j comes after task i, directly or through others."""
+    first_after, after, first_before, before = graph
+    n = first_after.size - 1
+    follows = np.zeros((n, n), np.bool_)
+    waiting = np.empty(n, np.int64)
+    ready = np.empty(n, np.int64)
+    count = 0
+    for i in range(n):
+        waiting[i] = first_after[i + 1] - first_after[i]
+        if waiting[i] == 0:
+            ready[count] = i
+            count += 1
+    while count > 0:
+        count -= 1
+        i = ready[count]
+        for k in range(first_after[i], first_after[i + 1]):
+            follows[i, after[k]] = True
+            for j in range(n):
+                if follows[after[k], j]:
+                    follows[i, j] = True
+        for k in range(first_before[i], first_before[i + 1]):
+            waiting[before[k]] -= 1
+            if waiting[before[k]] == 0:
+                ready[count] = before[k]
+                count += 1
+    return follows
+
+
+@njit(cache=True)
+def open_predecessors(graph, is_done):
+    """Number of direct predecessors of each task that are not done; out of reach for done tasks."""
+    _, _, first_before, before = graph
+    waiting = np.zeros(is_done.size, np.int64)
+    for task in range(is_done.size):
+        if is_done[task]:
+            waiting[task] = is_done.size + 1
+        for k in range(first_before[task], first_before[task + 1]):
+            if not is_done[before[k]]:
+                waiting[task] += 1
+    return waiting
+
+
+def in_order_of_stations(sequence, station):
+    """The tasks station by station, within one in the order of the topological order `sequence`."""
+    return sequence[np.argsort(station[sequence], kind="stable")]
+
+
+# exchangeable: greedy-value
+def greedy_value(times, follows, capacity):
+    """Desirability of every task, above 0; row i of `follows` marks the followers of task i."""
+    return 0.01 + times / capacity + follows.sum(axis=1) / times.size
+
+
+@njit(cache=True)
+def draw_loads(first, end, station, level, problem, pheromone, extensions, greed, count, children, rng):
+    """Extend the partial lines first..end-1 by random loads; returns the children so far."""
+    capacity, times, graph, greedy, codes = problem
+    parents, child_loads, child_sizes, child_keys, child_codes = children
+    first_after, after, _, _ = graph
+    n = times.size
+    is_done = np.empty(n, np.bool_)
+    available = np.empty(n, np.int64)
+    for row in range(first, end):
+        time_left = 0
+        code = np.uint64(0)
+        for task in range(n):
+            is_done[task] = station[row, task] >= 0
+            if is_done[task]:
+                code ^= codes[task]
+            else:
+                time_left += times[task]
+        whole = open_predecessors(graph, is_done)
+        for _ in range(extensions):
+            waiting = whole.copy()
+            amount = 0
+            for task in range(n):
+                if not is_done[task] and waiting[task] == 0:
+                    available[amount] = task
+                    amount += 1
+            free, size, mark = capacity, 0, code
+            while True:
+                chosen, top, total = -1, 0.0, 0.0
+                is_greedy = rng.random() < greed
+                for p in range(amount):
+                    task = available[p]
+                    if times[task] > free:
+                        continue
+                    odds = pheromone[level, task] * greedy[task]
+                    total += odds
+                    if is_greedy:
+                        if chosen < 0 or odds > top:
+                            chosen, top = p, odds
+                    elif rng.random() * total < odds:
+                        chosen = p
+                if chosen < 0:
+                    break
+                task = available[chosen]
+                amount -= 1
+                available[chosen] = available[amount]
+                free -= times[task]
+                mark ^= codes[task]
+                child_loads[count, size] = task
+                size += 1
+                for k in range(first_after[task], first_after[task + 1]):
+                    waiting[after[k]] -= 1
+                    if waiting[after[k]] == 0:
+                        available[amount] = after[k]
+                        amount += 1
+            parents[count], child_sizes[count], child_codes[count] = row, size, mark
+            child_keys[count] = time_left - (capacity - free) + 0.5 * rng.random()
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def place_loads(station, parents, loads, sizes, chosen, level, fresh):
+    """Write the chosen children: the station of every task so far, -1 where it is not assigned."""
+    for row in range(chosen.size):
+        child = chosen[row]
+        fresh[row] = station[parents[child]]
+        for i in range(sizes[child]):
+            fresh[row, loads[child, i]] = level
+
+
+def best_children(key, code, width):
+    """Indices of at most `width` children of least key, one of each set of tasks."""
+    order = np.argsort(key, kind="stable")
+    _, first = np.unique(code[order], return_index=True)
+    return order[np.sort(first)[:width]]
+
+
+def one_line(problem, pheromone, budget, rng):
+    """Station of every task in the first complete line of a beam; ``None`` when the share is spent."""
+    n = problem[1].size
+    station = np.full((1, n), -1, np.int32)
+    for level in range(n):
+        most = len(station) * EXTENSIONS
+        children = (
+            np.empty(most, np.int64),
+            np.empty((most, n), np.int16),
+            np.empty(most, np.int64),
+            np.empty(most, np.float64),
+            np.empty(most, np.uint64),
+        )
+        count = 0
+        for first in range(0, len(station), CHUNK_SETS):
+            end = min(first + CHUNK_SETS, len(station))
+            count = draw_loads(
+                first, end, station, level, problem, pheromone, EXTENSIONS, GREED, count, children, rng
+            )
+        budget.charge(1 + count // 10)
+        if budget.exhausted():
+            return None
+        parents, loads, sizes, keys, codes = children
+        chosen = best_children(keys, codes, BEAM)
+        fresh = np.empty((chosen.size, n), np.int32)
+        place_loads(station, parents, loads, sizes, chosen, level, fresh)
+        station = fresh
+        is_complete = station.min(axis=1) >= 0
+        if is_complete.any():
+            return station[int(np.argmax(is_complete))]
+    return None
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Let the colony look for lines shorter than `state` until the share is spent or the bound is met."""
+    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
+    times, graph = line_data(env_data)
+    n = times.size
+    bound = least_stations(times, capacity)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    best, load = np.empty(n, np.int64), np.empty(n, np.int64)
+    fewest = first_fit(sequence, capacity, times, graph, best, load)
+    budget.charge(1)
+    codes = rng.integers(0, 2**64, n, dtype=np.uint64)
+    follows = follower_matrix(graph)
+    backward = reversed_graph(graph)
+    fore = capacity, times, graph, greedy_value(times, follows, capacity), codes
+    back = capacity, times, backward, greedy_value(times, follows.T, capacity), codes
+    sides = (fore, np.full((n, n), 0.5)), (back, np.full((n, n), 0.5))
+    tasks = np.arange(n)
+    direction = 0
+    while fewest > bound and not budget.exhausted():
+        problem, pheromone = sides[direction]
+        station = one_line(problem, pheromone, budget, rng)
+        if station is None:
+            break
+        used = int(station.max()) + 1
+        if used < fewest:
+            sequence = in_order_of_stations(sequence, -station if direction else station)
+            fewest = first_fit(sequence, capacity, times, graph, best, load)
+        pheromone *= 1.0 - RATE
+        pheromone[station, tasks] += 0.7 * RATE
+        pheromone[fewest - 1 - best if direction else best, tasks] += 0.3 * RATE
+        np.clip(pheromone, 0.01, 0.99, out=pheromone)
+        direction = 1 - direction
+    state.sequence = sequence
+    return state

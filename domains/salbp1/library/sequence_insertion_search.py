@@ -1,0 +1,134 @@
+"""Random local search on the sequence: a task is moved within its precedence slack, every neighbour is
+decoded.
+
+Method: a random task is put at another position between its last predecessor and its first successor. The
+neighbour is kept when its line has no more stations, and among equals when the last stations hold less.
+The search stops after PATIENCE neighbours without a shorter line.
+
+Source: Y. J. Kim, Y. K. Kim, Y. Cho, A heuristic-based genetic algorithm for workload smoothing in
+assembly lines, 1998 (moves on precedence-feasible sequences).
+
+Complexity: O(n + m) per neighbour for n tasks and m relations, apart from the reading of the line.
+"""
+
+import numpy as np
+from numba import njit
+
+PATIENCE = 3000  # tunable: int 100..100000
+REACH = 0.3  # tunable: float 0.01..1.0
+CHUNK_DECODES = 100  # neighbours of one kernel call
+
+
+def kin_of_tasks(edges, n, here, there):
+    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
+    first = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
+    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
+
+
+def line_data(env_data):
+    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
+    times = np.array(env_data["times"], dtype=np.int64)
+    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
+    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
+
+
+@njit(cache=True)
+def first_fit(sequence, capacity, times, graph, station, load):
+    """Station of every task of a topological order, load of every station; the number of stations."""
+    _, _, first_before, before = graph
+    used = 0
+    for task in sequence:
+        place = 0
+        for k in range(first_before[task], first_before[task + 1]):
+            place = max(place, station[before[k]])
+        while place < used and load[place] + times[task] > capacity:
+            place += 1
+        if place == used:
+            load[place] = 0
+            used += 1
+        load[place] += times[task]
+        station[task] = place
+    return used
+
+
+# exchangeable: load-measure
+@njit(cache=True)
+def load_measure(load, used, capacity):
+    """Secondary score of a line, lower is better: how little idle time is gathered in single stations."""
+    total = 0.0
+    for place in range(used):
+        total -= (load[place] / capacity) ** 2
+    return total
+
+
+@njit(cache=True)
+def move_entry(sequence, source, graph, reach, rng):
+    """Move one entry of a sequence to a random place it may have, at most `reach` away; the place."""
+    first_after, after, first_before, before = graph
+    n = sequence.size
+    task = sequence[source]
+    low = high = source
+    is_free = True
+    while is_free and low > 0 and source - low < reach:
+        for k in range(first_before[task], first_before[task + 1]):
+            if before[k] == sequence[low - 1]:
+                is_free = False
+        if is_free:
+            low -= 1
+    is_free = True
+    while is_free and high < n - 1 and high - source < reach:
+        for k in range(first_after[task], first_after[task + 1]):
+            if after[k] == sequence[high + 1]:
+                is_free = False
+        if is_free:
+            high += 1
+    target = low + int(rng.random() * (high - low + 1))
+    put(sequence, source, target)
+    return target
+
+
+@njit(cache=True)
+def put(sequence, source, target):
+    """Move the entry at `source` to `target`."""
+    task = sequence[source]
+    step = 1 if target > source else -1
+    for i in range(source, target, step):
+        sequence[i] = sequence[i + step]
+    sequence[target] = task
+
+
+@njit(cache=True)
+def try_moves(sequence, decodes, reach, capacity, times, graph, station, load, fewest, measure, rng):
+    """Try `decodes` moves; returns stations and measure of the line kept."""
+    for _ in range(decodes):
+        source = int(rng.random() * sequence.size)
+        target = move_entry(sequence, source, graph, reach, rng)
+        used = first_fit(sequence, capacity, times, graph, station, load)
+        value = load_measure(load, used, capacity)
+        if used < fewest or (used == fewest and value <= measure):
+            fewest, measure = used, value
+        else:
+            put(sequence, target, source)
+    return fewest, measure
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Search from `state` until nothing has become shorter for PATIENCE neighbours or the share is spent."""
+    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
+    times, graph = line_data(env_data)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
+    fewest = first_fit(sequence, capacity, times, graph, station, load)
+    measure = load_measure(load, fewest, capacity)
+    reach = max(1, int(REACH * times.size))
+    failures = 0
+    while failures < PATIENCE and not budget.exhausted():
+        used, measure = try_moves(
+            sequence, CHUNK_DECODES, reach, capacity, times, graph, station, load, fewest, measure, rng
+        )
+        budget.charge(CHUNK_DECODES)
+        failures = 0 if used < fewest else failures + CHUNK_DECODES
+        fewest = used
+    state.sequence = sequence
+    return state

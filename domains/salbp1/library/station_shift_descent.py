@@ -1,0 +1,120 @@
+"""Descent by shifts: single tasks move to other stations so that full stations become fuller.
+
+Method: the line is held as a station for each task. A task may move to any station between those of its
+predecessors and successors that has room. The score (number of stations) is flat, so the sum of squared
+loads is raised instead: it pushes idle time into few stations until one is empty. Steps to the best shift
+of a task, tasks in turn from a random one, until no task can gain.
+
+Source: A. Scholl, C. Becker, State-of-the-art exact and heuristic solution procedures for simple assembly
+line balancing, 2006 (shifts); P. Hansen, A. Hertz, J. Kuplinsky, Bounded vertex colorings of graphs, 1993
+(squares).
+
+Complexity: O(w + d) per task with d relations and a window of w stations.
+"""
+
+import numpy as np
+from numba import njit
+
+MOST_SWEEPS = 100  # tunable: int 1..10000
+CHUNK_SWEEPS = 5  # sweeps over all tasks in one kernel call
+
+
+def kin_of_tasks(edges, n, here, there):
+    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
+    first = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
+    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
+
+
+def line_data(env_data):
+    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
+    times = np.array(env_data["times"], dtype=np.int64)
+    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
+    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
+
+
+@njit(cache=True)
+def first_fit(sequence, capacity, times, graph, station, load):
+    """Station of every task of a topological order, load of every station; the number of stations."""
+    _, _, first_before, before = graph
+    used = 0
+    for task in sequence:
+        place = 0
+        for k in range(first_before[task], first_before[task + 1]):
+            place = max(place, station[before[k]])
+        while place < used and load[place] + times[task] > capacity:
+            place += 1
+        if place == used:
+            load[place] = 0
+            used += 1
+        load[place] += times[task]
+        station[task] = place
+    return used
+
+
+@njit(cache=True)
+def station_window(task, besides, station, used, graph):
+    """First and last station where a task may stand as things are; the task `besides` is left out."""
+    first_after, after, first_before, before = graph
+    low, high = 0, used - 1
+    for k in range(first_before[task], first_before[task + 1]):
+        if before[k] != besides:
+            low = max(low, station[before[k]])
+    for k in range(first_after[task], first_after[task + 1]):
+        if after[k] != besides:
+            high = min(high, station[after[k]])
+    return low, high
+
+
+def in_order_of_stations(sequence, station):
+    """The tasks station by station, within one in the order of the topological order `sequence`."""
+    return sequence[np.argsort(station[sequence], kind="stable")]
+
+
+# exchangeable: shift-gain
+@njit(cache=True)
+def shift_gain(time, load_from, load_to, capacity):
+    """What a shift of a task is worth, above 0 is better; loads are those before the move."""
+    return 2.0 * time * (load_to - load_from + time)
+
+
+@njit(cache=True)
+def shift_sweeps(sweeps, capacity, times, graph, station, load, used, rng):
+    """Give each task its best shift, `sweeps` times over; returns sweeps made and whether stuck."""
+    for sweep in range(sweeps):
+        has_moved = False
+        start = int(rng.random() * times.size)
+        for i in range(times.size):
+            task = (start + i) % times.size
+            here = station[task]
+            low, high = station_window(task, -1, station, used, graph)
+            best, best_gain = here, 0.0
+            for place in range(low, high + 1):
+                if place != here and load[place] + times[task] <= capacity:
+                    gain = shift_gain(times[task], load[here], load[place], capacity)
+                    if gain > best_gain:
+                        best, best_gain = place, gain
+            if best != here:
+                load[here] -= times[task]
+                load[best] += times[task]
+                station[task] = best
+                has_moved = True
+        if not has_moved:
+            return sweep + 1, True
+    return sweeps, False
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Descend from `state`; the line is read again by first fit, which closes empty stations."""
+    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
+    times, graph = line_data(env_data)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
+    used = first_fit(sequence, capacity, times, graph, station, load)
+    sweeps, is_stuck = 0, False
+    while not is_stuck and sweeps < MOST_SWEEPS and not budget.exhausted():
+        made, is_stuck = shift_sweeps(CHUNK_SWEEPS, capacity, times, graph, station, load, used, rng)
+        sweeps += made
+        budget.charge(made)
+    state.sequence = in_order_of_stations(sequence, station)
+    return state

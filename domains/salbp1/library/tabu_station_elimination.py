@@ -1,0 +1,240 @@
+"""Tabu search for a line with one station less, through lines with overloaded stations.
+
+Method: two neighbouring stations are merged, so that some load exceeds the cycle time. Shifts and swaps
+of tasks of overloaded stations that keep precedence lower the total overload; each iteration makes the
+best one that is not tabu (a task may not return to a station it left for a while), ties are broken at
+random. Without overload the line is one station shorter, and the next merger follows; after PATIENCE
+iterations without progress another pair of stations of the best line is merged. The operator stops at the
+bin-packing bound or when MERGERS mergers in a row failed.
+
+Source: S. D. Lapierre, A. Ruiz, P. Soriano, Balancing assembly lines with tabu search, 2006; A. Scholl,
+S. Voss, Simple assembly line balancing: heuristic approaches, 1996.
+
+Complexity: O(o n d) per iteration with o tasks in overloaded stations and d relations of a task.
+"""
+
+import numpy as np
+from numba import njit
+
+PATIENCE = 3000  # tunable: int 50..100000
+MERGERS = 40  # tunable: int 1..10000
+TENURE = 12  # tunable: int 1..200
+TENURE_SPREAD = 10  # tunable: int 0..200
+CHUNK_TRIALS = 300_000  # moves rated by one kernel call
+
+
+def kin_of_tasks(edges, n, here, there):
+    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
+    first = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
+    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
+
+
+def line_data(env_data):
+    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
+    times = np.array(env_data["times"], dtype=np.int64)
+    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
+    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
+
+
+def least_stations(times, capacity):
+    """Stations that any line needs: the bin-packing bound L2 of Martello and Toth."""
+    best = 1
+    for small in np.unique(np.append(times[2 * times <= capacity], 0)):
+        alone = np.count_nonzero(times > capacity - small)
+        large = times[(2 * times > capacity) & (times <= capacity - small)]
+        rest = times[(times >= small) & (2 * times <= capacity)].sum()
+        overflow = rest - (large.size * capacity - large.sum())
+        best = max(best, alone + large.size + max(0, -(-int(overflow) // capacity)))
+    return best
+
+
+@njit(cache=True)
+def first_fit(sequence, capacity, times, graph, station, load):
+    """Station of every task of a topological order, load of every station; the number of stations."""
+    _, _, first_before, before = graph
+    used = 0
+    for task in sequence:
+        place = 0
+        for k in range(first_before[task], first_before[task + 1]):
+            place = max(place, station[before[k]])
+        while place < used and load[place] + times[task] > capacity:
+            place += 1
+        if place == used:
+            load[place] = 0
+            used += 1
+        load[place] += times[task]
+        station[task] = place
+    return used
+
+
+@njit(cache=True)
+def station_window(task, besides, station, used, graph):
+    """First and last station where a task may stand as things are; the task `besides` is left out."""
+    first_after, after, first_before, before = graph
+    low, high = 0, used - 1
+    for k in range(first_before[task], first_before[task + 1]):
+        if before[k] != besides:
+            low = max(low, station[before[k]])
+    for k in range(first_after[task], first_after[task + 1]):
+        if after[k] != besides:
+            high = min(high, station[after[k]])
+    return low, high
+
+
+@njit(cache=True)
+def may_swap(first, second, station, used, graph):
+    """Whether two tasks of different stations, the first one's earlier, may change places."""
+    first_after, after, _, _ = graph
+    is_successor = False
+    for k in range(first_after[first], first_after[first + 1]):
+        is_successor = is_successor or after[k] == second
+    high = station_window(first, second, station, used, graph)[1]
+    low = station_window(second, first, station, used, graph)[0]
+    return not is_successor and station[second] <= high and station[first] >= low
+
+
+def in_order_of_stations(sequence, station):
+    """The tasks station by station, within one in the order of the topological order `sequence`."""
+    return sequence[np.argsort(station[sequence], kind="stable")]
+
+
+@njit(cache=True)
+def overload(load, capacity):
+    """By how much a load exceeds the cycle time."""
+    return max(0, load - capacity)
+
+
+# exchangeable: tabu-tenure
+@njit(cache=True)
+def tabu_tenure(base, spread, draw):
+    """Iterations for which a task may not return to a station; `draw` is uniform on [0, 1)."""
+    return base + int(draw * (spread + 1))
+
+
+@njit(cache=True)
+def tabu_moves(most, capacity, times, graph, station, load, used, until, now, tenure, spread, rng):
+    """Make moves until no station is overloaded or about `most` were rated.
+
+    Returns iterations made, moves rated and the least overload met. `until` holds, for each task and
+    station, the iteration up to which the move is tabu; `now` is the number of the first iteration.
+    """
+    n = times.size
+    rated = made = 0
+    total = 0
+    for place in range(used):
+        total += overload(load[place], capacity)
+    least = total
+    while total > 0 and rated < most:
+        best, ties = np.int64(2**62), 0
+        best_first, best_second, best_place = -1, -1, -1
+        for first in range(n):
+            here = station[first]
+            if load[here] <= capacity:
+                continue
+            time = times[first]
+            low, high = station_window(first, -1, station, used, graph)
+            for place in range(low, high + 1):
+                if place == here:
+                    continue
+                rated += 1
+                value = total - overload(load[here], capacity) - overload(load[place], capacity)
+                value += overload(load[here] - time, capacity) + overload(load[place] + time, capacity)
+                if value <= best and (until[first, place] <= now + made or value < least):
+                    ties = 1 if value < best else ties + 1
+                    if rng.random() * ties < 1.0:
+                        best_first, best_second, best_place = first, -1, place
+                    best = value
+            for second in range(n):
+                there = station[second]
+                change = time - times[second]
+                if there == here or change <= 0:
+                    continue
+                rated += 1
+                value = total - overload(load[here], capacity) - overload(load[there], capacity)
+                value += overload(load[here] - change, capacity) + overload(load[there] + change, capacity)
+                if value > best:
+                    continue
+                is_tabu = until[first, there] > now + made or until[second, here] > now + made
+                if is_tabu and value >= least:
+                    continue
+                if here < there:
+                    is_feasible = may_swap(first, second, station, used, graph)
+                else:
+                    is_feasible = may_swap(second, first, station, used, graph)
+                if is_feasible:
+                    ties = 1 if value < best else ties + 1
+                    if rng.random() * ties < 1.0:
+                        best_first, best_second, best_place = first, second, there
+                    best = value
+        made += 1
+        if best_first < 0:
+            continue
+        here = station[best_first]
+        until[best_first, here] = now + made + tabu_tenure(tenure, spread, rng.random())
+        station[best_first] = best_place
+        load[here] -= times[best_first]
+        load[best_place] += times[best_first]
+        if best_second >= 0:
+            until[best_second, best_place] = now + made + tabu_tenure(tenure, spread, rng.random())
+            station[best_second] = here
+            load[best_place] -= times[best_second]
+            load[here] += times[best_second]
+        total = best
+        least = min(least, total)
+        rated += n // 10
+    return made, rated, least
+
+
+def merged(station, load, used, rng):
+    """Station of every task after a merger of two neighbouring stations, less loaded pairs more likely."""
+    pairs = load[: used - 1] + load[1:used]
+    place = int(np.argmin(pairs * (0.7 + 0.3 * rng.random(used - 1))))
+    return station - (station > place)
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Take away stations one by one, from `state`, until the share is spent or the bound is met."""
+    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
+    times, graph = line_data(env_data)
+    n = times.size
+    bound = least_stations(times, capacity)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    station, load = np.empty(n, np.int64), np.empty(n, np.int64)
+    fewest = first_fit(sequence, capacity, times, graph, station, load)
+    budget.charge(1)
+    failures = 0
+    while fewest > bound and failures < MERGERS and not budget.exhausted():
+        failures += 1
+        trial = merged(station, load, fewest, rng)
+        loads = np.zeros(fewest, np.int64)
+        np.add.at(loads, trial, times)
+        until = np.zeros((n, fewest), np.int64)
+        now = since = 0
+        record = np.iinfo(np.int64).max
+        while since < PATIENCE and not budget.exhausted():
+            made, rated, least = tabu_moves(
+                CHUNK_TRIALS,
+                capacity,
+                times,
+                graph,
+                trial,
+                loads,
+                fewest - 1,
+                until,
+                now,
+                TENURE,
+                TENURE_SPREAD,
+                rng,
+            )
+            now += made
+            since = 0 if least < record else since + made
+            record = min(record, least)
+            budget.charge(1 + rated // (10 * n))
+            if least == 0:
+                sequence = in_order_of_stations(sequence, trial)
+                fewest = first_fit(sequence, capacity, times, graph, station, load)
+                failures = 0
+                break
+    state.sequence = sequence
+    return state

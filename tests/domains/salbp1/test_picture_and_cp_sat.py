@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.domains.salbp1.specimens import random_instance, random_sequence
+
+from dga2d.domains.contract import State
+from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.salbp1 import DOMAIN, smoke, standalone
+from dga2d.domains.salbp1.cp_sat import bin_packing_bound
+from dga2d.domains.salbp1.reader import instance_text
+
+
+@pytest.mark.parametrize("size", [1, 12, 200], ids=str)
+def test_a_picture_shows_every_task_and_the_stations(size: int) -> None:
+    pytest.importorskip("matplotlib")
+    instance = random_instance(size, 3)
+    state = State(random_sequence(instance, 3))
+    figure = DOMAIN.picture(instance, state)
+    (axes,) = figure.axes
+    assert len(axes.patches) == size
+    stations = DOMAIN.verify(instance, state).objective
+    assert axes.get_title().startswith(f"{instance.key}: {stations:.0f} stations")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("station", "load (time units)")
+    figure.savefig(io.BytesIO(), format="png")
+
+
+def test_a_broken_state_has_no_picture() -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(InvalidSolutionError):
+        DOMAIN.picture(DOMAIN.smoke_instance(), State(np.zeros(11, np.int32)))
+
+
+def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
+    pytest.importorskip("ortools")
+    instance = DOMAIN.smoke_instance()
+    state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
+    assert state is not None
+    assert DOMAIN.verify(instance, state).objective == smoke.OPTIMUM
+
+
+@pytest.mark.parametrize("size", [1, 2, 15], ids=str)
+def test_cp_sat_gives_a_feasible_line(size: int) -> None:
+    pytest.importorskip("ortools")
+    instance = random_instance(size, 8)
+    state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
+    assert state is not None
+    assert DOMAIN.verify(instance, state).is_feasible
+
+
+def test_cp_sat_out_of_time_gives_nothing() -> None:
+    pytest.importorskip("ortools")
+    assert DOMAIN.cp_sat(random_instance(60, 1), time_limit_s=0.0, seed=1) is None
+
+
+def test_the_bound_of_the_baseline_counts_large_tasks() -> None:
+    assert bin_packing_bound([6, 6, 6], 10) == 3
+    assert bin_packing_bound([5, 5, 5], 10) == 2
+    assert bin_packing_bound([7, 4, 4], 10) == 2
+    assert bin_packing_bound([0, 0], 10) == 1
+    assert bin_packing_bound([4, 4, 4, 4, 4, 4, 6], 10) == 3
+
+
+def test_the_standalone_functions_give_what_the_domain_gives(tmp_path: Path) -> None:
+    path = tmp_path / "jackson.alb"
+    path.write_text(instance_text(smoke.jackson()))
+    environment = standalone.environment_of_file(path)
+    instance = DOMAIN.smoke_instance()
+    own = DOMAIN.environment(instance)
+    assert all(np.array_equal(environment[key], own[key]) for key in own)
+    state = State(random_sequence(instance, 2))
+    verdict = standalone.verified_objective(environment, state)
+    assert verdict == DOMAIN.verify(instance, state)
+    assert verdict.objective is not None
+    text = standalone.solution_text("jackson", environment, state, verdict.objective)
+    assert text.splitlines()[1:] == DOMAIN.write_solution(instance, state).splitlines()[1:]
