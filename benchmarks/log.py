@@ -272,13 +272,13 @@ async def _timed(step: Callable[[EventStore], AsyncIterator[int]], path: Path) -
 
 
 async def _read(store: EventStore) -> AsyncIterator[int]:
-    async for page in store.pages(RUN):
+    async for page in store.stored_pages(RUN):
         yield len(page)
 
 
 async def _checked(store: EventStore) -> AsyncIterator[int]:
     head = EMPTY_LOG
-    async for page in store.pages(RUN):
+    async for page in store.stored_pages(RUN):
         head = check_page(page, head)
         yield len(page)
 
@@ -402,7 +402,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--appends", type=int, default=8000)
-    parser.add_argument("--events", type=int, default=20_000, help="length of the replayed run")
+    parser.add_argument("--events", type=int, default=50_000, help="length of the replayed run")
     parser.add_argument("--long", type=int, help="also grow one run to so many events")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -5,7 +5,7 @@ Public names are re-exported here; ``dga2d.events.payloads`` holds one model per
 
 from dga2d.events.chain import GENESIS_HASH, link_hash, verify_link, verify_links
 from dga2d.events.codec import canonical_bytes, decode_payload, encode_payload, upcast
-from dga2d.events.envelope import Draft, RecordedEvent
+from dga2d.events.envelope import Draft, RecordedEvent, StoredEvent
 from dga2d.events.errors import (
     CanonicalEncodingError,
     ChainError,
@@ -43,6 +43,7 @@ __all__ = [
     "PayloadError",
     "RecordedEvent",
     "RunId",
+    "StoredEvent",
     "UnknownEventTypeError",
     "blob_digest",
     "canonical_bytes",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
-from dga2d.events.envelope import RecordedEvent, dumped_header
+from dga2d.events.envelope import RecordedEvent, StoredEvent, dumped_header_line
 from dga2d.events.errors import ChainError
 
 GENESIS_HASH = bytes(32)
@@ -35,7 +35,7 @@ def verify_link(event: RecordedEvent, expected_seq: int, prev_hash: bytes) -> No
         raise ChainError(event.run_id, event.seq, f"its content ({event.type}) does not match its hash")
 
 
-def verify_links(events: Iterable[RecordedEvent], seq: int, prev_hash: bytes) -> tuple[int, bytes]:
+def verify_links(events: Iterable[StoredEvent], seq: int, prev_hash: bytes) -> tuple[int, bytes]:
     """Check that `events` follow event number `seq` with `prev_hash`; returns number and hash of the last.
 
     Raises
@@ -48,9 +48,11 @@ def verify_links(events: Iterable[RecordedEvent], seq: int, prev_hash: bytes) ->
     for event in events:
         seq += 1
         run, at, name, kind, version, agent, generation, cause, time, payload, link_before, stored = event
-        header = dumped_header(run, at, name, kind, version, agent, generation, cause, time)
-        link = sha256(prev_hash + header + b"\n" + payload).digest()
+        linked = sha256(prev_hash)  # piece by piece: no copy of the payload
+        linked.update(dumped_header_line(run, at, name, kind, version, agent, generation, cause, time))
+        linked.update(payload)
+        link = linked.digest()
         if link != stored or link_before != prev_hash or at != seq:
-            verify_link(event, seq, prev_hash)
+            verify_link(RecordedEvent._make(event), seq, prev_hash)
         prev_hash = link
     return seq, prev_hash

@@ -21,6 +21,7 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 _ALWAYS_LOSSLESS = frozenset({str, bool, type(None)})
 _CONTAINERS = frozenset({dict, list, tuple})
+_ROWS = frozenset({list, tuple})
 
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
@@ -53,7 +54,7 @@ def _is_lossless(value: Any) -> bool:
         items = value
     else:
         items = (value,)
-    if kind is not dict and len(items) > 8 and set(map(type, items)) == {list}:
+    if kind is not dict and len(items) > 8 and set(map(type, items)) <= _ROWS:
         return all(map(_is_lossless_column, zip_longest(*items)))
     for item in items:  # plain values without a call each: every append and every state digest comes here
         kind = type(item)

@@ -43,6 +43,10 @@ class Envelope(NamedTuple):
     hash: bytes
 
 
+StoredEvent = tuple[RunId, int, str, str, int, str, int | None, int | None, int, bytes, bytes, bytes]
+"""The values of an `Envelope`, as a database gives them: what a replay goes through by the million."""
+
+
 class RecordedEvent(Envelope):
     """An event as it stands in the log, with its payload.
 
@@ -118,6 +122,30 @@ def dumped_header(
     CanonicalEncodingError
         As `RecordedEvent.header_bytes`.
     """
+    line = dumped_header_line(
+        run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at
+    )
+    return line[:-1]
+
+
+def dumped_header_line(
+    run_id: str,
+    seq: int,
+    event_id: str,
+    type_name: str,
+    version: int,
+    agent: str,
+    generation: int | None,
+    caused_by: int | None,
+    recorded_at: int,
+) -> bytes:
+    """The same with a line feed behind it, as it is hashed.
+
+    Raises
+    ------
+    CanonicalEncodingError
+        As `RecordedEvent.header_bytes`.
+    """
     try:  # the keys stand in canonical order
         return orjson.dumps(
             {
@@ -130,7 +158,8 @@ def dumped_header(
                 "seq": seq,
                 "type": type_name,
                 "version": version,
-            }
+            },
+            option=orjson.OPT_APPEND_NEWLINE,
         )
     except TypeError as error:
         raise CanonicalEncodingError("event", str(error)) from error

@@ -26,7 +26,7 @@ async def folded(
         There is no such run, or its log does not hold.
     """
     state = RunState() if state is None else state
-    async for page in store.pages(run_id, start.seq, until):
+    async for page in store.stored_pages(run_id, start.seq, until):
         start = check_page(page, start)
         state = fold_page(state, page)
     return state

@@ -94,8 +94,8 @@ async def collect_unnamed(
 async def _own_pages(connection: AsyncConnection, run_id: RunId) -> AsyncIterator[list[RecordedEvent]]:
     after = 0
     while page := await _read.page(connection, run_id, (), after, None):
-        yield page
-        after = page[-1].seq
+        yield list(map(RecordedEvent._make, page))
+        after = page[-1][1]
 
 
 async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) -> list[str]:

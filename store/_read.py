@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import typing
 from collections.abc import Awaitable, Callable, Sequence
 
 from sqlalchemy import LargeBinary, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import BlobDigest, EventError, RecordedEvent, RunId, decode_payload
+from dga2d.events import BlobDigest, EventError, RunId, StoredEvent, decode_payload
 from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
 from dga2d.store._lease import read_lease
@@ -48,18 +49,19 @@ async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -
 
 async def page(
     connection: AsyncConnection, run_id: RunId, lineage: Lineage, after: int, until: int | None
-) -> list[RecordedEvent]:
-    """The next events behind `after`, at most ``PAGE_SIZE``, in order."""
+) -> list[StoredEvent]:
+    """The next events behind `after`, in order: ``PAGE_SIZE`` of them, or all there are."""
     driver = await driver_of(connection)
     last = LAST_SEQ if until is None else until
+    found: list[StoredEvent] = []
     for holder, end in (*lineage, Segment(run_id, LAST_SEQ)):
-        if after < end and after < last:
+        if after < end and after < last and len(found) < PAGE_SIZE:
             rows = await _statements.page.fetch(
-                driver, run_id=holder, after=after, until=min(end, last), size=PAGE_SIZE
+                driver, run_id=holder, after=after, until=min(end, last), size=PAGE_SIZE - len(found)
             )
-            if rows:
-                return list(map(RecordedEvent._make, rows))
-    return []
+            found += typing.cast("list[StoredEvent]", rows)
+            after = found[-1][1] if found else after
+    return found
 
 
 async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:

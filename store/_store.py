@@ -12,7 +12,7 @@ from anyio import CancelScope, get_cancelled_exc_class, move_on_after
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from dga2d.events import BlobDigest, RecordedEvent, RunId
+from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _migrations, _read, _sqlite, _statements
 from dga2d.store._adoption import Adopter
 from dga2d.store._collection import Unnamed, collect_unnamed, findings, refuse_if_written
@@ -116,7 +116,7 @@ class SqlEventStore:
             self._lineages[run_id] = found
         return self._lineages[run_id]
 
-    async def _page(self, run_id: RunId, after: int, until: int | None) -> list[RecordedEvent]:
+    async def _page(self, run_id: RunId, after: int, until: int | None) -> list[StoredEvent]:
         async with self._query() as connection:
             lineage = await self._lineage(connection, run_id)
             return await _read.page(connection, run_id, lineage, after, until)
@@ -131,15 +131,26 @@ class SqlEventStore:
     async def pages(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[list[RecordedEvent]]:
-        await self.head(run_id)
-        while page := await self._page(run_id, after, until):
-            after = page[-1].seq
+        async for page in self.stored_pages(run_id, after, until):
+            yield list(map(RecordedEvent._make, page))
+
+    async def stored_pages(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[list[StoredEvent]]:
+        async with self._query() as connection:
+            lineage = await self._lineage(connection, run_id)
+            page = await _read.page(connection, run_id, lineage, after, until)
+            if not page:
+                await _read.head(connection, run_id, lineage)
+        while page:
+            after, is_last = page[-1][1], len(page) < _read.PAGE_SIZE
             yield page
+            page = [] if is_last else await self._page(run_id, after, until)
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)
         reached = EMPTY_LOG
-        async for page in self.pages(run_id, until=head.seq):
+        async for page in self.stored_pages(run_id, until=head.seq):
             reached = check_page(page, reached)
         if reached.seq != head.seq:
             missing = f"is missing; the log goes on to event {head.seq}"
@@ -153,7 +164,7 @@ class SqlEventStore:
             bell = tail.bell
             events = tail.after(after)
             if events is None:
-                events = await self._page(run_id, after, None)
+                events = list(map(RecordedEvent._make, await self._page(run_id, after, None)))
             for event in events:
                 if event.seq != after + 1:
                     raise CorruptEventError(run_id, after + 1, f"is missing; event {event.seq} follows")

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId
+from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId, StoredEvent
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 
@@ -138,6 +138,11 @@ class EventStore(Protocol):
     ) -> AsyncIterator[list[RecordedEvent]]:
         """What `read` gives, in lists of many events: the way to go through a long log. A list is the
         caller's own."""
+
+    def stored_pages(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[list[StoredEvent]]:
+        """What `pages` gives, without an object for every event: the fastest way through a log."""
 
     async def verify(self, run_id: RunId) -> Head:
         """Check every event of a run: no gaps, links, hashes. Returns the head that was reached.

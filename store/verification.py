@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
 
-from dga2d.events import CanonicalEncodingError, ChainError, RecordedEvent, verify_links
+from dga2d.events import CanonicalEncodingError, ChainError, RecordedEvent, StoredEvent, verify_links
 from dga2d.store.contract import EMPTY_LOG, Head
 from dga2d.store.errors import CorruptEventError
 
@@ -31,7 +31,7 @@ async def verified(
         yield event
 
 
-def check_page(page: Sequence[RecordedEvent], start: Head) -> Head:
+def check_page(page: Sequence[StoredEvent], start: Head) -> Head:
     """Check the events that follow `start`; returns the head after them. Raises CorruptEventError."""
     try:
         return Head(*verify_links(page, *start))
@@ -41,5 +41,5 @@ def check_page(page: Sequence[RecordedEvent], start: Head) -> Head:
         if len(page) > 1:  # find the first one
             for event in page:
                 start = check_page([event], start)
-        run_id, seq = page[0].run_id, start.seq + 1
+        run_id, seq = page[0][0], start.seq + 1
         raise CorruptEventError(run_id, seq, f"holds a value of a wrong type ({error})") from error

@@ -8,7 +8,9 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from immutables import Map
+from msgspec.structs import astuple
 from pydantic import BaseModel
 
 Convert = Callable[[Any], Any]
@@ -30,7 +32,8 @@ SAME = Codec(_same, _same)
 
 @cache
 def codec_of(hint: Any) -> Codec:
-    """The codec of an annotation: plain values, tuples, frozen sets, maps, dataclasses, named tuples, models.
+    """The codec of an annotation: plain values, tuples, frozen sets, maps, records of any make, models;
+    bytes are those of JSON.
 
     Raises
     ------
@@ -42,6 +45,8 @@ def codec_of(hint: Any) -> Codec:
         return codec_of(hint.__supertype__)
     if origin is Literal or hint in (int, float, str, bool, type(None)):
         return SAME
+    if hint is bytes:
+        return Codec(bytes.decode, str.encode)
     if origin in (Union, types.UnionType):
         return _optional(arguments)
     if origin is tuple:
@@ -105,10 +110,17 @@ def _record(kind: type) -> Codec:
         hints = get_type_hints(kind)
         whole = _tuple(tuple(hints[name] for name in kind._fields))
         return Codec(whole.to_json, lambda value: kind(*whole.from_json(value)))
-    if not is_dataclass(kind):
-        raise TypeError(f"no codec for {kind!r}")
     hints = get_type_hints(kind)
-    members = [(field.name, codec_of(hints[field.name])) for field in fields(kind)]
+    if issubclass(kind, msgspec.Struct):
+        names = kind.__struct_fields__
+        if kind.__struct_config__.array_like:
+            row = _tuple(tuple(hints[name] for name in names))
+            return Codec(lambda value: row.to_json(astuple(value)), lambda value: kind(*row.from_json(value)))
+    elif is_dataclass(kind):
+        names = tuple(field.name for field in fields(kind))
+    else:
+        raise TypeError(f"no codec for {kind!r}")
+    members = [(name, codec_of(hints[name])) for name in names]
     return Codec(
         lambda value: {name: c.to_json(getattr(value, name)) for name, c in members},
         lambda value: kind(**{name: c.from_json(value[name]) for name, c in members}),

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from dga2d.events import ImplementationId, OperatorId, canonical_bytes
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, RunState, ScoredProgram
+
+_OBJECTIVE, _FAILURE = attrgetter("objective"), attrgetter("failure")
 
 
 def _sha256(value: Any) -> str:
@@ -71,22 +74,33 @@ def _ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _generation(generation: GenerationState) -> dict[str, Any]:
-    outcomes = generation.outcomes
     return {
         "number": generation.number,
         "pipelines": [
             [j, [[s.operator, s.implementation] for s in pipeline.steps]]
             for j, pipeline in sorted(generation.pipelines.items())
         ],
-        "outcomes": [
-            [*key, outcomes[key].objective, outcomes[key].failure]
-            for key in sorted(outcomes)  # the keys alone: half the time of sorting the items
-        ],
+        "outcomes": _outcomes(generation),
         "rewards": None if generation.scoring is None else list(generation.scoring.rewards),
         "validation": None
         if generation.validation is None or generation.validation.scores is None
         else list(generation.validation.scores),
     }
+
+
+def _outcomes(generation: GenerationState) -> list[tuple[int, str, float | None, str | None]]:
+    """Rows sorted by candidate and instance. A generation has thousands, hence column by column."""
+    outcomes = generation.outcomes
+    if not outcomes:
+        return []
+    names = sorted({name for _, name in outcomes})
+    keys = [(j, name) for j in sorted(generation.pipelines) for name in names]
+    if len(keys) != len(outcomes):  # some are still to come
+        keys = sorted(outcomes)
+    candidates, instances = zip(*keys, strict=True)
+    found = list(map(outcomes.__getitem__, keys))
+    objectives, failures = map(_OBJECTIVE, found), map(_FAILURE, found)
+    return list(zip(candidates, instances, objectives, failures, strict=True))
 
 
 def _program(program: ScoredProgram | None) -> Any:

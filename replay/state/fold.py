@@ -6,15 +6,18 @@ Every handler checks what must hold before the event and raises :class:`Invarian
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
-from dga2d.events import RecordedEvent
+from dga2d.events import RecordedEvent, StoredEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
-from dga2d.replay.state.fold_outcomes import fold_outcomes
+from dga2d.replay.state.fold_outcomes import FOLDS_OF_MANY
 from dga2d.replay.state.fold_run import RUN_HANDLERS
 from dga2d.replay.state.invariants import Handler, refuse, require
 from dga2d.replay.state.replacing import replace, stamped
 from dga2d.replay.state.run_state import RunState
+
+Stored = TypeVar("Stored", bound=StoredEvent)
 
 HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
 
@@ -48,7 +51,7 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
     return replace(after, seq=event.seq) if after is state else stamped(after, seq=event.seq)
 
 
-def fold_page(state: RunState, page: list[RecordedEvent]) -> RunState:
+def fold_page(state: RunState, page: list[Stored]) -> RunState:
     """State after all events of `page`, which is emptied; what `fold` gives for one after the other.
 
     An event that is let go before the next is decoded gives its memory, still in the processor's cache, to
@@ -61,10 +64,11 @@ def fold_page(state: RunState, page: list[RecordedEvent]) -> RunState:
     """
     page.reverse()
     while page:
-        if page[-1].type == "EvaluationRecorded":
-            state = fold_outcomes(state, page)
-        if page:
-            state = fold(state, page.pop())
+        left = len(page)
+        if (fold_many := FOLDS_OF_MANY.get(page[-1][3])) is not None:
+            state = fold_many(state, page)
+        if len(page) == left:
+            state = fold(state, RecordedEvent._make(page.pop()))
     return state
 
 

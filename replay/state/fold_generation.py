@@ -7,8 +7,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
-from dga2d.replay.state.fold_run import record_test_outcome
-from dga2d.replay.state.graph import END
+from dga2d.replay.state.fold_run import outcome_of, record_test_outcome
 from dga2d.replay.state.invariants import Handler, open_generation, refuse, require
 from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import (
@@ -23,6 +22,7 @@ from dga2d.replay.state.run_state import (
     Scoring,
     ValidationState,
 )
+from dga2d.replay.state.walks import violation_of_walk
 
 
 def _generation_started(state: RunState, event: RecordedEvent, payload: p.GenerationStarted) -> RunState:
@@ -43,29 +43,13 @@ def _pipeline_sampled(state: RunState, event: RecordedEvent, payload: p.Pipeline
     generation = open_generation(state, event, payload.generation)
     require(payload.candidate not in generation.pipelines, event, "the candidate was sampled before")
     require(0 <= payload.candidate < generation.size, event, "candidate number out of range")
-    _check_walk(state, event, payload)
+    assert state.graph is not None
+    longest = state.settings.max_length
+    reason = violation_of_walk(payload.steps, payload.policy_steps, state.graph, state.pools, longest)
+    if reason is not None:
+        refuse(event, reason)
     pipelines = generation.pipelines.set(payload.candidate, SampledPipeline(event.seq, payload.steps))
     return replace(state, generation=replace(generation, pipelines=pipelines))
-
-
-def _check_walk(state: RunState, event: RecordedEvent, payload: p.PipelineSampled) -> None:
-    assert state.graph is not None
-    operators = tuple(step.operator for step in payload.steps)
-    require(len(payload.policy_steps) == len(operators) + 1, event, "one decision per operator and END")
-    for index, decision in enumerate(payload.policy_steps):
-        feasible = state.graph.feasible_actions(operators[:index], state.settings.max_length)
-        chosen = operators[index] if index < len(operators) else END
-        if decision.chosen != chosen or chosen not in feasible:
-            refuse(event, f"step {index} leaves the graph")
-        if decision.actions != feasible:
-            refuse(event, f"step {index} had another feasible set")
-        if len(decision.probabilities) != len(feasible):
-            refuse(event, f"step {index} lacks probabilities")
-        if not abs(sum(decision.probabilities) - 1.0) < 1e-6:
-            refuse(event, f"step {index} is no distribution")
-    for step in payload.steps:
-        if step.implementation not in state.pools[step.operator]:
-            refuse(event, f"{step.implementation} is not in the pool of {step.operator}")
 
 
 def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
@@ -74,7 +58,7 @@ def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.Evalu
         return record_test_outcome(state, event, payload)
     generation = open_generation(state, event, payload.generation)
     key = (payload.candidate, payload.instance)
-    outcome = Outcome(payload.objective, payload.failure, payload.trace)
+    outcome = outcome_of(event, payload)
     if payload.split == "validation":
         return _validation_outcome(state, event, generation, payload, outcome)
     require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")

@@ -1,24 +1,55 @@
-"""Many training evaluations in one step: they are most of a log, and stand in it one behind the other."""
+"""Many samples, evaluations or scores in one step: they are nearly all of a log, one behind the other.
+
+Every function here takes events of its kind from the end of a page, last one first, and stops before the
+first that is anything else or that may not follow: what is wrong with that one is for `fold` to say.
+"""
 
 from __future__ import annotations
 
-from dga2d.events import RecordedEvent, decode_payload
-from dga2d.events.payloads import EvaluationRecorded
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from dga2d.events import ImplementationId, OperatorId, StoredEvent
+from dga2d.events.frequent import NOT_DECODED, decode_evaluation, decode_sample, decode_score
+from dga2d.events.payloads import CandidateScored, EvaluationRecorded, Payload, PipelineSampled, Step
 from dga2d.replay.state.replacing import replace
-from dga2d.replay.state.run_state import Outcome, RunState
+from dga2d.replay.state.run_state import Outcome, RunState, SampledPipeline, ScoredProgram
+from dga2d.replay.state.walks import violation_of_walk
+
+Record = TypeVar("Record")
+Stored = TypeVar("Stored", bound=StoredEvent)
 
 
-def fold_outcomes(state: RunState, page: list[RecordedEvent]) -> RunState:
-    """State after the training evaluations at the end of `page`, which are taken from it, last one first.
+def fold_samples(state: RunState, page: list[Stored]) -> RunState:
+    """State after the samples at the end of `page`, which are taken from it."""
+    generation, graph = state.generation, state.graph
+    if generation is None or graph is None or state.status != "running":
+        return state
+    number, size, longest = generation.number, generation.size, state.settings.max_length
+    pipelines = generation.pipelines.mutate()
+    same: dict[tuple[OperatorId, ImplementationId], Step] = {}
+    seq = state.seq
+    for at, sample in _following(page, seq, PipelineSampled, decode_sample):
+        if (
+            sample.generation != number
+            or sample.candidate in pipelines
+            or not 0 <= sample.candidate < size
+            or violation_of_walk(sample.steps, sample.policy_steps, graph, state.pools, longest)
+        ):
+            break
+        names = [(step.operator, step.implementation) for step in sample.steps]
+        for name in names:
+            if name not in same:
+                same[name] = Step(operator=name[0], implementation=name[1])
+        pipelines[sample.candidate] = SampledPipeline(at, tuple([same[name] for name in names]))
+        seq = at
+    if seq == state.seq:
+        return state
+    return replace(state, seq=seq, generation=replace(generation, pipelines=pipelines.finish()))
 
-    Stops before the first event that is anything else or that may not follow: what is wrong with that one
-    is for `fold` to say.
 
-    Raises
-    ------
-    PayloadError, UnknownEventTypeError
-        An event cannot be decoded.
-    """
+def fold_outcomes(state: RunState, page: list[Stored]) -> RunState:
+    """State after the training evaluations at the end of `page`, which are taken from it."""
     generation = state.generation
     if generation is None or state.status != "running":
         return state
@@ -26,27 +57,88 @@ def fold_outcomes(state: RunState, page: list[RecordedEvent]) -> RunState:
     batch = {instance: instance for instance in state.header.batch}  # one text for all keys, not one for each
     outcomes = generation.outcomes.mutate()
     seq = state.seq
-    while page:
+    while page:  # `_following` written out: nine events of ten come here
         _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
-        if type_name != "EvaluationRecorded":
+        if type_name != "EvaluationRecorded" or version != EvaluationRecorded.version or at != seq + 1:
             break
-        payload = decode_payload(type_name, version, data)
+        try:
+            found = decode_evaluation(data)
+        except NOT_DECODED:
+            break
+        candidate, objective, failure = found.candidate, found.objective, found.failure
         if (
-            not isinstance(payload, EvaluationRecorded)
-            or at != seq + 1
-            or (cause is not None and not 0 < cause < at)
-            or payload.split != "train"
-            or payload.generation != number
-            or (payload.objective is None) == (payload.failure is None)
-            or payload.candidate not in sampled
-            or (instance := batch.get(payload.instance)) is None
-            or (key := (payload.candidate, instance)) in outcomes
+            not (cause is None or 0 < cause < at)
+            or found.split != "train"
+            or found.generation != number
+            or (objective is None) == (failure is None)
+            or candidate not in sampled
+            or (instance := batch.get(found.instance)) is None
+            or (key := (candidate, instance)) in outcomes
         ):
             break
-        outcomes[key] = Outcome(payload.objective, payload.failure, payload.trace)
+        outcomes[key] = Outcome(objective, failure, data)
         seq = at
         page.pop()
     if seq == state.seq:
         return state
     generation = replace(generation, outcomes=outcomes.finish(), outcomes_seq=seq)
     return replace(state, seq=seq, generation=generation)
+
+
+def fold_scores(state: RunState, page: list[Stored]) -> RunState:
+    """State after the scores of candidates at the end of `page`, which are taken from it."""
+    generation = state.generation
+    if generation is None or state.status != "running":
+        return state
+    sampled, outcomes, batch = generation.pipelines, generation.outcomes, state.header.batch
+    number, lowest = generation.number, state.settings.failure_reward
+    scores = generation.scores.mutate()
+    best, seq = state.best, state.seq
+    for at, found in _following(page, seq, CandidateScored, decode_score):
+        candidate, score = found.candidate, found.score
+        if (
+            found.generation != number
+            or candidate not in sampled
+            or candidate in scores
+            or not score >= lowest
+            or any((candidate, instance) not in outcomes for instance in batch)
+        ):
+            break
+        if best is None or score > best.score:
+            best = ScoredProgram(number, candidate, score, sampled[candidate].steps)
+        scores[candidate] = score
+        seq = at
+    if seq == state.seq:
+        return state
+    return replace(state, seq=seq, best=best, generation=replace(generation, scores=scores.finish()))
+
+
+FOLDS_OF_MANY: dict[str, Callable[[RunState, list[Any]], RunState]] = {
+    "PipelineSampled": fold_samples,
+    "EvaluationRecorded": fold_outcomes,
+    "CandidateScored": fold_scores,
+}
+"""By the type that they take."""
+
+
+def _following(
+    page: list[Stored], seq: int, kind: type[Payload], decode: Callable[[bytes], Record]
+) -> Iterator[tuple[int, Record]]:
+    """Number and content of the events of one kind that follow number `seq`, from the end of `page`; each is
+    taken from the page when the next is asked for.
+
+    Ends before an event of another kind or version, out of order, with a cause that is not before it, or
+    whose content only its model can judge.
+    """
+    wanted = kind.__name__, kind.version
+    while page:
+        _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
+        seq += 1
+        if at != seq or (type_name, version) != wanted or not (cause is None or 0 < cause < at):
+            return
+        try:
+            record = decode(data)
+        except NOT_DECODED:
+            return
+        yield at, record
+        page.pop()

@@ -7,7 +7,7 @@ from typing import Any
 from immutables import Map
 from pydantic import ValidationError
 
-from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent, encode_payload
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError, InvariantError
 from dga2d.replay.settings import RunSettings
@@ -184,6 +184,13 @@ def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted)
     )
 
 
+def outcome_of(event: RecordedEvent, payload: p.EvaluationRecorded) -> Outcome:
+    """What remains of an evaluation."""
+    is_current = event.version == payload.version
+    recorded = event.payload_bytes if is_current else encode_payload(payload)
+    return Outcome(payload.objective, payload.failure, recorded)
+
+
 def record_test_outcome(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
     """Fold of a held-out evaluation."""
     test = state.test
@@ -193,7 +200,7 @@ def record_test_outcome(state: RunState, event: RecordedEvent, payload: p.Evalua
     require(0 <= payload.candidate < len(test.candidates), event, "no such candidate in the test")
     require(payload.instance in test.instances, event, f"{payload.instance} is not part of the test")
     require(key not in test.outcomes, event, "the evaluation was recorded before")
-    outcomes = test.outcomes.set(key, Outcome(payload.objective, payload.failure, payload.trace))
+    outcomes = test.outcomes.set(key, outcome_of(event, payload))
     return replace(state, test=replace(test, outcomes=outcomes, outcomes_seq=event.seq))
 
 

@@ -8,7 +8,7 @@ Appendix D.3 (input–output-relevant graph, walk counts).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,18 +66,32 @@ class OperatorGraph:
         after at least one operator when the edge exists.
         """
         here = history[-1] if history else START
-        used = self.initialisers.intersection(history)
-        known = self._feasible.get((here, used, len(history), max_length))
+        return self._feasible_from(here, self.initialisers.intersection(history), len(history), max_length)
+
+    def feasible_along(self, walk: Sequence[OperatorId], max_length: int) -> Iterator[tuple[OperatorId, ...]]:
+        """`feasible_actions` before each operator of `walk` and behind its last, in order."""
+        used: frozenset[OperatorId] = frozenset()
+        yield self._feasible_from(START, used, 0, max_length)
+        for length, here in enumerate(walk, 1):
+            if here in self.initialisers:
+                used |= {here}
+            yield self._feasible_from(here, used, length, max_length)
+
+    def _feasible_from(
+        self, here: OperatorId, used: frozenset[OperatorId], length: int, max_length: int
+    ) -> tuple[OperatorId, ...]:
+        """M behind `length` operators, the last of them `here`, of which `used` are initialisers."""
+        known = self._feasible.get((here, used, length, max_length))
         if known is None:
             known = tuple(
                 target
                 for target in self.successors[here]
                 if target not in used
                 and target in self.steps_to_end
-                and (target != END or history)
-                and len(history) + self.steps_to_end[target] <= max_length
+                and (target != END or length)
+                and length + self.steps_to_end[target] <= max_length
             )
-            self._feasible[here, used, len(history), max_length] = known
+            self._feasible[here, used, length, max_length] = known
         return known
 
     @cached_property

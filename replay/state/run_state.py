@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
+import msgspec
 from immutables import Map
 
-from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, decode_payload
 from dga2d.events.payloads import (
+    EvaluationRecorded,
     FailureKind,
     InstanceEntry,
     PolicyUpdated,
@@ -27,12 +29,26 @@ EvaluationKey = tuple[int, InstanceKey]
 """Candidate j and instance."""
 
 
-class Outcome(NamedTuple):
-    """What an evaluation gave: an objective or the kind of failure."""
+class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What an evaluation gave: an objective or the kind of failure.
+
+    A replay makes and drops a thousand of them for every generation that it passes. What few readers want is
+    therefore kept as the bytes that were checked when they were folded, at a fifth of the objects.
+    """
 
     objective: float | None
     failure: FailureKind | None
-    trace: tuple[PositionTrace, ...] = ()
+    recorded: bytes = b""
+    """Payload of the evaluation in its current version; empty where there was none."""
+
+    @property
+    def trace(self) -> tuple[PositionTrace, ...]:
+        """What every position of the pipeline did; decoded anew every time."""
+        if not self.recorded:
+            return ()
+        payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
+        assert isinstance(payload, EvaluationRecorded)
+        return payload.trace
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dga2d.events import RecordedEvent, RunId
+from dga2d.events import RunId, StoredEvent
 from dga2d.replay.opening import folded
 from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.snapshots.states import decode_state, encode_state
@@ -45,8 +45,8 @@ def read_events(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> list[int]
     """Numbers of the events that are folded."""
     seen: list[int] = []
 
-    def counted(state: RunState, page: list[RecordedEvent]) -> RunState:
-        seen.extend(event.seq for event in page)
+    def counted(state: RunState, page: list[StoredEvent]) -> RunState:
+        seen.extend(event[1] for event in page)
         return fold_page(state, page)
 
     monkeypatch.setattr("dga2d.replay.opening.fold_page", counted)

@@ -1,0 +1,213 @@
+"""The frequent payloads are decoded without their models, and never into anything else than with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dga2d.events import PayloadError, decode_payload
+from dga2d.events.frequent import (
+    NOT_DECODED,
+    EvaluationRecord,
+    PolicyStepRecord,
+    PositionRecord,
+    SampleRecord,
+    ScoreRecord,
+    StepRecord,
+    decode_evaluation,
+    decode_sample,
+    decode_score,
+)
+from dga2d.events.payloads import (
+    CandidateScored,
+    EvaluationRecorded,
+    PipelineSampled,
+    PolicyStep,
+    PositionTrace,
+    Step,
+)
+
+PAIRS: list[tuple[type[msgspec.Struct], Any]] = [
+    (EvaluationRecord, EvaluationRecorded),
+    (PositionRecord, PositionTrace),
+    (SampleRecord, PipelineSampled),
+    (PolicyStepRecord, PolicyStep),
+    (StepRecord, Step),
+    (ScoreRecord, CandidateScored),
+]
+RECORD_OF = {model: record for record, model in PAIRS}
+
+SAMPLES: dict[str, tuple[Callable[[bytes], Any], bytes]] = {
+    "EvaluationRecorded": (
+        decode_evaluation,
+        b'{"candidate":3,"diagnostic":"a \\"b\\": \\u00e9 \xc3\xa9 \\n","elapsed_s":0.1,"failure":null,'
+        b'"generation":2,"instance":"g/i","objective":12.5,"solution":"abc","split":"train","trace":['
+        b'{"elapsed_s":1e-05,"score_after":1.0,"score_before":null,"work":7},'
+        b'{"elapsed_s":0.25,"score_after":-1.5e300,"score_before":3.25,"work":0}],"work":12}',
+    ),
+    "PipelineSampled": (
+        decode_sample,
+        b'{"candidate":0,"generation":1,"policy_steps":[{"actions":["a","b"],"chosen":"a",'
+        b'"probabilities":[0.25,0.75]},{"actions":["END"],"chosen":"END","probabilities":[1.0]}],'
+        b'"policy_updates":0,"steps":[{"implementation":"a.0","operator":"a"}]}',
+    ),
+    "CandidateScored": (
+        decode_score,
+        b'{"candidate":1,"gaps":[0.5,null,1e-300],"generation":4,"score":-0.25}',
+    ),
+}
+
+FRAGMENTS = [
+    "1.0",
+    "1e3",
+    "1e400",
+    "-1e400",
+    "NaN",
+    "Infinity",
+    "-0",
+    "-0.0",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    "1E5",
+    "true",
+    "null",
+    '"1"',
+    '""',
+    "[]",
+    "{}",
+    "[null]",
+    "[[1]]",
+    '"train"',
+    "9223372036854775808",
+    "18446744073709551616",
+    "123456789012345678901234567890",
+    "9007199254740993",
+    "4.9e-324",
+    "1e-400",
+    "0.1000000000000000055511151231257827",
+    "2.2250738585072011e-308",
+    "1.7976931348623159e308",
+    '"\\ud800"',
+    '"\\ude00"',
+    '"\\ud83d\\ude00"',
+    '"\\x"',
+    '"\\u0000"',
+    ',"x":1',
+    '"work":1,',
+    '"score":2,',
+    "\\u0069",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+]
+OTHERS = [b"\xff", b"\x00", b"\n", b" ", b'"\x01"', b'"\xed\xa0\x80"', b'"\xc3"', b"\xef\xbb\xbf"]
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null|[{}\[\],:]')
+
+fragments = st.sampled_from([f.encode() for f in FRAGMENTS] + OTHERS) | st.binary(max_size=2)
+
+
+def plain(value: Any) -> Any:
+    """Records and models alike as JSON values; numbers as they are spelled, so that 1 is not 1.0."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return {name: plain(getattr(value, name)) for name in sorted(value.__struct_fields__)}
+    if hasattr(value, "__slots__") and type(value) is PositionTrace:
+        return {name: plain(getattr(value, name)) for name in sorted(PositionTrace.__dataclass_fields__)}
+    if hasattr(type(value), "model_fields"):
+        return {name: plain(getattr(value, name)) for name in sorted(type(value).model_fields)}
+    return repr(value)
+
+
+def assert_nothing_else(type_name: str, data: bytes) -> None:
+    """What the decoder accepts, the model accepts and reads alike."""
+    try:
+        record = SAMPLES[type_name][0](data)
+    except NOT_DECODED:
+        return
+    assert plain(record) == plain(decode_payload(type_name, 1, data))
+
+
+@pytest.mark.parametrize("type_name", SAMPLES)
+def test_what_was_recorded_is_decoded(type_name: str) -> None:
+    decode, data = SAMPLES[type_name]
+    assert plain(decode(data)) == plain(decode_payload(type_name, 1, data))
+    assert orjson.loads(data).keys() == set(decode(data).__struct_fields__)
+
+
+@pytest.mark.parametrize("type_name", SAMPLES)
+@given(st.data())
+def test_with_any_token_changed_nothing_else_is_read_than_by_the_model(
+    type_name: str, data: st.DataObject
+) -> None:
+    whole = SAMPLES[type_name][1]
+    start, end = data.draw(st.sampled_from([match.span() for match in TOKEN.finditer(whole)]))
+    assert_nothing_else(type_name, whole[:start] + data.draw(fragments) + whole[end:])
+
+
+@pytest.mark.parametrize("type_name", SAMPLES)
+@given(st.data())
+def test_with_anything_put_in_nothing_else_is_read_than_by_the_model(
+    type_name: str, data: st.DataObject
+) -> None:
+    whole = SAMPLES[type_name][1]
+    at = data.draw(st.integers(0, len(whole)))
+    assert_nothing_else(type_name, whole[:at] + data.draw(fragments) + whole[at:])
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_finite_number_is_read_bit_for_bit(number: float) -> None:
+    data = b'{"candidate":0,"gaps":[],"generation":1,"score":%b}' % orjson.dumps(number)
+    assert repr(decode_score(data).score) == repr(number)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "more"),
+    [
+        ("EvaluationRecorded", b'"work":12'),
+        ("EvaluationRecorded", b'"work":7'),
+        ("CandidateScored", b'"score"'),
+    ],
+)
+def test_an_unknown_field_is_left_to_the_model_which_refuses_it(type_name: str, more: bytes) -> None:
+    decode, data = SAMPLES[type_name]
+    closed = data.replace(more, b'"zap":1,' + more)
+    assert closed != data
+    with pytest.raises(NOT_DECODED):
+        decode(closed)
+    with pytest.raises(PayloadError):
+        decode_payload(type_name, 1, closed)
+
+
+@pytest.mark.parametrize(("record", "model"), PAIRS, ids=lambda kind: kind.__name__)
+def test_a_record_has_the_fields_of_its_model(record: type[msgspec.Struct], model: Any) -> None:
+    """If this fails: a payload has changed, and its record must follow."""
+    assert list(record.__struct_fields__) == sorted(record.__struct_fields__)
+    ours, theirs = get_type_hints(record), get_type_hints(model)
+    theirs.pop("version", None)
+    theirs = {name: hint for name, hint in theirs.items() if not name.startswith(("_", "model_"))}
+    assert ours == {name: _as_record(hint) for name, hint in theirs.items()}
+    assert record.__struct_config__.forbid_unknown_fields
+    assert record.__struct_config__.frozen
+
+
+def _as_record(hint: Any) -> Any:
+    """The annotation with records in place of models."""
+    if hint in RECORD_OF:
+        return RECORD_OF[hint]
+    if get_origin(hint) is tuple and get_args(hint)[0] in RECORD_OF:
+        return tuple[RECORD_OF[get_args(hint)[0]], ...]  # type: ignore[misc]
+    assert get_origin(hint) is not Literal or get_args(hint)
+    return hint
