@@ -1,0 +1,249 @@
+"""Parallel schedule generation with the worst case slack rule, forwards and backwards in time.
+
+Method: of the activities that fit now, the one is started that would lose most if another were: its latest
+start minus the latest of its earliest starts after each rival is smallest. The list by start time is
+scheduled serially once more; the same is done from the end of the project, and the better list is returned.
+
+Source: R. Kolisch, Efficient priority rules for the resource-constrained project scheduling problem, 1996.
+
+Complexity: O(N f² a) per schedule for N activities, f that fit together with a running ones.
+"""
+
+import numpy as np
+from numba import njit
+
+RIVALS = 30  # tunable: int 1..1000
+TIE_NOISE = 0.01  # tunable: float 0.0..1.0
+
+
+@njit(cache=True)
+def start_after(x, rival, now, left, running, n_running, project, finish):
+    """Earliest start of `x` if `rival` starts now; `running` is sorted by finish time."""
+    durations, need, _capacity, guard = project
+    words = guard.size
+    rest = left - need[rival]
+    has_ended = False
+    time = now
+    for k in range(n_running + 2):
+        is_enough = True
+        for w in range(words):
+            is_enough = is_enough and ((rest[w] | guard[w]) - need[x, w]) & guard[w] == guard[w]
+        if is_enough:
+            return time
+        i = k - 1 if has_ended else k
+        if not has_ended and (i == n_running or now + durations[rival] <= finish[running[i]]):
+            has_ended = True
+            time = now + durations[rival]
+            rest += need[rival]
+        else:
+            time = finish[running[i]]
+            rest += need[running[i]]
+    return time
+
+
+@njit(cache=True)
+def choose_by_slack(
+    waiting, n_waiting, now, left, running, n_running, rivals, noise, latest, project, finish, rng
+):
+    """Place in `waiting` of the activity that fits and has the least worst case slack; -1 if none fits."""
+    _durations, need, _capacity, guard = project
+    fitting = np.empty(n_waiting, np.int64)
+    count = 0
+    for k in range(n_waiting):
+        is_enough = True
+        for w in range(guard.size):
+            is_enough = is_enough and ((left[w] | guard[w]) - need[waiting[k], w]) & guard[w] == guard[w]
+        if is_enough:
+            fitting[count] = k
+            count += 1
+    chosen, least = -1, 1e300
+    for i in range(count):
+        x = waiting[fitting[i]]
+        worst = now
+        for j in range(max(0, i - rivals), min(count, i + rivals + 1)):
+            if j != i:
+                rival = waiting[fitting[j]]
+                worst = max(worst, start_after(x, rival, now, left, running, n_running, project, finish))
+        slack = latest[x] - worst + noise * rng.random()
+        if slack < least:
+            chosen, least = fitting[i], slack
+    return chosen
+
+
+@njit(cache=True)
+def schedule(order, rivals, noise, latest, project, before, after, finish, rng):
+    """Parallel generation; writes the activities by start time into `order`."""
+    durations, need, capacity, _guard = project
+    n = durations.size
+    waits_for = before[0][1:] - before[0][:-1]
+    waiting, running = np.empty(n, np.int64), np.empty(n, np.int64)
+    left = capacity.copy()
+    n_waiting = n_running = listed = 0
+    now = np.int64(0)
+    for x in range(n):
+        if waits_for[x] == 0:
+            waiting[n_waiting] = x
+            n_waiting += 1
+    while listed < n:
+        k = choose_by_slack(
+            waiting, n_waiting, now, left, running, n_running, rivals, noise, latest, project, finish, rng
+        )
+        if k >= 0:
+            x = waiting[k]
+            n_waiting -= 1
+            waiting[k] = waiting[n_waiting]
+            left -= need[x]
+            finish[x] = now + durations[x]
+            order[listed] = x
+            listed += 1
+            i = n_running
+            while i > 0 and finish[running[i - 1]] > finish[x]:
+                running[i] = running[i - 1]
+                i -= 1
+            running[i] = x
+            n_running += 1
+            continue
+        now = finish[running[0]]
+        ended = 0
+        while ended < n_running and finish[running[ended]] == now:
+            x = running[ended]
+            ended += 1
+            left += need[x]
+            for i in range(after[0][x], after[0][x + 1]):
+                y = after[1][i]
+                waits_for[y] -= 1
+                if waits_for[y] == 0:
+                    waiting[n_waiting] = y
+                    n_waiting += 1
+        n_running -= ended
+        for i in range(n_running):
+            running[i] = running[i + ended]
+
+
+@njit(cache=True)
+def serial(order, project, before, free, finish):
+    """Serial schedule generation: finish times of all activities of the list `order`; the makespan.
+
+    `before` are the predecessors; with successors instead and a list from the end of the project it
+    schedules backwards in time. `free` (resource words by periods) is what is left of the resources.
+    """
+    durations, need, capacity, guard = project
+    first, others = before
+    words = guard.size
+    for w in range(words):
+        free[w] = capacity[w]
+    makespan = np.int64(0)
+    for x in order:
+        start = np.int64(0)
+        for k in range(first[x], first[x + 1]):
+            start = max(start, finish[others[k]])
+        w = settled = 0
+        while settled < words:  # until the start that one word asks for suits all words
+            profile, lanes, t = free[w], guard[w], start
+            end = start + durations[x]
+            while t < end:
+                if ((profile[t] | lanes) - need[x, w]) & lanes != lanes:
+                    end = t + 1 + durations[x]
+                t += 1
+            settled = settled + 1 if end - durations[x] == start else 1
+            start = end - durations[x]
+            w = w + 1 if w + 1 < words else 0
+        finish[x] = start + durations[x]
+        for w in range(words):
+            for t in range(start, finish[x]):
+                free[w, t] -= need[x, w]
+        makespan = max(makespan, finish[x])
+    return makespan
+
+
+@njit(cache=True)
+def turn(order, finish, makespan, bucket, turned):
+    """Write the activities by falling finish time into `turned`: the list for the other direction in time.
+
+    Activities that finish together change their order in the list. `bucket` has a place for each period.
+    """
+    bucket[: makespan + 1] = 0
+    for x in order:
+        bucket[finish[x]] += 1
+    place = 0
+    for t in range(makespan, -1, -1):
+        place += bucket[t]
+        bucket[t] = place - bucket[t]
+    for i in range(order.size - 1, -1, -1):
+        x = order[i]
+        turned[bucket[finish[x]]] = x
+        bucket[finish[x]] += 1
+
+
+def prepare(env_data):
+    """Arrays of a project.
+
+    project: durations; requests, capacities and guard bits in the lanes of int64 words, where one
+    subtraction compares all resources of a word (a lane that has too little left borrows its guard bit).
+    before, after: where the predecessors (successors) of each activity begin, and they themselves.
+    horizon: number of periods that every schedule and search for a start fits into.
+    """
+    durations = np.asarray(env_data["durations"]).astype(np.int64)
+    n = durations.size
+    lanes = []
+    words, used = 0, 63
+    for capacity in np.asarray(env_data["capacities"]).tolist():
+        width = capacity.bit_length() + 1
+        if used + width > 63:
+            words, used = words + 1, 0
+        lanes.append((words - 1, used, width, capacity))
+        used += width
+    need = np.zeros((n, words), np.int64)
+    capacity, guard = np.zeros(words, np.int64), np.zeros(words, np.int64)
+    for (word, shift, width, units), requests in zip(lanes, np.asarray(env_data["requests"]).T, strict=True):
+        need[:, word] += requests.astype(np.int64) << shift
+        capacity[word] += units << shift
+        guard[word] += 1 << (shift + width - 1)
+    networks = []
+    for this, other in ((1, 0), (0, 1)):
+        edges = np.asarray(env_data["edges"])
+        edges = edges[np.argsort(edges[:, this], kind="stable")]
+        first = np.searchsorted(edges[:, this], np.arange(n + 1)).astype(np.int32)
+        networks.append((first, np.ascontiguousarray(edges[:, other]).astype(np.int32)))
+    horizon = int(durations.sum() + durations.max() + 1)
+    return (durations, need, capacity, guard), networks[0], networks[1], horizon
+
+
+def longest_tails(durations, after):
+    """Longest path from the start of each activity to the end of the project, int64."""
+    first, others = after[0].tolist(), after[1].tolist()
+    tails = [-1] * durations.size
+    open_ends = [0, durations.size - 1]
+    while open_ends:
+        x = open_ends[-1]
+        behind = others[first[x] : first[x + 1]]
+        missing = [y for y in behind if tails[y] < 0]
+        open_ends += missing
+        if not missing:
+            tails[x] = int(durations[x]) + max([tails[y] for y in behind], default=0)
+            open_ends.pop()
+    return np.array(tails, np.int64)
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Give `state` the better of a forward and a backward schedule."""
+    budget, rng = env_data["budget"], env_data["rng"]
+    project, before, after, horizon = prepare(env_data)
+    durations = project[0]
+    n = durations.size
+    latest = (-longest_tails(durations, after), -longest_tails(durations, before))
+    free = np.empty((project[1].shape[1], horizon), np.int64)
+    finish, bucket = np.empty(n, np.int64), np.empty(horizon, np.int64)
+    order, turned = np.empty(n, np.int32), np.empty(n, np.int32)
+    schedule(order, RIVALS, TIE_NOISE, latest[0], project, before, after, finish, rng)
+    value = serial(order, project, before, free, finish)
+    state.sequence = order.copy()
+    budget.charge(2)
+    if not budget.exhausted():
+        schedule(turned, RIVALS, TIE_NOISE, latest[1], project, after, before, finish, rng)
+        makespan = serial(turned, project, after, free, finish)
+        turn(turned, finish, makespan, bucket, order)
+        if serial(order, project, before, free, finish) < value:
+            state.sequence = order
+        budget.charge(3)
+    return state

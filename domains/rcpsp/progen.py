@@ -1,0 +1,203 @@
+"""Random projects in the manner of ProGen, with control over network complexity and scarcity.
+
+Networks have three start and three finish activities and at most three successors and three predecessors per
+activity, no redundant arc, and NC · (n + 2) arcs, dummies included. Durations and requests are uniform on
+1..10. RF is the share of resources an activity uses on average, RS places each capacity between the largest
+single request (0) and the peak of the earliest start schedule (1).
+
+References
+----------
+R. Kolisch, A. Sprecher, A. Drexl, Characterization and generation of a general class of resource-constrained
+project scheduling problems, Management Science 41(10), 1995.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.rcpsp.project import Project
+
+N_RESOURCES = 4
+N_ENDS = 3
+"""Start activities, and finish activities."""
+MAX_DEGREE = 3
+"""Most predecessors or successors of an activity, dummies apart."""
+LARGEST = 10
+"""Largest duration and request."""
+
+
+class Design(NamedTuple):
+    """What the program needs to make an instance again."""
+
+    group: str
+    name: str
+    n_activities: int
+    """Dummies not counted."""
+    complexity: float
+    """NC: arcs per activity."""
+    factor: float
+    """RF: share of the resources that an activity uses on average."""
+    strength: float
+    """RS: 0 scarce, 1 plentiful."""
+    seed: int
+
+    def project(self) -> Project:
+        """The instance; the same on every machine."""
+        random = LehmerGenerator(self.seed)
+        network = _network(self.n_activities, self.complexity, random)
+        n = self.n_activities + 2
+        durations, requests = np.zeros(n, np.int32), np.zeros((n, N_RESOURCES), np.int32)
+        durations[1:-1] = [random.uniform(1, LARGEST) for _ in range(self.n_activities)]
+        for cell in _used(self.n_activities, self.factor, random):
+            requests[1 + cell // N_RESOURCES, cell % N_RESOURCES] = random.uniform(1, LARGEST)
+        edges = np.array(sorted(network.arcs), np.int32)
+        low, peak = requests.max(axis=0), _peak(durations, requests, edges)
+        capacities = low + np.floor(self.strength * (peak - low) + 0.5)
+        return Project(durations, requests, capacities.astype(np.int32), edges)
+
+
+_LEVELS = {
+    30: ((1.5, 1.8, 2.1), (0.25, 0.5, 0.75, 1.0), (0.2, 0.5, 0.7, 1.0)),
+    60: ((1.5, 1.8, 2.1), (0.5, 1.0), (0.2, 0.5)),
+    90: ((1.5, 1.8, 2.1), (0.5, 1.0), (0.2, 0.5)),
+    120: ((1.5, 1.8, 2.1), (0.5, 1.0), (0.2, 0.4)),
+}
+"""Number of activities → levels of NC, RF and RS, fully crossed (those of PSPLIB's j30; the hard part of
+them for the larger sizes)."""
+
+
+@cache
+def designs() -> tuple[Design, ...]:
+    """All generated instances, sorted by key."""
+    found = []
+    for n, levels in _LEVELS.items():
+        for k, (complexity, factor, strength) in enumerate(product(*levels), start=1):
+            name = f"p{n}_{k:02d}"
+            found.append(Design(f"progen{n}", name, n, complexity, factor, strength, 1000 * n + k))
+    return tuple(sorted(found, key=lambda design: f"{design.group}/{design.name}"))
+
+
+@cache
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """The generated instances with their computed references, sorted by key."""
+    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    made_by = table["provenance"]
+    refs = []
+    for design in designs():
+        entry = table["references"][f"{design.group}/{design.name}"]
+        tool = made_by["tool"] if entry["by"] == "CP-SAT" else "the domain's safe baseline"
+        source = f"{tool}, {entry['seconds']} s on one core; bound {entry['bound']} by {made_by['tool']}"
+        kind = "optimal" if entry["bound"] == entry["value"] else "computed"
+        reference = Reference(float(entry["value"]), kind, source)  # type: ignore[arg-type]
+        refs.append(InstanceRef("rcpsp", design.group, design.name, None, reference))
+    return tuple(refs)
+
+
+def find_design(key: str) -> Design | None:
+    """The design of the instance `key` (``group/name``); ``None`` if there is no such instance."""
+    return next((design for design in designs() if f"{design.group}/{design.name}" == key), None)
+
+
+class _Network:
+    """Arcs between activities 0..n + 1, and who comes before whom; every arc goes from a low number to a
+    higher one.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.arcs: set[tuple[int, int]] = set()
+        self.reaches = np.eye(n + 2, dtype=bool)
+        """Entry (u, v): v is u or comes after it."""
+        self._out, self._in = [0] * (n + 2), [0] * (n + 2)
+
+    def connect(self, u: int, v: int) -> None:
+        self.arcs.add((u, v))
+        self._out[u] += 1
+        self._in[v] += 1
+        self.reaches |= np.outer(self.reaches[:, u], self.reaches[v])
+
+    def has_successor(self, u: int) -> bool:
+        return self._out[u] > 0
+
+    def may_connect(self, u: int, v: int) -> bool:
+        """Whether both ends are free for an arc that is not redundant and makes no other one redundant."""
+        if self._out[u] == MAX_DEGREE or self._in[v] == MAX_DEGREE or self.reaches[u, v]:
+            return False
+        before, after = self.reaches[:, u], self.reaches[v]
+        return not any(before[a] and after[b] for a, b in self.arcs)
+
+
+def _network(n: int, complexity: float, random: LehmerGenerator) -> _Network:
+    """A network with the wanted number of arcs; drawn anew until one comes out."""
+    while True:
+        network = _draw_network(n, round(complexity * (n + 2)), random)
+        if network is not None:
+            return network
+
+
+def _draw_network(n: int, n_arcs: int, random: LehmerGenerator) -> _Network | None:
+    network = _Network(n)
+    for k in range(N_ENDS):
+        network.connect(0, 1 + k)
+        network.connect(n - k, n + 1)
+    inner_from, inner_to = range(1, n - N_ENDS + 1), range(N_ENDS + 1, n + 1)
+    for v in inner_to:  # everyone has a predecessor
+        if not _connect_one(network, [(u, v) for u in inner_from if u < v], random):
+            return None
+    for u in reversed(inner_from):  # and a successor
+        pairs = [(u, v) for v in inner_to if u < v]
+        if not network.has_successor(u) and not _connect_one(network, pairs, random):
+            return None
+    pairs = [(u, v) for u in inner_from for v in inner_to if u < v]
+    while len(network.arcs) < n_arcs:
+        if not _connect_one(network, pairs, random):
+            return None
+    return network if len(network.arcs) == n_arcs else None
+
+
+def _connect_one(network: _Network, pairs: list[tuple[int, int]], random: LehmerGenerator) -> bool:
+    """Connect one of `pairs`, drawn at random among those that may be; whether there was one."""
+    for pair in _shuffled(pairs, random):
+        if network.may_connect(*pair):
+            network.connect(*pair)
+            return True
+    return False
+
+
+def _shuffled(pairs: list[tuple[int, int]], random: LehmerGenerator) -> Iterator[tuple[int, int]]:
+    left = list(pairs)
+    while left:
+        k = random.uniform(0, len(left) - 1)
+        left[k], left[-1] = left[-1], left[k]
+        yield left.pop()
+
+
+def _used(n: int, factor: float, random: LehmerGenerator) -> list[int]:
+    """Cells (activity · resources + resource) with a request: one for each activity, the rest anywhere."""
+    cells = {i * N_RESOURCES + random.uniform(0, N_RESOURCES - 1) for i in range(n)}
+    while len(cells) < round(factor * n * N_RESOURCES):
+        cells.add(random.uniform(0, n * N_RESOURCES - 1))
+    return sorted(cells)
+
+
+def _peak(
+    durations: NDArray[np.int32], requests: NDArray[np.int32], edges: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Largest use of each resource when every activity starts as early as the network allows."""
+    starts = np.zeros(durations.size, np.int64)
+    for u, v in edges.tolist():  # sorted, and arcs lead to higher numbers
+        starts[v] = max(starts[v], starts[u] + durations[u])
+    use = np.zeros((int(durations.sum()) + 1, N_RESOURCES), np.int32)
+    for start, duration, request in zip(starts.tolist(), durations.tolist(), requests, strict=True):
+        use[start : start + duration] += request
+    peak: NDArray[np.int32] = use.max(axis=0)
+    return peak

@@ -1,0 +1,96 @@
+"""Independent verifier: rebuilds the schedule from a list and checks every constraint on the start times.
+
+It shares no code with the compiled decoder: it knows no periods. An activity starts when its predecessors
+have finished or when one of the activities listed before it finishes, whichever time is the first at which it
+fits; it fits if it does when it starts and whenever another one starts while it is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.contract import State, Verdict
+from dga2d.domains.encoding import permutation_violation
+
+
+def verify_sequence(data: Mapping[str, Any], state: State) -> Verdict:
+    """Check `state` against the arrays of a project; never raises on a broken one."""
+    sequence: Any = getattr(state, "sequence", None)
+    violation = permutation_violation(sequence, len(data["durations"]), "activity")
+    if violation is not None:
+        return Verdict(None, violation)
+    place = {activity: i for i, activity in enumerate(sequence.tolist())}
+    for u, v in data["edges"].tolist():
+        if place[u] > place[v]:
+            return Verdict(None, f"activity {v} stands before its predecessor {u}")
+    starts = schedule(data, sequence)
+    violation = schedule_violation(data, starts)
+    if violation is not None:
+        return Verdict(None, violation)
+    return Verdict(float((starts + data["durations"]).max()), None)
+
+
+def schedule(data: Mapping[str, Any], sequence: NDArray[Any]) -> NDArray[np.int64]:
+    """Start times, int64 `(N,)`, that serial schedule generation gives a well-formed list."""
+    durations, requests, capacities = (data[key].tolist() for key in ("durations", "requests", "capacities"))
+    predecessors: list[list[int]] = [[] for _ in durations]
+    for u, v in data["edges"].tolist():
+        predecessors[v].append(u)
+    starts: dict[int, int] = {}
+    for activity in sequence.tolist():
+        ready = max((starts[u] + durations[u] for u in predecessors[activity]), default=0)
+        running = [
+            (start, start + durations[u], requests[u])
+            for u, start in starts.items()
+            if start + durations[u] > max(start, ready)
+        ]
+        ends = sorted({ready, *(end for _, end, _ in running)})
+        starts[activity] = next(
+            time
+            for time in ends
+            if _fits(time, time + durations[activity], requests[activity], running, capacities)
+        )
+    return np.array([starts[activity] for activity in range(len(durations))], np.int64)
+
+
+def _fits(
+    start: int,
+    end: int,
+    request: list[int],
+    running: list[tuple[int, int, list[int]]],
+    capacities: list[int],
+) -> bool:
+    if start == end:
+        return True
+    beside = [other for other in running if other[0] < end and other[1] > start]
+    moments = [start, *(other[0] for other in beside if other[0] > start)]
+    for moment in moments:
+        held = [other[2] for other in beside if other[0] <= moment < other[1]]
+        for k, capacity in enumerate(capacities):
+            if request[k] + sum(units[k] for units in held) > capacity:
+                return False
+    return True
+
+
+def schedule_violation(data: Mapping[str, Any], starts: NDArray[np.int64]) -> str | None:
+    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    durations, requests, capacities = data["durations"], data["requests"], data["capacities"]
+    if starts.shape != durations.shape:
+        return f"start times have shape {starts.shape}, expected {durations.shape}"
+    if starts.min() < 0:
+        return f"activity {int(starts.argmin())} starts before time 0"
+    ends = starts + durations
+    for u, v in data["edges"].tolist():
+        if starts[v] < ends[u]:
+            return f"activity {v} starts at {starts[v]}, before its predecessor {u} finishes at {ends[u]}"
+    for moment in np.unique(starts).tolist():
+        use = requests[(starts <= moment) & (moment < ends)].sum(axis=0, dtype=np.int64)
+        over = np.flatnonzero(use > capacities)
+        if over.size:
+            k = int(over[0])
+            return f"resource {k} is used {use[k]} times at time {moment}, its capacity is {capacities[k]}"
+    return None
