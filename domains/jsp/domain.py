@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dga2d.domains.contract import (
     Card,
@@ -29,8 +29,12 @@ from dga2d.domains.library import load_library, pipeline
 from dga2d.domains.published import list_instances, reference_of
 from dga2d.domains.shops import schedule_text
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SAFE_PIPELINE = ("giffler_thompson", "path_relinking_tabu")
 BASIC_PIPELINE = ("giffler_thompson", "critical_block_annealing")
+ILS_PIPELINE = ("giffler_thompson", "iterated_tabu")
 
 
 @cache
@@ -54,6 +58,9 @@ class JobShop:
 
     def basic_baseline(self) -> tuple[PipelineStep, ...]:
         return pipeline(_library(), *BASIC_PIPELINE)
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *ILS_PIPELINE)
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 80 instances; their published files hold the same numbers."""
@@ -106,3 +113,15 @@ class JobShop:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """Gantt chart; raises InvalidSolutionError for a broken state."""
+        from dga2d.domains.jsp.picture import picture
+
+        return picture(instance, state)
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """CP-SAT; needs the package ``ortools``."""
+        from dga2d.domains.jsp.cp_sat import solve
+
+        return solve(instance, time_limit_s, seed, workers)

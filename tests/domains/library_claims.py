@@ -255,7 +255,7 @@ class LibraryRuns:
     ) -> None:
         """A timed evaluation must not pay for the compiler, whatever the size of its instance."""
         run, small = compiled(implementation), self.specimen.domain.smoke_instance()
-        self.specimen.run(small, operator, run, self.specimen.random_state(small, 1), 1, work=2000)
+        self.specimen.run(small, operator, run, self.specimen.random_state(small, 1), 1, work=20_000)
         functions = [
             value for value in vars(sys.modules[run.__module__]).values() if hasattr(value, "signatures")
         ]

@@ -565,11 +565,18 @@ def fill(search, start):
     return pool
 
 
+def warm_up(search, sequence):
+    """Call the kernels of later phases once, so that none is compiled in the middle of a timed run."""
+    dispatch(*search.problem[:4], DISPATCH_NOISE, sequence.copy(), search.rng)
+
+
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` by TS/PR until the share of the budget is spent or a lower bound is met."""
     search = open_search(env_data)
     before = calc_makespan_fn(state)
-    pool = fill(search, np.array(state.sequence, dtype=np.int32))
+    sequence = np.array(state.sequence, dtype=np.int32)
+    warm_up(search, sequence)
+    pool = fill(search, sequence)
     best = min(pool, key=lambda entry: entry[0])
     while len(pool) > 1 and best[0] > search.target and not search.budget.exhausted():
         i, j = search.rng.choice(len(pool), 2, replace=False)

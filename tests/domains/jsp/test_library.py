@@ -32,6 +32,8 @@ class JobShopLibrary(LibraryRuns, LibraryTexts):
         larger=((15, 15), (20, 5), (5, 20), (50, 10), (100, 20)),
         smoke_target=55.0,
         blocks=frozenset({"neighbourhood", "tabu-tenure", "priority-rule"}),
-        own_functions=frozenset({"schedule", "search", "restart", "block_moves", "insert", "construct"}),
+        own_functions=frozenset(
+            {"schedule", "search", "restart", "block_moves", "insert", "construct", "warm_up"}
+        ),
         oddities=((ZERO_TIMES, 0.0),),
     )
