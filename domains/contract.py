@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NewType, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 OperatorId = NewType("OperatorId", str)
 """Name of an operator within its domain: lower-case ASCII words joined by ``_``."""
@@ -216,6 +219,10 @@ class Domain(Protocol):
         """The same for ``--library basic``: uses operators of the basic tier only."""
         ...
 
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        """A classical iterated local search out of the library, for side-by-side tables."""
+        ...
+
     def generated(self) -> tuple[InstanceRef, ...]:
         """Instances the program makes without any download, with references, sorted by key."""
         ...
@@ -268,5 +275,29 @@ class Domain(Protocol):
         ------
         InvalidSolutionError
             The state does not pass `verify`.
+        """
+        ...
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """A picture of the solution, drawn by matplotlib, which is an optional dependency.
+
+        Raises
+        ------
+        InvalidSolutionError
+            The state does not pass `verify`.
+        ImportError
+            There is no matplotlib.
+        """
+        ...
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """A solution by OR-Tools, for side-by-side tables: no operator, no sandbox, wall-clock seconds.
+
+        ``None`` if none was found in time.
+
+        Raises
+        ------
+        ImportError
+            There is no ``ortools``, an optional dependency.
         """
         ...

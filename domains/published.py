@@ -11,33 +11,45 @@ from dga2d.domains.contract import InstanceRef, Reference
 from dga2d.domains.errors import InstanceFormatError
 
 
-def list_instances(domain: str, folder: Path, suffixes: Collection[str]) -> tuple[InstanceRef, ...]:
+def list_instances(
+    domain: str, folder: Path, suffixes: Collection[str], needs_table: bool = True
+) -> tuple[InstanceRef, ...]:
     """Instances ``folder/<group>/<file>`` with the references of ``folder/bks.json``, sorted by key.
 
-    `suffixes` are the endings an instance file may have; hidden files and others are passed over.
+    `suffixes` are the endings an instance file may have (``.clq.gz``, say; ``""``: a name without a dot), the
+    rest of its name is that of the instance. Hidden files and others are passed over.
 
-    No folder means no instances; a file without an entry in the table has no reference.
+    No folder means no instances; a file without an entry in the table has no reference. A domain that knows
+    best values of its own does not need the table (`needs_table` is false).
 
     Raises
     ------
     InstanceFormatError
         The folder has instances but its table is missing or malformed, or two files share group and stem.
     """
-    files = sorted(path for path in folder.glob("*/*") if path.is_file() and _is_instance(path, suffixes))
+    files = sorted(path for path in folder.glob("*/*") if path.is_file() and _instance_name(path, suffixes))
     if not files:
         return ()
-    references = read_references(folder / "bks.json")
+    table = folder / "bks.json"
+    references = read_references(table) if needs_table or table.exists() else {}
     refs = {}
     for path in files:
-        key = f"{path.parent.name}/{path.stem}"
+        name = _instance_name(path, suffixes)
+        key = f"{path.parent.name}/{name}"
         if key in refs:
             raise InstanceFormatError(path, None, f"a second file of the instance {key}")
-        refs[key] = InstanceRef(domain, path.parent.name, path.stem, path, references.get(key))
+        refs[key] = InstanceRef(domain, path.parent.name, name, path, references.get(key))
     return tuple(ref for _, ref in sorted(refs.items()))
 
 
-def _is_instance(path: Path, suffixes: Collection[str]) -> bool:
-    return path.suffix in suffixes and not path.name.startswith(".")
+def _instance_name(path: Path, suffixes: Collection[str]) -> str:
+    """The file's name without its longest ending of `suffixes`; empty where it is no instance file."""
+    if path.name.startswith("."):
+        return ""
+    endings = [suffix for suffix in suffixes if suffix and path.name.endswith(suffix)]
+    if endings:
+        return path.name.removesuffix(max(endings, key=len))
+    return path.name if "" in suffixes and not path.suffix else ""
 
 
 def read_references(path: Path) -> dict[str, Reference]:

@@ -1,13 +1,17 @@
-"""``dga2d solve``: one instance with a run's best algorithm or the domain's safe baseline."""
+"""``dga2d solve``: one instance with a run's best algorithm or a baseline of its domain."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from anyio import to_thread
 
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest
@@ -17,11 +21,15 @@ from dga2d.domains.registry import get_domain
 from dga2d.events import Dga2dError, RunId
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
-from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.supervisor import load_state
 from dga2d.store import open_store
+
+Method = Literal["safe", "basic", "ils", "cp-sat"]
+"""The baselines: what a user gets without evolution, the same from the basic library, an iterated local
+search, and OR-Tools."""
 
 
 class SolveFailedError(Dga2dError):
@@ -34,6 +42,7 @@ class Solved:
 
     instance: Instance
     algorithm: str
+    state: State
     objective: float
     gap: float | None
     elapsed_s: float
@@ -46,11 +55,12 @@ async def solve_instance(
     instance_name: str,
     url: str,
     run_id: str | None,
+    method: Method,
     settings: RunSettings,
     seed: int,
     data_dir: Path | None,
 ) -> Solved:
-    """Solve one instance, named by key, bare name or file.
+    """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
 
     Raises
     ------
@@ -61,20 +71,82 @@ async def solve_instance(
     """
     domain = get_domain(domain_name)
     instance = find_instance(domain, instance_name, data_dir)
-    if run_id is None:
-        steps = tuple(s.implementation for s in domain.safe_baseline())
-        algorithm = "safe baseline"
-    else:
+    if run_id is not None:
         steps, algorithm = await best_of_run(url, run_id, domain_name)
+    elif method == "cp-sat":
+        return await _solve_by_or_tools(domain, instance, settings, seed)
+    else:
+        steps, algorithm = _baseline(domain, method)
     async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
         seeds = (seed, *spawn_key("test", 0, 0, 0))
         reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
     if reply.objective is None or reply.solution is None:
         raise SolveFailedError(f"{algorithm} failed on {instance.key}: {reply.failure}: {reply.diagnostic}")
+    state = state_of(reply.solution)
+    return _solved(domain, instance, algorithm, state, reply.objective, reply.elapsed_s, reply.work)
+
+
+def _solved(
+    domain: Domain,
+    instance: Instance,
+    algorithm: str,
+    state: State,
+    objective: float,
+    elapsed_s: float,
+    work: int,
+) -> Solved:
     reference = instance.reference
-    gap = None if reference is None else normalised_gap(reply.objective, reference.value, domain.sense)
-    text = domain.write_solution(instance, state_of(reply.solution))
-    return Solved(instance, algorithm, reply.objective, gap, reply.elapsed_s, reply.work, text)
+    gap = None if reference is None else normalised_gap(objective, reference.value, domain.sense)
+    text = domain.write_solution(instance, state)
+    return Solved(instance, algorithm, state, objective, gap, elapsed_s, work, text)
+
+
+def _baseline(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
+    baselines = {"safe": domain.safe_baseline, "basic": domain.basic_baseline, "ils": domain.ils_baseline}
+    steps = baselines[method]()
+    names = " → ".join(step.operator for step in steps)
+    return tuple(step.implementation for step in steps), f"{method} baseline: {names}"
+
+
+async def _solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSettings, seed: int) -> Solved:
+    require_package("ortools", "baselines", "--method cp-sat")
+    if settings.work is not None:
+        raise UsageError("--work: OR-Tools knows no work units; give --time-limit")
+    workers = settings.evaluators or 1
+    start = time.perf_counter()
+    state = await to_thread.run_sync(partial(domain.cp_sat, instance, settings.time_limit, seed, workers))
+    elapsed_s = time.perf_counter() - start
+    if state is None:
+        raise SolveFailedError(f"OR-Tools found no solution of {instance.key} in {settings.time_limit:g} s")
+    verdict = domain.verify(instance, state)
+    if verdict.objective is None:
+        raise SolveFailedError(f"OR-Tools failed on {instance.key}: {verdict.violation}")
+    return _solved(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
+
+
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Raises UsageError where an optional dependency is not installed."""
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")
+
+
+def draw(domain: Domain, solved: Solved, path: Path) -> None:
+    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format.
+
+    Raises
+    ------
+    UsageError
+        matplotlib is not installed, or does not know the format.
+    """
+    require_package("matplotlib", "figures", "--picture")
+    import matplotlib
+
+    figure = domain.picture(solved.instance, solved.state)
+    known = sorted(figure.canvas.get_supported_filetypes())
+    if path.suffix.removeprefix(".") not in known:
+        raise UsageError(f"--picture {path}: expected a name that ends in one of {', '.join(known)}")
+    with matplotlib.rc_context({"svg.hashsalt": "dga2d", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:

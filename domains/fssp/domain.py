@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dga2d.domains.contract import (
     Card,
@@ -30,8 +30,12 @@ from dga2d.domains.library import load_library, pipeline
 from dga2d.domains.published import list_instances, reference_of
 from dga2d.domains.shops import schedule_text
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SAFE_PIPELINE = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
 BASIC_PIPELINE = ("neh", "simulated_annealing")
+ILS_PIPELINE = ("neh", "iterated_local_search")
 FOLDER = "taillard"
 """Folder of Taillard's published files; their groups, as the DGA2D paper splits them, are the sizes."""
 
@@ -57,6 +61,9 @@ class FlowShop:
 
     def basic_baseline(self) -> tuple[PipelineStep, ...]:
         return pipeline(_library(), *BASIC_PIPELINE)
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *ILS_PIPELINE)
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 110 instances; their published files hold the same numbers."""
@@ -104,6 +111,18 @@ class FlowShop:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """Gantt chart; raises InvalidSolutionError for a broken state."""
+        from dga2d.domains.fssp.picture import picture
+
+        return picture(instance, state)
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """CP-SAT; needs the package ``ortools``."""
+        from dga2d.domains.fssp.cp_sat import solve
+
+        return solve(instance, time_limit_s, seed, workers)
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

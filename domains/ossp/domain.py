@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dga2d.domains.contract import (
     Card,
@@ -29,8 +29,12 @@ from dga2d.domains.ossp.verifier import schedule, verify_sequence
 from dga2d.domains.published import list_instances, reference_of
 from dga2d.domains.shops import schedule_text
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SAFE_PIPELINE = ("dispatching_rules", "ruin_and_recreate")
 BASIC_PIPELINE = ("dispatching_rules", "critical_block_annealing")
+ILS_PIPELINE = ("dispatching_rules", "iterated_local_search")
 
 
 @cache
@@ -54,6 +58,9 @@ class OpenShop:
 
     def basic_baseline(self) -> tuple[PipelineStep, ...]:
         return pipeline(_library(), *BASIC_PIPELINE)
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(_library(), *ILS_PIPELINE)
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 60 instances; their published files hold the same numbers."""
@@ -101,3 +108,15 @@ class OpenShop:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """Gantt chart; raises InvalidSolutionError for a broken state."""
+        from dga2d.domains.ossp.picture import picture
+
+        return picture(instance, state)
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """CP-SAT; needs the package ``ortools``."""
+        from dga2d.domains.ossp.cp_sat import solve
+
+        return solve(instance, time_limit_s, seed, workers)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from dga2d.domains.tsp.suite import find_generated, generated_refs
 from dga2d.domains.tsp.tsplib import format_tour, read_tsplib
 from dga2d.domains.tsp.verifier import verify_tour
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 class TspDomain:
     """Implements :class:`dga2d.domains.contract.Domain`; `Instance.data` holds ``coords`` alone."""
@@ -53,6 +56,9 @@ class TspDomain:
 
     def basic_baseline(self) -> tuple[PipelineStep, ...]:
         return pipeline(self._library, "greedy_edge", "two_opt", "or_opt", "simulated_annealing")
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(self._library, "nearest_neighbour", "iterated_or_opt")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         return generated_refs()
@@ -92,6 +98,18 @@ class TspDomain:
         if verdict.objective is None:
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
         return format_tour(instance.name, state.sequence, int(verdict.objective))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """The tour on the plane; raises InvalidSolutionError for a broken state."""
+        from dga2d.domains.tsp.picture import picture
+
+        return picture(instance, state)
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        """OR-Tools' routing library (not CP-SAT); needs the package ``ortools``."""
+        from dga2d.domains.tsp.cp_sat import solve
+
+        return solve(instance, time_limit_s, seed, workers)
 
 
 def _instance(group: str, name: str, coords: NDArray[np.float64], reference: Reference | None) -> Instance:

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dga2d.runtime.cli.options import data_option, json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json, write_file
+from dga2d.runtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from dga2d.runtime.solving import Method
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
 @click.argument("domain")
 @click.argument("instance")
 @click.option("--run", "run_id", metavar="RUN", help="Use the best validated algorithm of this run.")
+@click.option(
+    "--method",
+    type=click.Choice(["safe", "basic", "ils", "cp-sat"]),
+    help="A baseline instead: safe (the default), its counterpart from the basic library, iterated local "
+    "search, or OR-Tools.",
+)
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the solution here."
+)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the solution here (.svg, .png or .pdf); needs matplotlib.",
 )
 @data_option
 @store_option
@@ -29,11 +45,13 @@ def solve(
     domain: str,
     instance: str,
     run_id: str | None,
+    method: Method | None,
     time_limit: float,
     work: int | None,
     seed: int,
     sandbox: str,
     output: Path | None,
+    picture: Path | None,
     data_dir: Path | None,
     url: str,
     as_json: bool,
@@ -43,23 +61,34 @@ def solve(
     \b
     Examples:
       dga2d solve jsp ta/ta01 --time-limit 5
-      dga2d solve tsp berlin52.tsp --run tsp-x7k2mp -o berlin52.tour
+      dga2d solve tsp berlin52.tsp --run tsp-x7k2mp -o berlin52.tour --picture berlin52.svg
+      dga2d solve jsp ta/ta01 --method cp-sat
     """
     import anyio
 
+    from dga2d.domains.registry import get_domain
     from dga2d.replay.settings import RunSettings
     from dga2d.runtime.config import make_settings
-    from dga2d.runtime.solving import solve_instance
+    from dga2d.runtime.solving import draw, require_package, solve_instance
     from dga2d.runtime.views import percent
 
-    if output is not None:
-        check_writable(output)
+    if run_id is not None and method is not None:
+        raise UsageError("--run and --method exclude each other: which algorithm is to solve it?")
+    for path in (output, picture):
+        if path is not None:
+            check_writable(path)
+    if picture is not None:
+        require_package("matplotlib", "figures", "--picture")
     settings: RunSettings = make_settings({}, {"time_limit": time_limit, "work": work, "sandbox": sandbox})
     solved = anyio.run(
-        functools.partial(solve_instance, domain, instance, url, run_id, settings, seed, data_dir)
+        functools.partial(
+            solve_instance, domain, instance, url, run_id, method or "safe", settings, seed, data_dir
+        )
     )
     if output is not None:
         write_file(output, solved.solution_text)
+    if picture is not None:
+        draw(get_domain(domain), solved, picture)
     reference = solved.instance.reference
     view = {
         "domain": domain,
@@ -72,6 +101,7 @@ def solve(
         "elapsed_s": solved.elapsed_s,
         "work": solved.work,
         "output": None if output is None else str(output),
+        "picture": None if picture is None else str(picture),
     }
     if as_json:
         print_json(view)
@@ -83,3 +113,5 @@ def solve(
         click.echo(f"reference  {reference.value:g} ({reference.kind}), gap {view['gap_percent']:.2f} %")
     if output is not None:
         click.echo(f"solution   {output}")
+    if picture is not None:
+        click.echo(f"picture    {picture}")

@@ -62,6 +62,9 @@ def store(name: str) -> tuple[str, str]:
     [
         # what does not exist
         (("evolve", "tps"), ("'tps'", "jsp", "tsp")),
+        (("solve", "tsp", "E100.0", "--run", "r", "--method", "ils"), ("--run", "--method")),
+        (("solve", "tsp", "E100.0", "--method", "cp-sat", "--work", "9"), ("--work", "--time-limit")),
+        (("solve", "tsp", "E100.0", "--work", "9", "--picture", "a.xyz"), ("a.xyz", "svg")),
         (("solve", "tps", "x"), ("'tps'", "jsp", "tsp")),
         (("domains", "tps"), ("'tps'", "jsp", "tsp")),
         (("solve", "tsp", "nosuch"), ("'nosuch'", "dga2d domains tsp")),

@@ -1,0 +1,19 @@
+"""CP-SAT as a baseline of the flow shop for side-by-side tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.shop_model import by_start, solve_shop
+
+
+def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+    """The best schedule found within `time_limit_s` seconds of wall-clock time, or ``None``."""
+    times = instance.data["times"]
+    machines = np.tile(np.arange(times.shape[1]), (len(times), 1))
+    starts = solve_shop(machines, times, True, time_limit_s, seed, workers)
+    if starts is None:
+        return None
+    order = by_start(starts, times)
+    return State((order // times.shape[1]).astype(np.int32))

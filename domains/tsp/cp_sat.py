@@ -1,0 +1,45 @@
+"""Baseline for side-by-side tables: OR-Tools' routing library (not CP-SAT, which is no match for it here).
+
+References
+----------
+L. Perron, V. Furnon, OR-Tools, Google: routing guide (first solution by path of cheapest arcs, then guided
+local search until the time is up).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from ortools.constraint_solver import pywrapcp, routing_enums_pb2
+
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.tsp.distances import euc_2d_matrix
+
+
+def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+    """The best tour found within `time_limit_s` seconds of wall-clock time, or ``None``.
+
+    The routing library has neither a seed nor worker threads: `seed` and `workers` change nothing.
+    """
+    del seed, workers
+    distances = euc_2d_matrix(instance.data["coords"])
+    n = len(distances)
+    if n < 3:
+        return State(np.arange(n, dtype=np.int32))
+    manager = pywrapcp.RoutingIndexManager(n, 1, 0)
+    routing = pywrapcp.RoutingModel(manager)
+    routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(distances.tolist()))
+    parameters = pywrapcp.DefaultRoutingSearchParameters()
+    strategies, searches = routing_enums_pb2.FirstSolutionStrategy, routing_enums_pb2.LocalSearchMetaheuristic
+    parameters.first_solution_strategy = strategies.PATH_CHEAPEST_ARC
+    parameters.local_search_metaheuristic = searches.GUIDED_LOCAL_SEARCH
+    parameters.time_limit.FromMilliseconds(max(math.floor(1000 * time_limit_s), 1))
+    solution = routing.SolveWithParameters(parameters)
+    if solution is None:
+        return None
+    tour, index = [], routing.Start(0)
+    while not routing.IsEnd(index):
+        tour.append(manager.IndexToNode(index))
+        index = solution.Value(routing.NextVar(index))
+    return State(np.array(tour, dtype=np.int32))
