@@ -8,7 +8,7 @@ the next attempt. With the call goes the most it can use of tokens and money; se
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dga2d.agents.agent import Duty
@@ -36,6 +36,7 @@ from dga2d.events.payloads import (
 )
 from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.streams import spawn_key
 from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
 ABANDONED = "the process ended before an answer was recorded"
@@ -113,6 +114,10 @@ async def last_refusal(state: RunState, subject: str, attempt: int, blobs: BlobS
     return Refusal(rejected[-1].diagnostic, await answer_of(rejected[-1], blobs))
 
 
+PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {"initialize": 0, "implement": 1, "connect": 2}
+"""First part of the key of a proposer's random stream; numbers, once in use, never change."""
+
+
 class CallDesk:
     """Books one agent's calls and makes them."""
 
@@ -129,10 +134,13 @@ class CallDesk:
         attempt: int,
         prompt: Prompt,
         task: Task,
-        seed: tuple[int, ...],
+        place: tuple[int, int],
         caused_by: int,
     ) -> None:
         """Wait for the model, reserve, send, and settle; the answer is judged by a duty of its own.
+
+        `place` is the generation and the slot that the call is for, (0, 0) for the first graph; it names the
+        random stream of the proposer.
 
         A call that the store does not admit is recorded as refused, one without an answer as abandoned. An
         answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
@@ -142,6 +150,7 @@ class CallDesk:
         ModelUnavailableError
             No call can succeed until somebody acts; this one, if it was reserved, is abandoned.
         """
+        seed = (state.header.seed, *spawn_key("proposal", PROPOSAL_STREAMS[self._purpose], *place))
         request = CompletionRequest(prompt, task, seed, subject)
         await self._model.ready()
         quote = self._model.quote(request)

@@ -25,7 +25,6 @@ from dga2d.events import Draft
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import ImplementationsKept, Payload
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.streams import spawn_key
 
 
 class ImplementationEvolver:
@@ -74,9 +73,8 @@ class ImplementationEvolver:
     async def _ask(self, state: RunState, slot: int, attempt: int, caused_by: int) -> None:
         number = open_basis(state)[0].number
         task = await self._task(state, slot, attempt)
-        seed = (state.header.seed, *spawn_key("proposal", 1, number, slot))
         subject = implementation_subject(number, slot)
-        await self._desk.ask(state, subject, attempt, render(task), task, seed, caused_by)
+        await self._desk.ask(state, subject, attempt, render(task), task, (number, slot), caused_by)
 
     async def _task(self, state: RunState, slot: int, attempt: int) -> ImplementTask:
         subject = implementation_subject(open_basis(state)[0].number, slot)

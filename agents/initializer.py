@@ -25,7 +25,6 @@ from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.structure import restricted
-from dga2d.replay.streams import spawn_key
 
 SUBJECT = "initialize"
 
@@ -60,8 +59,7 @@ class Initializer:
             attempt = int(duty.subject[1])
             refusal = await last_refusal(state, SUBJECT, attempt, self._source)
             task = initialize_task(state, attempt, self._briefing, refusal)
-            seed = (state.header.seed, *spawn_key("proposal", 0, 0, 0))
-            await self._desk.ask(state, SUBJECT, attempt, render(task), task, seed, duty.caused_by)
+            await self._desk.ask(state, SUBJECT, attempt, render(task), task, (0, 0), duty.caused_by)
         else:
             await self._judge(state, int(duty.subject[1]), duty.caused_by)
 
