@@ -22,9 +22,9 @@ from statistics import fmean, stdev
 
 from scipy import stats
 
-WORK = {"jsp": 4000, "tsp": 2000}
+WORK = {"jsp": 1500, "tsp": 1000}
 """Work units per instance: some hundredths of a second."""
-OTHER_WORK = 4000
+OTHER_WORK = 1500
 
 
 def validation_gap(domain: str, seed: int, arm: str, options: argparse.Namespace, folder: Path) -> float:

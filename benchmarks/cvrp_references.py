@@ -1,0 +1,138 @@
+"""Computes reference routes of the generated CVRP instances with PyVRP and the domain's own safe baseline.
+
+    python benchmarks/cvrp_references.py --out domains/cvrp/references.json --seconds 60
+
+Times are processor time, so that a busy machine does no harm. Instances already in the file are kept unless
+their recipe changed, so an interrupted run can be taken up again; ``--improve`` goes through all of them
+again and keeps the better value. None of the values is proven optimal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyvrp
+
+from dga2d.domains.budget import Budget
+from dga2d.domains.contract import State
+from dga2d.domains.cvrp import DOMAIN
+from dga2d.domains.cvrp.environment import operator_environment
+from dga2d.domains.cvrp.generator import generate
+from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.cvrp.suite import GeneratedInstance, generated_instances
+from dga2d.domains.cvrp.verifier import distance_of, verify_routes
+from dga2d.domains.execution import execute, load_implementation
+
+
+class ProcessorTime:
+    """PyVRP's stopping criterion on processor time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.process_time() + seconds
+
+    def __call__(self, best_cost: float) -> bool:
+        return time.process_time() >= self._end
+
+
+def model_of(data: RoutingData) -> pyvrp.Model:
+    """The same problem in PyVRP's terms, with a third more vehicles than the demands need."""
+    environment = operator_environment(data)
+    distances, n = environment["dist_matrix"].tolist(), environment["num_nodes"]
+    points = data.coords.tolist() if data.coords is not None else [(0, 0)] * n
+    model = pyvrp.Model()
+    locations = [model.add_location(x, y) for x, y in points]
+    model.add_depot(locations[0])
+    for node in range(1, n):
+        model.add_client(locations[node], delivery=int(data.demands[node]))
+    n_vehicles = math.ceil(1.3 * int(data.demands.sum()) / data.capacity) + 3
+    model.add_vehicle_type(min(n_vehicles, n - 1), capacity=data.capacity)
+    for a in range(n):
+        for b in range(n):
+            if a != b:
+                model.add_edge(locations[a], locations[b], distances[a][b])
+    return model
+
+
+def by_pyvrp(data: RoutingData, seconds: float, seed: int) -> int:
+    """Length of PyVRP's routes, verified by the domain's own verifier."""
+    result = model_of(data).solve(stop=ProcessorTime(seconds), seed=seed, display=False)
+    routes = [[visit.idx + 1 for visit in route if visit.is_client()] for route in result.best.routes()]
+    entries = [node for route in routes if route for node in (0, *route)][1:]
+    length = verified(data, State(np.array(entries, dtype=np.int32)))
+    assert length == result.cost()
+    return length
+
+
+def by_safe_baseline(data: RoutingData, seconds: float, seed: int, cache: Path) -> int:
+    """Length of the safe baseline's routes, verified."""
+    environment = operator_environment(data)
+    runs = [load_implementation(step.implementation, cache) for step in DOMAIN.safe_baseline()]
+    budget = Budget(seconds, "s", len(runs), clock=time.process_time)
+    rng = np.random.Generator(np.random.Philox(seed))
+    return verified(data, execute(runs, environment, DOMAIN.decoder(environment), budget, rng).state)
+
+
+def verified(data: RoutingData, state: State) -> int:
+    verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data))
+    assert verdict.objective is not None, verdict.violation
+    return int(verdict.objective)
+
+
+def best_of(instance: GeneratedInstance, seconds: float, seed: int, cache: Path) -> dict[str, Any]:
+    """The table's entry for an instance: the better of the two methods."""
+    data = generate(instance.recipe)
+    lengths = {
+        "safe baseline": by_safe_baseline(data, seconds, seed, cache),
+        "PyVRP": by_pyvrp(data, seconds, seed),
+    }
+    method = min(lengths, key=lambda name: lengths[name])
+    recipe = instance.recipe._asdict()
+    return {"recipe": recipe, "value": lengths[method], "by": method, "seconds": seconds, "proven": False}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=60.0, help="processor time per instance and method")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--improve", action="store_true", help="go through known instances again")
+    options = parser.parse_args()
+    known: dict[str, Any] = {}
+    if options.out.exists():
+        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    with tempfile.TemporaryDirectory() as cache:
+        by_safe_baseline(generate(generated_instances()[0].recipe), 0.1, 0, Path(cache))  # compiles
+        for instance in sorted(generated_instances(), key=lambda item: item.recipe.n_customers):
+            key = f"{instance.group}/{instance.name}"
+            old = known.get(key, {})
+            is_known = old.get("recipe") == instance.recipe._asdict()
+            if is_known and not options.improve:
+                continue
+            entry = best_of(instance, options.seconds, options.seed, Path(cache))
+            if not is_known or entry["value"] <= old["value"]:
+                known[key] = entry
+            print(key, old.get("value"), known[key]["value"], known[key].get("by"), flush=True)
+            write(options.out, known)
+
+
+def write(path: Path, references: dict[str, Any]) -> None:
+    """Write the table with its provenance, keys sorted."""
+    provenance = {
+        "tool": "PyVRP",
+        "version": version("pyvrp"),
+        "effort": "the better of PyVRP and the domain's own safe baseline; not proven",
+    }
+    table = {"provenance": provenance, "references": references}
+    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""The capacitated vehicle routing problem: CVRPLIB instances, Uchoa's generator, route operators."""
+
+from __future__ import annotations
+
+from dga2d.domains.contract import Domain
+from dga2d.domains.cvrp.domain import VehicleRouting
+
+DOMAIN: Domain = VehicleRouting()
+
+__all__ = ["DOMAIN", "VehicleRouting"]

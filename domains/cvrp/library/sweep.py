@@ -1,0 +1,76 @@
+"""Sweep: fill routes in the order of the customers' angles round the depot, from many starting angles.
+
+Each route is then put together by cheapest insertion. Angles come from points on the plane that reproduce the
+edge lengths, so that coordinates are not needed.
+Method: cluster first, route second.
+Source: B. E. Gillett, L. R. Miller, "A heuristic algorithm for the vehicle-dispatch problem" (1974).
+Complexity: O(STARTS n m), m: customers on a route. Work units: one per start.
+"""
+
+import numpy as np
+from numba import njit
+
+STARTS = 60  # tunable: int 1..200
+
+
+# exchangeable: planar-embedding
+def planar_points(dist):
+    """Points on the plane whose distances approximate the edge lengths, the depot at the origin: (n, 2).
+
+    Classical scaling: the two leading eigenvectors of the Gram matrix, by subspace iteration.
+    """
+    exact = dist.astype(np.float64)
+    gram = 0.5 * (exact[0][:, None] ** 2 + exact[0][None, :] ** 2 - exact**2)
+    index = np.arange(len(dist))
+    basis = np.stack([np.cos(index), np.sin(1.7 * index)], axis=1)
+    for _ in range(25):
+        basis, _ = np.linalg.qr(gram @ basis)
+    values, vectors = np.linalg.eigh(basis.T @ gram @ basis)
+    return basis @ vectors @ np.diag(np.sqrt(np.maximum(values, 0.0)))
+
+
+@njit(cache=True)
+def sweep_from(order, start, dist, demands, capacity):
+    """Routes from position `start` of the cyclic `order` on, as a sequence, and their length."""
+    n = dist.shape[0]
+    sequence = np.empty(2 * n, np.int32)
+    size, first, free, length = 0, 0, 0, 0
+    for i in range(n - 1):
+        node = order[(start + i) % (n - 1)]
+        if demands[node] > free or size == first:
+            if size > 0:
+                sequence[size] = 0
+                size += 1
+            first, free = size, capacity
+        best, gap = 1 << 60, first
+        for q in range(first, size + 1):
+            left = sequence[q - 1] if q > first else 0
+            right = sequence[q] if q < size else 0
+            growth = dist[left, node] + dist[node, right] - dist[left, right]
+            if growth < best:
+                best, gap = growth, q
+        for q in range(size, gap, -1):
+            sequence[q] = sequence[q - 1]
+        sequence[gap] = node
+        size += 1
+        free -= demands[node]
+        length += best
+    return sequence[:size].copy(), length
+
+
+def run(env_data, state, calc_makespan_fn):
+    budget, n = env_data["budget"], env_data["num_nodes"]
+    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    demands = np.array(env_data["demands"], dtype=np.int64)
+    points = planar_points(dist)[1:]
+    order = 1 + np.argsort(np.arctan2(points[:, 1], points[:, 0]), kind="stable")
+    best, best_length = None, 0
+    for start in env_data["rng"].permutation(n - 1)[:STARTS]:
+        sequence, length = sweep_from(order, int(start), dist, demands, env_data["capacity"])
+        budget.charge(1)
+        if best is None or length < best_length:
+            best, best_length = sequence, length
+        if budget.exhausted():
+            break
+    state.sequence = best
+    return state

@@ -1,0 +1,206 @@
+"""2-opt*: exchange the tails of two routes, straight or reversed, down to a local optimum.
+
+For each customer the best exchange that joins it to one of its NEAR nearest customers is made.
+Method: steepest descent over tail exchanges, customer by customer.
+Source: J.-Y. Potvin, J.-M. Rousseau, "An exchange heuristic for routeing problems with time windows" (1995).
+Complexity: O(NEAR) per customer, O(n) per move. Work units: one per customer looked at.
+"""
+
+import numpy as np
+from numba import njit
+
+NEAR = 20  # tunable: int 5..60
+
+CHUNK_CUSTOMERS = 2000
+
+
+# exchangeable: nearest-neighbour-lists
+@njit(cache=True)
+def nearest_customers(dist, k):
+    """The k nearest other customers of each customer by rising distance: int32 (n, k); row 0 is unused."""
+    n = dist.shape[0]
+    near = np.zeros((n, k), np.int32)
+    far = np.empty(k, np.int64)
+    for node in range(1, n):
+        found = 0
+        for other in range(1, n):
+            d = dist[node, other]
+            if other == node or k == 0 or (found == k and d >= far[k - 1]):
+                continue
+            if found < k:
+                found += 1
+            slot = found - 1
+            while slot > 0 and far[slot - 1] > d:
+                far[slot] = far[slot - 1]
+                near[node, slot] = near[node, slot - 1]
+                slot -= 1
+            far[slot] = d
+            near[node, slot] = other
+    return near
+
+
+@njit(cache=True)
+def lay_flat(sequence, n, spare):
+    """Routes in a row, each opened by a depot marker of its own: n, n + 1, …; one more marker closes the row.
+
+    `spare` empty routes stand at the end. Node ids from n on mean the depot.
+    """
+    routes = 1 + spare
+    for i in range(sequence.size):
+        routes += sequence[i] == 0
+    flat = np.empty(n + routes, np.int32)
+    flat[0] = n
+    marker = n
+    for i in range(sequence.size):
+        if sequence[i] == 0:
+            marker += 1
+        flat[i + 1] = sequence[i] if sequence[i] > 0 else marker
+    for i in range(sequence.size + 1, flat.size):
+        marker += 1
+        flat[i] = marker
+    return flat
+
+
+@njit(cache=True)
+def read_flat(flat, n):
+    """The routes of a row as a sequence of the card's encoding."""
+    sequence = np.empty(2 * n, np.int32)
+    size = 0
+    for i in range(1, flat.size):
+        if flat[i] < n:
+            if size > 0 and flat[i - 1] >= n:
+                sequence[size] = 0
+                size += 1
+            sequence[size] = flat[i]
+            size += 1
+    return sequence[:size].copy()
+
+
+@njit(cache=True)
+def note_places(flat, first, last, place, route_of, n):
+    """Bring place[node] and route_of[node] up to date for the positions first..last of the row."""
+    route = route_of[flat[first - 1]] if first > 0 else 0
+    for i in range(first, last + 1):
+        node = flat[i]
+        if node >= n:
+            route = node - n
+        place[node] = i
+        route_of[node] = route
+
+
+@njit(cache=True)
+def carried_loads(flat, demands, carried, load):
+    """Load up to and with each node of the row, and of each route."""
+    n = demands.size
+    route = 0
+    for i in range(flat.size):
+        if flat[i] >= n:
+            route = flat[i] - n
+            load[route] = 0
+        else:
+            load[route] += demands[flat[i]]
+        carried[flat[i]] = load[route]
+
+
+@njit(cache=True)
+def exchange_tails(u, v, is_reversed, flat, place, route_of, n):
+    """Join u, v: v's tail follows u, or, reversed, v's front does and u's tail leads the rest of v's."""
+    p, q = place[u], place[v]
+    stop, its_start, its_stop = p + 1, q, q + 1
+    while flat[stop] < n:
+        stop += 1
+    while flat[its_start - 1] < n:
+        its_start -= 1
+    while flat[its_stop] < n:
+        its_stop += 1
+    tail = flat[p + 1 : stop].copy()
+    if is_reversed:
+        first, second = flat[its_start : q + 1][::-1].copy(), tail[::-1].copy()
+        low, high = its_start, q + 1
+    else:
+        first, second = flat[q:its_stop].copy(), tail
+        low, high = q, its_stop
+    if p < low:
+        row = np.concatenate((flat[: p + 1], first, flat[stop:low], second, flat[high:]))
+    else:
+        row = np.concatenate((flat[:low], second, flat[high : p + 1], first, flat[stop:]))
+    flat[:] = row
+    note_places(flat, 0, flat.size - 1, place, route_of, n)
+
+
+@njit(cache=True)
+def improve_customer(u, flat, place, route_of, carried, load, demands, capacity, dist, near):
+    """Make the best exchange of tails that joins `u` to a near customer behind it; returns its gain."""
+    n = dist.shape[0]
+    route = route_of[u]
+    x = flat[place[u] + 1]
+    ax = x if x < n else 0
+    best, best_v, best_reversed = 0, 0, False
+    for i in range(near.shape[1]):
+        v = near[u, i]
+        other = route_of[v]
+        if other == route:
+            continue
+        before, behind = flat[place[v] - 1], flat[place[v] + 1]
+        b, w = before if before < n else 0, behind if behind < n else 0
+        total = load[route] + load[other]
+        joined = carried[u] + load[other] - carried[v] + demands[v]
+        gain = dist[u, ax] + dist[b, v] - dist[u, v] - dist[b, ax]
+        if gain > best and joined <= capacity and total - joined <= capacity:
+            best, best_v, best_reversed = gain, v, False
+        joined = carried[u] + carried[v]
+        gain = dist[u, ax] + dist[v, w] - dist[u, v] - dist[ax, w]
+        if gain > best and joined <= capacity and total - joined <= capacity:
+            best, best_v, best_reversed = gain, v, True
+    if best > 0:
+        exchange_tails(u, best_v, best_reversed, flat, place, route_of, n)
+        carried_loads(flat, demands, carried, load)
+    return best
+
+
+@njit(cache=True)
+def sweep(flat, place, route_of, carried, load, demands, capacity, dist, near, cursor, customers):
+    """Go on from customer cursor[0] for `customers` customers or until none of all has a move.
+
+    cursor[1]: customers in turn without one. Returns the customers looked at.
+    """
+    n = dist.shape[0]
+    looked = 0
+    while looked < customers and cursor[1] < n - 1:
+        gain = improve_customer(
+            1 + cursor[0], flat, place, route_of, carried, load, demands, capacity, dist, near
+        )
+        cursor[1] = 0 if gain > 0 else cursor[1] + 1
+        cursor[0] = (cursor[0] + 1) % (n - 1)
+        looked += 1
+    return looked
+
+
+def run(env_data, state, calc_makespan_fn):
+    budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
+    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    demands = np.array(env_data["demands"], dtype=np.int64)
+    near = nearest_customers(dist, min(NEAR, n - 2))
+    flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
+    place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
+    note_places(flat, 0, flat.size - 1, place, route_of, n)
+    carried, load = np.zeros(2 * n, np.int64), np.zeros(n, np.int64)
+    carried_loads(flat, demands, carried, load)
+    cursor = np.zeros(2, np.int64)
+    while cursor[1] < n - 1 and not budget.exhausted():
+        looked = sweep(
+            flat,
+            place,
+            route_of,
+            carried,
+            load,
+            demands,
+            capacity,
+            dist,
+            near,
+            cursor,
+            CHUNK_CUSTOMERS,
+        )
+        budget.charge(looked)
+    state.sequence = read_flat(flat, n)
+    return state

@@ -1,0 +1,74 @@
+"""The generated instances: Uchoa's generator over sizes, positions, demands and route lengths."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.cvrp.generator import CustomerPositioning, DemandPattern, DepotPositioning, Recipe
+
+SIZES: Final = (60, 80, 100, 120, 150, 180, 210, 240, 280, 320)
+"""Numbers of customers, the same in each group."""
+_GROUPS: Final[tuple[CustomerPositioning, ...]] = ("clustered", "half", "random")
+_DEPOTS: Final[tuple[DepotPositioning, ...]] = ("centre", "eccentric", "random")
+_DEMANDS: Final[tuple[DemandPattern, ...]] = (
+    "unitary",
+    "1-100",
+    "quadrant",
+    "5-10",
+    "many-small",
+    "1-10",
+    "50-100",
+)
+_ROUTE_LENGTHS: Final = (4.1, 9.3, 6.2, 14.6, 5.4, 21.7, 7.8, 11.5)
+"""Spread over the paper's triangular distribution."""
+
+
+class GeneratedInstance(NamedTuple):
+    """Name and recipe of one instance."""
+
+    group: str
+    """Positioning of the customers."""
+    name: str
+    """Nodes and positioning of the depot: ``n101-eccentric``."""
+    recipe: Recipe
+
+
+@cache
+def generated_instances() -> tuple[GeneratedInstance, ...]:
+    """All generated instances, sorted by group and name."""
+    instances = []
+    for g, group in enumerate(_GROUPS):
+        for s, size in enumerate(SIZES):
+            k = g * len(SIZES) + s
+            depot = _DEPOTS[(s + g) % 3]
+            length = _ROUTE_LENGTHS[k * 3 % len(_ROUTE_LENGTHS)]
+            recipe = Recipe(size, depot, group, _DEMANDS[k * 2 % len(_DEMANDS)], length, 1000 * size + g)
+            instances.append(GeneratedInstance(group, f"n{size + 1:03}-{depot}", recipe))
+    return tuple(sorted(instances))
+
+
+@cache
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """The generated instances with their computed references, sorted by key."""
+    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    made_by = table["provenance"]
+    tool = f"{made_by['tool']} {made_by['version']}"
+    refs = []
+    for instance in generated_instances():
+        entry = table["references"][f"{instance.group}/{instance.name}"]
+        source = f"{entry['by']}, {entry['seconds']:g} s; {tool} and the safe baseline were run, not proven"
+        reference = Reference(float(entry["value"]), "computed", source)
+        refs.append(InstanceRef("cvrp", instance.group, instance.name, None, reference))
+    return tuple(refs)
+
+
+def find_generated(group: str, name: str) -> GeneratedInstance | None:
+    """The generated instance called `name` in `group`, if there is one."""
+    for instance in generated_instances():
+        if (instance.group, instance.name) == (group, name):
+            return instance
+    return None

@@ -1,0 +1,174 @@
+"""Decoder and verifier agree with a plain decoder on routes and refuse everything that breaks the card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.domains.cvrp.specimens import (
+    plain_length,
+    random_instance,
+    random_routes,
+    random_sequence,
+    sequence_of,
+)
+
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.cvrp import DOMAIN
+from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.errors import InvalidSolutionError
+
+INVALID = DOMAIN.invalid_score
+
+
+def by_hand() -> Instance:
+    """Depot in the corner of a 3-4-5 triangle grid, capacity for two of the four customers."""
+    coords = np.array([(0, 0), (3, 0), (3, 4), (0, 4), (-3, 0)], dtype=np.float64)
+    data = RoutingData(coords, "EUC_2D", None, np.array([0, 1, 1, 1, 1], np.int64), 2)
+    return Instance("cvrp", "test", "by-hand", {"routing": data})
+
+
+def score(instance: Instance, sequence: Any) -> float:
+    return DOMAIN.decoder(DOMAIN.environment(instance))(State(sequence))
+
+
+def test_length_by_hand() -> None:
+    sequence = np.array([1, 2, 0, 3, 4], dtype=np.int32)
+    # 0-1 3, 1-2 4, 2-0 5; 0-3 4, 3-4 5, 4-0 3
+    assert DOMAIN.verify(by_hand(), State(sequence)).objective == 24
+    assert score(by_hand(), sequence) == 24
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 25), seed=st.integers(0, 1000), slack=st.floats(1.0, 12.0))
+def test_decoder_and_verifier_equal_the_plain_decoder(n: int, seed: int, slack: float) -> None:
+    instance = random_instance(n, seed, slack)
+    sequence = random_sequence(instance, seed)
+    expected = plain_length(instance.data["routing"], sequence.tolist())
+    assert expected < INVALID
+    assert score(instance, sequence) == expected
+    assert DOMAIN.verify(instance, State(sequence)).objective == expected
+
+
+def test_decoder_equals_the_plain_decoder_on_thousands_of_sequences() -> None:
+    rng = np.random.default_rng(0)
+    for n in range(1, 40):
+        instance = random_instance(n, n)
+        decode = DOMAIN.decoder(DOMAIN.environment(instance))
+        for seed in range(40):
+            entries = random_sequence(instance, seed).tolist()
+            if seed % 2:  # scrambled: zeros anywhere, loads too high, ids repeated or out of range
+                entries = rng.permutation(entries).tolist()
+                if seed % 3 == 0:
+                    entries[int(rng.integers(len(entries)))] = int(rng.integers(-2, n + 3))
+            expected = plain_length(instance.data["routing"], entries)
+            state = State(np.array(entries, dtype=np.int32))
+            assert decode(state) == expected
+            assert (DOMAIN.verify(instance, state).objective or INVALID) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), n=st.integers(2, 20), seed=st.integers(0, 100))
+def test_every_mutation_of_routes_is_refused(data: st.DataObject, n: int, seed: int) -> None:
+    instance = random_instance(n, seed)
+    routes = random_routes(instance, seed)
+    kind = data.draw(st.sampled_from(["omit", "repeat", "foreign", "empty", "overload"]))
+    at = data.draw(st.integers(0, len(routes) - 1))
+    if kind == "omit":
+        del routes[at][0]
+    elif kind == "repeat":
+        routes[at].append(data.draw(st.sampled_from(routes[0])))
+    elif kind == "foreign":
+        routes[at][0] = data.draw(st.one_of(st.integers(n + 1, 2**31 - 1), st.integers(-(2**31), -1)))
+    elif kind == "empty":
+        routes.insert(at, [])
+    else:
+        merged = [customer for route in routes for customer in route]
+        demands = instance.data["routing"].demands
+        if int(demands.sum()) <= instance.data["routing"].capacity:
+            return
+        routes = [merged]
+    state = State(sequence_of(routes))
+    assert score(instance, state.sequence) == INVALID
+    verdict = DOMAIN.verify(instance, state)
+    assert verdict.objective is None
+    assert verdict.violation
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([1, 2, 3, 0, 4], "route 1 carries 3, more than the capacity of 2"),
+        ([1, 2, 0, 3], "customer 4 is not visited"),
+        ([1, 2, 0, 3, 2], "customer 2 is visited in routes 1 and 2"),
+        ([1, 2, 0, 0, 3, 4], "route 2 is empty"),
+        ([0, 1, 2, 0, 3, 4], "route 1 is empty"),
+        ([1, 2, 0, 3, 4, 0], "route 3 is empty"),
+        ([1, 2, 0, 3, 5], "customer 5 is not in 1..4"),
+        ([1, 2, 0, 3, -4], "customer -4 is not in 1..4"),
+        ([], "route 1 is empty"),
+    ],
+)
+def test_violations_are_named(entries: list[int], words: str) -> None:
+    sequence = np.array(entries, dtype=np.int32)
+    assert DOMAIN.verify(by_hand(), State(sequence)).violation == words
+    assert score(by_hand(), sequence) == INVALID
+
+
+GARBAGE: list[Any] = [
+    None,
+    "12034",
+    [1, 2, 0, 3, 4],
+    np.array([1.0, 2.0, 0.0, 3.0, 4.0]),
+    np.array([[1, 2], [3, 4]], dtype=np.int32),
+    np.array(3, dtype=np.int32),
+    np.array([1, 2, 0, None], dtype=object),
+    np.ma.masked_array(np.array([1, 2, 0, 3, 4], dtype=np.int32), mask=[True, False, False, False, False]),
+    np.zeros(100, dtype=np.int32),
+]
+
+
+@pytest.mark.parametrize("sequence", GARBAGE, ids=repr)
+def test_garbage_is_a_violation_and_no_exception(sequence: Any) -> None:
+    state = State()
+    state.sequence = sequence
+    assert DOMAIN.verify(by_hand(), state).violation
+    assert score(by_hand(), sequence) == INVALID
+    with pytest.raises(InvalidSolutionError, match="test/by-hand"):
+        DOMAIN.write_solution(by_hand(), state)
+
+
+def test_a_state_without_sequence_is_a_violation() -> None:
+    nothing: Any = object()
+    assert not DOMAIN.verify(by_hand(), nothing).is_feasible
+    assert DOMAIN.decoder(DOMAIN.environment(by_hand()))(nothing) == INVALID
+
+
+def test_decoder_takes_other_integers_strided_and_read_only_sequences() -> None:
+    entries = [1, 2, 0, 3, 4]
+    strided = np.repeat(np.array(entries, dtype=np.int32), 2)[::2]
+    frozen = np.array(entries, dtype=np.int32)
+    frozen.setflags(write=False)
+    others: list[Any] = [strided, frozen, np.array(entries), np.array(entries, dtype=np.uint8)]
+    for sequence in others:
+        assert score(by_hand(), sequence) == 24
+        assert DOMAIN.verify(by_hand(), State(sequence)).objective == 24
+
+
+def test_decoder_keeps_its_own_data() -> None:
+    environment = DOMAIN.environment(by_hand())
+    decode = DOMAIN.decoder(environment)
+    environment["dist_matrix"][:] = 0
+    environment["demands"][:] = 0
+    assert decode(State(np.array([1, 2, 0, 3, 4], dtype=np.int32))) == 24
+    assert decode(State(np.array([1, 2, 3, 4], dtype=np.int32))) == INVALID
+
+
+def test_the_smoke_instance_has_dantzig_and_ramsers_optimum() -> None:
+    instance = DOMAIN.smoke_instance()
+    assert instance.reference is not None
+    optimal = np.array([6, 9, 8, 0, 4, 3, 2, 1, 0, 5, 0, 10, 11, 12, 7], dtype=np.int32)
+    assert DOMAIN.verify(instance, State(optimal)).objective == instance.reference.value == 290

@@ -1,0 +1,76 @@
+"""The vehicle routing library keeps what every library has to keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.domains.cvrp.specimens import random_instance, random_sequence
+from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Size, Specimen
+
+from dga2d.domains.budget import Budget
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.cvrp import DOMAIN
+from dga2d.domains.cvrp.reader import RoutingData
+
+IN_ONE_PLACE = RoutingData(np.zeros((7, 2)), "EUC_2D", None, np.array([0, 1, 1, 1, 1, 1, 1], np.int64), 2)
+NO_DEMANDS = RoutingData(np.zeros((6, 2)), "EUC_2D", None, np.zeros(6, np.int64), 1)
+
+
+def instance_of(size: Size, seed: int) -> Instance:
+    n_customers, fit = size
+    return random_instance(n_customers, seed, slack=float(fit))
+
+
+class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
+    specimen = Specimen(
+        domain=DOMAIN,
+        make_instance=instance_of,
+        random_state=lambda instance, seed: State(random_sequence(instance, seed)),
+        small=((1, 1), (2, 1), (2, 2), (3, 2), (4, 9), (6, 1), (9, 3), (14, 5)),
+        middle=(24, 5),
+        larger=((60, 6), (100, 40), (150, 3), (300, 9)),
+        smoke_target=290.0,
+        blocks=frozenset(
+            {
+                "cooling",
+                "crossover",
+                "insertion-order",
+                "insertion-place",
+                "insertion-score",
+                "nearest-neighbour-lists",
+                "next-customer",
+                "savings",
+                "split",
+                "tenure",
+            }
+        ),
+        own_functions=frozenset(
+            {"improve_customer", "sweep", "next_customer", "cooling", "cheapest_place", "kick"}
+        ),
+        oddities=(
+            (Instance("cvrp", "random", "one-place", {"routing": IN_ONE_PLACE}), 0.0),
+            (Instance("cvrp", "random", "no-demands", {"routing": NO_DEMANDS}), 0.0),
+        ),
+    )
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(240)
+    def test_strong_searches_come_within_three_percent_of_the_reference(self, compiled: Load) -> None:
+        """On a generated instance of 100 customers with a fixed amount of work."""
+        ref = next(ref for ref in DOMAIN.generated() if ref.key == "random/n101-eccentric")
+        assert ref.reference is not None
+        instance = DOMAIN.load(ref)
+        operators = {op.id: op for op in DOMAIN.operators()}
+        for name, work in (
+            ("ruin_and_recreate", 400_000),
+            ("iterated_local_search", 60_000),
+            ("hybrid_genetic_search", 60_000),
+            ("simulated_annealing", 60_000),
+            ("tabu_search", 60_000),
+        ):
+            operator = next(op for op in operators.values() if op.id == name)
+            run = compiled(operator.implementations[0])
+            state = self.specimen.call(instance, operator, run, 1, Budget(work, "work", 1))
+            length = DOMAIN.verify(instance, state).objective
+            assert length is not None
+            assert length <= 1.03 * ref.reference.value, name
