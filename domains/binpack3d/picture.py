@@ -1,0 +1,31 @@
+"""A packing of all bins, drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dga2d.domains.binpack3d.verifier import packing_of, verify_sequence
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.packing.picture import packing_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def picture(instance: Instance, state: State) -> Figure:
+    """The bins in 3D; an item has the same colour wherever it lies.
+
+    Raises
+    ------
+    InvalidSolutionError
+        The state is broken.
+    """
+    size, items = instance.data["bin_size"], instance.data["item_sizes"]
+    verdict = verify_sequence(size, items, state)
+    if verdict.objective is None:
+        raise InvalidSolutionError(verdict.violation)
+    packing = packing_of(size, items, state.sequence)
+    n_bins = int(packing.bins.max()) + 1
+    title = f"{instance.key}: {len(items)} items in {n_bins} bins (score {verdict.objective:.4f})"
+    return packing_figure(packing, size.tolist(), range(len(items)), title)

@@ -1,0 +1,46 @@
+"""The generated instances with their computed references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from dga2d.domains.binpack3d.generator import GeneratedInstance, generated_instances
+from dga2d.domains.contract import InstanceRef
+from dga2d.domains.published import reference_of
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    text = (files("dga2d.domains.binpack3d") / "references.json").read_text(encoding="utf-8")
+    table: Mapping[str, Any] = json.loads(text)["references"]
+    return table
+
+
+@cache
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """All generated instances; references are the best scores computed, bin counts beside their bounds."""
+    refs = []
+    for instance in generated_instances():
+        key = f"{instance.group}/{instance.name}"
+        reference = reference_of("references.json", key, _entry(_table()[key]))
+        refs.append(InstanceRef("binpack3d", instance.group, instance.name, None, reference))
+    return tuple(sorted(refs, key=lambda ref: ref.key))
+
+
+def _entry(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    bins, bound = row["bins"], row["l2"]
+    proof = "no packing needs fewer (L2)" if bins == bound else f"no packing needs fewer than {bound} (L2)"
+    source = f"computed with the safe baseline, {row['effort']}; {bins} bins, {proof}"
+    return {"best": row["score"], "optimal": False, "source": source}
+
+
+def find_generated(group: str, name: str) -> GeneratedInstance | None:
+    """The generated instance called `name` in `group`, if there is one."""
+    for instance in generated_instances():
+        if (instance.group, instance.name) == (group, name):
+            return instance
+    return None

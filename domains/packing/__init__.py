@@ -1,0 +1,1 @@
+"""What the packing domains share: the Extreme-Point placement, the geometry of a packing, its picture."""

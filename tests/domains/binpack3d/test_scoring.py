@@ -1,0 +1,163 @@
+"""Decoder, plain decoder and verifier of bin packing agree; solution files, pictures, baselines."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.domains.packing.specimens import bins_and_items, random_order
+
+from dga2d.domains.binpack3d import DOMAIN, generator
+from dga2d.domains.binpack3d.bounds import continuous_bound, l2_bound
+from dga2d.domains.contract import Instance, State
+from dga2d.domains.errors import InvalidSolutionError
+
+Box = tuple[list[int], list[int]]
+
+
+def plain_score(instance: Instance, sequence: Sequence[int]) -> float:
+    """The card's rule word by word."""
+    size, items = instance.data["bin_size"].tolist(), instance.data["item_sizes"].tolist()
+    bins: list[list[Box]] = []
+    for item in sequence:
+        for boxes in bins:
+            low = plain_place(boxes, items[item], size)
+            if low is not None:
+                break
+        else:
+            boxes, low = [], [0, 0, 0]
+            bins.append(boxes)
+        assert low is not None
+        boxes.append((low, [a + b for a, b in zip(low, items[item], strict=True)]))
+    used = sum(int(np.prod(np.subtract(high, low))) for low, high in bins[-1])
+    return len(bins) + 0.1 * (1 - used / int(np.prod(size)))
+
+
+def plain_place(boxes: list[Box], sides: list[int], size: list[int]) -> list[int] | None:
+    points = [[0, 0, 0]]
+    for (x, y, z), (x1, y1, z1) in boxes:
+        points += [[x1, y, z], [x, y1, z], [x, y, z1]]
+    for low in sorted(points, key=lambda p: (p[2], p[1], p[0])):
+        high = [a + b for a, b in zip(low, sides, strict=True)]
+        if all(h <= s for h, s in zip(high, size, strict=True)) and not any(
+            all(a0 < b1 and b0 < a1 for a0, a1, b0, b1 in zip(low, high, *box, strict=True)) for box in boxes
+        ):
+            return low
+    return None
+
+
+@settings(max_examples=150, deadline=None)
+@given(n=st.integers(1, 25), side=st.integers(1, 12), seed=st.integers(0, 10**6))
+def test_decoder_plain_decoder_and_verifier_agree(n: int, side: int, seed: int) -> None:
+    instance = bins_and_items(n, side, seed)
+    state = random_order(instance, seed)
+    score = DOMAIN.decoder(DOMAIN.environment(instance))(state)
+    assert score == pytest.approx(plain_score(instance, state.sequence.tolist()), abs=1e-12)
+    assert DOMAIN.verify(instance, state).objective == score
+
+
+@pytest.mark.parametrize("item_class", generator.CLASSES)
+def test_decoder_and_verifier_agree_on_every_class(item_class: int) -> None:
+    data = generator.generate(item_class, 60, 3)
+    arrays = {"bin_size": data.bin_size, "item_sizes": data.item_sizes}
+    instance = Instance("binpack3d", "n60", "x", arrays)
+    state = random_order(instance, 1)
+    score = DOMAIN.decoder(DOMAIN.environment(instance))(state)
+    assert DOMAIN.verify(instance, state).objective == score
+    l2 = l2_bound(data.bin_size, data.item_sizes)
+    assert continuous_bound(data.bin_size, data.item_sizes) <= l2 <= int(score)
+
+
+BROKEN: dict[str, Any] = {
+    "short": np.arange(15, dtype=np.int32),
+    "twice": np.array([0, *range(15)], np.int32),
+    "out of range": np.arange(1, 17, dtype=np.int32),
+    "negative": np.arange(-1, 15, dtype=np.int32),
+    "floats": np.arange(16, dtype=np.float64),
+    "two rows": np.arange(16, dtype=np.int32).reshape(2, 8),
+    "a list": list(range(16)),
+    "objects": np.array([None] * 16),
+    "huge unsigned": np.full(16, 2**64 - 1, np.uint64),
+}
+
+
+@pytest.mark.parametrize("sequence", BROKEN.values(), ids=BROKEN.keys())
+def test_garbage_is_a_violation_and_scores_invalid(sequence: Any) -> None:
+    instance, state = DOMAIN.smoke_instance(), State(sequence)
+    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == DOMAIN.invalid_score
+    assert DOMAIN.verify(instance, state).objective is None
+    with pytest.raises(InvalidSolutionError):
+        DOMAIN.write_solution(instance, state)
+    with pytest.raises(InvalidSolutionError):
+        DOMAIN.picture(instance, state)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", ">i4"])
+def test_other_integer_arrays_are_decoded(dtype: str) -> None:
+    instance = DOMAIN.smoke_instance()
+    state = random_order(instance, 3)
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    assert decode(State(state.sequence.astype(dtype))) == decode(state)
+
+
+def test_scribbling_on_the_environment_changes_no_score() -> None:
+    instance = DOMAIN.smoke_instance()
+    environment = DOMAIN.environment(instance)
+    decode, state = DOMAIN.decoder(environment), random_order(instance, 5)
+    before = decode(state)
+    environment["item_sizes"][:] = 1
+    environment["bin_size"][:] = 1
+    assert decode(state) == before == DOMAIN.verify(instance, state).objective
+
+
+def test_the_written_packing_can_be_read_back() -> None:
+    instance = DOMAIN.smoke_instance()
+    state = random_order(instance, 6)
+    text = DOMAIN.write_solution(instance, state).splitlines()
+    lines = [line.split() for line in text if not line.startswith("#")]
+    assert lines[0][0] == "16"
+    assert float(lines[0][2]) == DOMAIN.verify(instance, state).objective
+    rows = np.array(lines[1:], dtype=int)
+    assert rows[:, 0].tolist() == list(range(16))
+    assert rows[:, 1].max() + 1 == int(lines[0][1])
+    assert rows[:, 5:].tolist() == instance.data["item_sizes"].tolist()
+    assert (rows[:, 2:5] + rows[:, 5:] <= 10).all()
+
+
+def test_the_picture_has_an_axis_for_each_bin() -> None:
+    pytest.importorskip("matplotlib")
+    instance = DOMAIN.smoke_instance()
+    state = random_order(instance, 6)
+    objective = DOMAIN.verify(instance, state).objective
+    assert objective is not None
+    assert len(DOMAIN.picture(instance, state).axes) == int(objective)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="ortools is not installed")
+def test_cp_sat_packs_the_smoke_instance() -> None:
+    instance = DOMAIN.smoke_instance()
+    state = DOMAIN.cp_sat(instance, 2.0, seed=1)
+    assert state is None or DOMAIN.verify(instance, state).is_feasible
+
+
+def test_the_suite_has_the_papers_groups() -> None:
+    refs = DOMAIN.generated()
+    assert len(refs) == 720
+    assert {ref.group for ref in refs} == {f"n{n}" for n in generator.SIZES}
+    for ref in refs[::37]:
+        instance = DOMAIN.load(ref)
+        assert ref.reference is not None
+        assert len(instance.data["item_sizes"]) == int(ref.group[1:])
+        assert int(ref.reference.value) >= l2_bound(instance.data["bin_size"], instance.data["item_sizes"])
+
+
+def test_items_of_a_class_lie_in_their_intervals() -> None:
+    sizes = generator.generate(4, 200, 1).item_sizes
+    assert 0.5 < np.mean((sizes >= 50).all(axis=1)) < 0.8
+    assert generator.generate(7, 200, 1).item_sizes.max() <= 35
+    assert generator.generate(6, 50, 1).bin_size.tolist() == [10, 10, 10]
