@@ -38,7 +38,7 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.problem import Problem
-from dga2d.runtime.solving import best_of_run
+from dga2d.runtime.solving import SolveFailedError, baseline, best_of_run, solve_by_or_tools
 from dga2d.store import DEFAULT_URL
 
 
@@ -54,7 +54,7 @@ class Published(NamedTuple):
 
 
 PAPER = {
-    "bpp3d": Published(0.60, 6.89),
+    "binpack3d": Published(0.60, 6.89),
     "clp3d": Published(0.51, 0.71, 6.10, 5.51),
     "cvrp": Published(5.86, 6.75),
     "fjsp": Published(6.54, 21.60, 8.82, 11.31),
@@ -97,22 +97,21 @@ async def algorithm_of(
     """The implementations to run, in order, and their name."""
     if options.run is not None:
         return await best_of_run(options.store, options.run, problem.domain.name)
-    domain = problem.domain
-    steps = domain.safe_baseline() if options.method == "safe" else domain.basic_baseline()
-    names = " → ".join(step.operator for step in steps)
-    return tuple(step.implementation for step in steps), f"{options.method} baseline: {names}"
+    return baseline(problem.domain, options.method)
 
 
 async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:
     """Run the algorithm once on each chosen test instance of a domain."""
     problem = Problem.open(domain_name, options.data)
-    steps, algorithm = await algorithm_of(problem, options)
     settings = RunSettings(
         time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
     )
     refs = chosen(problem.splits.test, options.instances)
     if not refs:
         raise UsageError(f"{domain_name} has too few instances for a test split")
+    if options.method == "cp-sat" and options.run is None:
+        return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
+    steps, algorithm = await algorithm_of(problem, options)
     measured: dict[str, Measured] = {}
 
     async def one(evaluator: Evaluator, ref: InstanceRef) -> None:
@@ -126,6 +125,25 @@ async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, l
         for ref in refs:
             group.start_soon(one, evaluator, ref)
     return algorithm, [measured[ref.key] for ref in refs]
+
+
+async def measure_or_tools(
+    problem: Problem, refs: Sequence[InstanceRef], settings: RunSettings, seed: int
+) -> list[Measured]:
+    """One instance after the other, with one search worker."""
+    results = []
+    for ref in refs:
+        instance = await anyio.to_thread.run_sync(problem.instance, ref.key)
+        alone = settings.model_copy(update={"evaluators": 1})
+        try:
+            solved = await solve_by_or_tools(problem.domain, instance, alone, seed)
+            gap = None if solved.gap is None else 100.0 * solved.gap
+            result = Measured(problem.domain.name, ref.group, ref.name, gap, None, solved.elapsed_s)
+        except SolveFailedError as error:
+            result = Measured(problem.domain.name, ref.group, ref.name, None, str(error), settings.time_limit)
+        print(f"{problem.domain.name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
+        results.append(result)
+    return results
 
 
 def verdict(problem: Problem, ref: InstanceRef, reply: EvaluationReply) -> Measured:
@@ -185,7 +203,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per instance (default 10)")
     parser.add_argument("--work", type=int, help="work units per instance instead of seconds")
-    parser.add_argument("--method", choices=["safe", "basic"], default="safe", help="which baseline")
+    parser.add_argument("--method", choices=["safe", "basic", "ils", "cp-sat"], default="safe", help="which")
     parser.add_argument("--run", help="measure the best algorithm of this run instead of a baseline")
     parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help="database that holds the run")
     parser.add_argument("--instances", type=int, metavar="N", help="only the first N of each group")

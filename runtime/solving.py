@@ -74,9 +74,9 @@ async def solve_instance(
     if run_id is not None:
         steps, algorithm = await best_of_run(url, run_id, domain_name)
     elif method == "cp-sat":
-        return await _solve_by_or_tools(domain, instance, settings, seed)
+        return await solve_by_or_tools(domain, instance, settings, seed)
     else:
-        steps, algorithm = _baseline(domain, method)
+        steps, algorithm = baseline(domain, method)
     async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
         seeds = (seed, *spawn_key("test", 0, 0, 0))
         reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
@@ -101,14 +101,24 @@ def _solved(
     return Solved(instance, algorithm, state, objective, gap, elapsed_s, work, text)
 
 
-def _baseline(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
+def baseline(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
+    """The implementations of a baseline that is a pipeline (not ``cp-sat``), and its name."""
     baselines = {"safe": domain.safe_baseline, "basic": domain.basic_baseline, "ils": domain.ils_baseline}
     steps = baselines[method]()
     names = " → ".join(step.operator for step in steps)
     return tuple(step.implementation for step in steps), f"{method} baseline: {names}"
 
 
-async def _solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSettings, seed: int) -> Solved:
+async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSettings, seed: int) -> Solved:
+    """Solve with OR-Tools, outside the sandbox, within wall-clock seconds.
+
+    Raises
+    ------
+    UsageError
+        OR-Tools is not installed, or the budget is in work units.
+    SolveFailedError
+        It found no solution.
+    """
     require_package("ortools", "baselines", "--method cp-sat")
     if settings.work is not None:
         raise UsageError("--work: OR-Tools knows no work units; give --time-limit")
