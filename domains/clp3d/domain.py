@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.clp3d import smoke, suite
 from dga2d.domains.clp3d.card import CARD, INVALID_SCORE
@@ -16,51 +13,26 @@ from dga2d.domains.clp3d.solution import solution_text_of
 from dga2d.domains.clp3d.verifier import verify_sequence
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
 )
 from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SAFE_PIPELINE = ("type_orders", "run_annealing")
-BASIC_PIPELINE = ("volume_order", "sequence_annealing")
-ILS_PIPELINE = ("volume_order", "iterated_sequence_search")
+from dga2d.domains.library_domain import LibraryDomain
 
 
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.clp3d"))
-
-
-class ContainerLoading:
+class ContainerLoading(LibraryDomain):
     """Loading of a single container; the objective is the fill rate in percent."""
 
     name = "clp3d"
     card: Card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = INVALID_SCORE
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """Iterated local search: shake the sequence, descend by swaps and insertions, keep the better."""
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("type_orders", "run_annealing")
+    basic_pipeline = ("volume_order", "sequence_annealing")
+    ils_pipeline = ("volume_order", "iterated_sequence_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """The first ten problems of each class BR1 to BR15, equal to the published ones."""
@@ -88,12 +60,6 @@ class ContainerLoading:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(ContainerData(**instance.data), instance.key)
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.clp3d.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(*_arrays(instance), state)
 
@@ -103,18 +69,6 @@ class ContainerLoading:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         return solution_text_of(instance.key, *_arrays(instance), state.sequence, verdict.objective)
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """The container in 3D; see :mod:`dga2d.domains.clp3d.picture`."""
-        from dga2d.domains.clp3d.picture import picture
-
-        return picture(instance, state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """What OR-Tools finds; see :mod:`dga2d.domains.clp3d.cp_sat`."""
-        from dga2d.domains.clp3d.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)
 
 
 def _arrays(instance: Instance) -> tuple[Any, Any, Any]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
@@ -27,43 +21,22 @@ from dga2d.domains.cvrp.generator import generate
 from dga2d.domains.cvrp.solution import format_solution
 from dga2d.domains.cvrp.verifier import distance_of, routes_of, verify_routes
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SAFE_PIPELINE = ("savings", "ruin_and_recreate")
-BASIC_PIPELINE = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")
-ILS_PIPELINE = ("savings", "iterated_local_search")
 RELAXED = "; the file's limits on route durations are not part of the problem"
 
 
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.cvrp"))
-
-
-class VehicleRouting:
+class VehicleRouting(LibraryDomain):
     """The CVRP with a free number of routes; `Instance.data` holds ``routing``, a `reader.RoutingData`."""
 
     name = "cvrp"
     card: Card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """Iterated local search in the classical sense: savings, then perturb, descend, accept."""
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("savings", "ruin_and_recreate")
+    basic_pipeline = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")
+    ils_pipeline = ("savings", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         return suite.generated_refs()
@@ -103,11 +76,6 @@ class VehicleRouting:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["routing"])
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        from dga2d.domains.cvrp.decoder import make_decoder  # numba is slow to import
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         data = instance.data["routing"]
         sequence = getattr(state, "sequence", None)
@@ -120,15 +88,3 @@ class VehicleRouting:
         if verdict.objective is None or isinstance(routes, str):
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
         return format_solution(routes, int(verdict.objective))
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """The routes on the plane; raises InvalidSolutionError for a broken state."""
-        from dga2d.domains.cvrp.picture import picture  # matplotlib is slow to import
-
-        return picture(instance, state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """OR-Tools' routing library (not CP-SAT) with guided local search; needs the package ``ortools``."""
-        from dga2d.domains.cvrp.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)

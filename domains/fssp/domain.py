@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
@@ -26,44 +21,24 @@ from dga2d.domains.fssp.card import CARD, INVALID_SCORE
 from dga2d.domains.fssp.environment import operator_environment
 from dga2d.domains.fssp.solution import START_TIMES
 from dga2d.domains.fssp.verifier import schedule, verify_sequence
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances, reference_of
 from dga2d.domains.shops import schedule_text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SAFE_PIPELINE = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
-BASIC_PIPELINE = ("neh", "simulated_annealing")
-ILS_PIPELINE = ("neh", "iterated_local_search")
 FOLDER = "taillard"
 """Folder of Taillard's published files; their groups, as the DGA2D paper splits them, are the sizes."""
 
 
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.fssp"))
-
-
-class FlowShop:
+class FlowShop(LibraryDomain):
     """The permutation flow shop scheduling problem, makespan objective."""
 
     name = "fssp"
     card: Card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
+    basic_pipeline = ("neh", "simulated_annealing")
+    ils_pipeline = ("neh", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 110 instances; their published files hold the same numbers."""
@@ -95,12 +70,6 @@ class FlowShop:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["times"])
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.fssp.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(instance.data["times"], state)
 
@@ -111,18 +80,6 @@ class FlowShop:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Gantt chart; raises InvalidSolutionError for a broken state."""
-        from dga2d.domains.fssp.picture import picture
-
-        return picture(instance, state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """CP-SAT; needs the package ``ortools``."""
-        from dga2d.domains.fssp.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

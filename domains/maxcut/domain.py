@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
 )
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.maxcut import gset, reader, smoke
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
 from dga2d.domains.maxcut.environment import operator_environment
@@ -30,39 +24,17 @@ from dga2d.domains.maxcut.solution import sides_text
 from dga2d.domains.maxcut.verifier import verify_sides
 from dga2d.domains.published import list_instances
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-SAFE_PIPELINE = ("greedy_construction", "partition_crossover_annealing")
-BASIC_PIPELINE = ("greedy_construction", "simulated_annealing")
-ILS_PIPELINE = ("greedy_construction", "iterated_local_search")
-
-
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.maxcut"))
-
-
-class MaxCut:
+class MaxCut(LibraryDomain):
     """The maximum cut problem; `Instance.data` holds ``n_vertices``, ``edges`` and ``weights``."""
 
     name = "maxcut"
     card: Card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """Iterated local search in the classical sense: perturbation and descent in turn."""
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("greedy_construction", "partition_crossover_annealing")
+    basic_pipeline = ("greedy_construction", "simulated_annealing")
+    ils_pipeline = ("greedy_construction", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """41 graphs of the G-set; their published files hold the same edges."""
@@ -95,12 +67,6 @@ class MaxCut:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(**instance.data)
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.maxcut.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sides(**instance.data, state=state)
 
@@ -110,15 +76,3 @@ class MaxCut:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         return sides_text(instance.key, state.sequence, int(verdict.objective))
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """The best cut OR-Tools CP-SAT finds in time, a baseline; needs the optional package ortools."""
-        from dga2d.domains.maxcut.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """The sorted adjacency and the graph with its sides; needs the optional package matplotlib."""
-        from dga2d.domains.maxcut.picture import picture
-
-        return picture(instance, state)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
 )
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.ossp import reader, smoke, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
 from dga2d.domains.ossp.environment import operator_environment
@@ -29,38 +23,17 @@ from dga2d.domains.ossp.verifier import schedule, verify_sequence
 from dga2d.domains.published import list_instances, reference_of
 from dga2d.domains.shops import schedule_text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-SAFE_PIPELINE = ("dispatching_rules", "ruin_and_recreate")
-BASIC_PIPELINE = ("dispatching_rules", "critical_block_annealing")
-ILS_PIPELINE = ("dispatching_rules", "iterated_local_search")
-
-
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.ossp"))
-
-
-class OpenShop:
+class OpenShop(LibraryDomain):
     """The open shop scheduling problem, makespan objective."""
 
     name = "ossp"
     card: Card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("dispatching_rules", "ruin_and_recreate")
+    basic_pipeline = ("dispatching_rules", "critical_block_annealing")
+    ils_pipeline = ("dispatching_rules", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Taillard's 60 instances; their published files hold the same numbers."""
@@ -92,12 +65,6 @@ class OpenShop:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["times"])
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.ossp.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(instance.data["times"], state)
 
@@ -108,15 +75,3 @@ class OpenShop:
             raise InvalidSolutionError(verdict.violation)
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Gantt chart; raises InvalidSolutionError for a broken state."""
-        from dga2d.domains.ossp.picture import picture
-
-        return picture(instance, state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """CP-SAT; needs the package ``ortools``."""
-        from dga2d.domains.ossp.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)

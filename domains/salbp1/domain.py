@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
 )
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances
 from dga2d.domains.salbp1 import generator, reader, smoke
 from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
@@ -29,40 +23,19 @@ from dga2d.domains.salbp1.line import LineData
 from dga2d.domains.salbp1.solution import line_text
 from dga2d.domains.salbp1.verifier import line_of, verify_sequence
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 GENERATED_GROUP = "small"
-SAFE_PIPELINE = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
-BASIC_PIPELINE = ("priority_rules", "station_annealing")
-ILS_PIPELINE = ("priority_rules", "iterated_station_search")
 
 
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(files("dga2d.domains.salbp1"))
-
-
-class AssemblyLine:
+class AssemblyLine(LibraryDomain):
     """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
 
     name = "salbp1"
     card: Card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """Iterated local search: a priority rule's line, then perturbation and descent in turn."""
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
+    basic_pipeline = ("priority_rules", "station_annealing")
+    ils_pipeline = ("priority_rules", "iterated_station_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """The small set of 525 lines with 20 tasks; all references are proven optima."""
@@ -96,12 +69,6 @@ class AssemblyLine:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(**instance.data)
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.salbp1.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(**instance.data, state=state)
 
@@ -112,15 +79,3 @@ class AssemblyLine:
             raise InvalidSolutionError(verdict.violation)
         stations = line_of(**instance.data, sequence=state.sequence)
         return line_text(instance.key, instance.data["cycle_time"], stations)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """The best line OR-Tools CP-SAT finds in time, a baseline; needs the optional package ortools."""
-        from dga2d.domains.salbp1.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Loads of the stations; needs the optional package matplotlib."""
-        from dga2d.domains.salbp1.picture import picture
-
-        return picture(instance, state)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
 )
 from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
+from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.tsp.card import CARD
 from dga2d.domains.tsp.environment import operator_environment
 from dga2d.domains.tsp.generator import uniform_cities
@@ -32,33 +27,17 @@ from dga2d.domains.tsp.suite import find_generated, generated_refs
 from dga2d.domains.tsp.tsplib import format_tour, read_tsplib
 from dga2d.domains.tsp.verifier import verify_tour
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class TspDomain:
+class TspDomain(LibraryDomain):
     """Implements :class:`dga2d.domains.contract.Domain`; `Instance.data` holds ``coords`` alone."""
 
     name = "tsp"
     card: Card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = 999_999_999.0
-
-    @cached_property
-    def _library(self) -> tuple[Operator, ...]:
-        return load_library(files(__package__))
-
-    def operators(self) -> tuple[Operator, ...]:
-        return self._library
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(self._library, "greedy_edge", "or_two_opt", "iterated_lin_kernighan")
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(self._library, "greedy_edge", "two_opt", "or_opt", "simulated_annealing")
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        return pipeline(self._library, "nearest_neighbour", "iterated_or_opt")
+    safe_pipeline = ("greedy_edge", "or_two_opt", "iterated_lin_kernighan")
+    basic_pipeline = ("greedy_edge", "two_opt", "or_opt", "simulated_annealing")
+    ils_pipeline = ("nearest_neighbour", "iterated_or_opt")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         return generated_refs()
@@ -85,11 +64,6 @@ class TspDomain:
     def environment(self, instance: Instance) -> dict[str, Any]:
         return operator_environment(instance.data["coords"])
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        from dga2d.domains.tsp.decoder import make_decoder  # numba is slow to import
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_tour(instance.data["coords"], getattr(state, "sequence", None))
 
@@ -98,18 +72,6 @@ class TspDomain:
         if verdict.objective is None:
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
         return format_tour(instance.name, state.sequence, int(verdict.objective))
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """The tour on the plane; raises InvalidSolutionError for a broken state."""
-        from dga2d.domains.tsp.picture import picture
-
-        return picture(instance, state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """OR-Tools' routing library (not CP-SAT); needs the package ``ortools``."""
-        from dga2d.domains.tsp.cp_sat import solve
-
-        return solve(instance, time_limit_s, seed, workers)
 
 
 def _instance(group: str, name: str, coords: NDArray[np.float64], reference: Reference | None) -> Instance:
