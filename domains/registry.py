@@ -10,9 +10,16 @@ from dga2d.domains.contract import Domain
 from dga2d.domains.errors import UnknownDomainError
 
 _MODULES = {
+    "binpack3d": "dga2d.domains.binpack3d",
+    "clp3d": "dga2d.domains.clp3d",
+    "cvrp": "dga2d.domains.cvrp",
     "fssp": "dga2d.domains.fssp",
     "jsp": "dga2d.domains.jsp",
+    "maxcut": "dga2d.domains.maxcut",
+    "mis": "dga2d.domains.mis",
     "ossp": "dga2d.domains.ossp",
+    "rcpsp": "dga2d.domains.rcpsp",
+    "salbp1": "dga2d.domains.salbp1",
     "tsp": "dga2d.domains.tsp",
 }
 
