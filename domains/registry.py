@@ -13,6 +13,7 @@ _MODULES = {
     "binpack3d": "dga2d.domains.binpack3d",
     "clp3d": "dga2d.domains.clp3d",
     "cvrp": "dga2d.domains.cvrp",
+    "fjsp": "dga2d.domains.fjsp",
     "fssp": "dga2d.domains.fssp",
     "jsp": "dga2d.domains.jsp",
     "maxcut": "dga2d.domains.maxcut",

@@ -1,0 +1,77 @@
+"""The generated instances: classes, sizes and seeds are fixed, references are in ``references.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from dga2d.domains.contract import Reference
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
+from dga2d.domains.fjsp.reader import FlexibleShopData
+
+REFERENCES: Final = "references.json"
+BRANDIMARTE_GROUP: Final = "brandimarte-random"
+HURINK_KINDS: Final = ("edata", "rdata", "vdata")
+HURINK_SIZES: Final = ((10, 5), (15, 5), (20, 5), (10, 10), (15, 10))
+SEEDS: Final = (1, 2)
+"""The n-th instance of a class; multiplied into seeds that lie far apart."""
+
+
+@dataclass(frozen=True)
+class GeneratedInstance:
+    """Where an instance comes from."""
+
+    group: str
+    name: str
+    kind: str
+    """Class of Brandimarte, or ``edata``, ``rdata``, ``vdata``."""
+    size: tuple[int, int]
+    """Jobs and machines."""
+    seed: int
+
+    def data(self) -> FlexibleShopData:
+        if self.kind in BRANDIMARTE:
+            return brandimarte(BRANDIMARTE[self.kind], self.seed)
+        return hurink(self.kind, *self.size, self.seed)
+
+
+@cache
+def generated_instances() -> Mapping[str, GeneratedInstance]:
+    """All of them by ``group/name``, sorted."""
+    found = []
+    for number, (kind, parameters) in enumerate(sorted(BRANDIMARTE.items()), start=1):
+        size = (parameters.n_jobs, parameters.n_machines)
+        for n in SEEDS:
+            name = f"{kind}-{n}"
+            found.append(GeneratedInstance(BRANDIMARTE_GROUP, name, kind, size, 7_919 * number + 104_729 * n))
+    for offset, kind in enumerate(HURINK_KINDS, start=1):
+        for jobs, machines in HURINK_SIZES:
+            for n in SEEDS:
+                seed = 15_485_863 * offset + 7_919 * jobs + 1_299_709 * machines + 104_729 * n
+                name = f"{jobs}x{machines}-{n}"
+                found.append(GeneratedInstance(f"hurink-{kind}-random", name, kind, (jobs, machines), seed))
+    return {f"{item.group}/{item.name}": item for item in sorted(found, key=lambda i: (i.group, i.name))}
+
+
+@cache
+def references() -> Mapping[str, Reference]:
+    """Makespans of the generated instances by ``group/name``, and how they were found."""
+    table = json.loads((files(__package__) / REFERENCES).read_text(encoding="utf-8"))
+    return {
+        key: Reference(
+            float(entry["makespan"]), "optimal" if entry["proven"] else "computed", entry["source"]
+        )
+        for key, entry in table["references"].items()
+    }
+
+
+def find_generated(key: str) -> FlexibleShopData:
+    """The instance called `key`; InstanceFormatError when there is none."""
+    if key not in generated_instances():
+        raise InstanceFormatError(key, None, "has no file and is not a generated instance")
+    return generated_instances()[key].data()
