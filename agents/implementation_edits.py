@@ -110,6 +110,11 @@ async def implement_task(
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
         return await sources.implementation(state, Step(operator=operator, implementation=c))
 
+    def of_category(category: str) -> tuple[Implementation, ...]:
+        return tuple(
+            other for other in others if briefing.contracts[OperatorId(other.operator)].category == category
+        )
+
     entries = [
         PoolEntry(
             c,
@@ -132,11 +137,8 @@ async def implement_task(
         parent=max(entries, key=lambda entry: (entry.credit, entry.id)),
         removed=edit.worst if edit.kind == "replace" else None,
         others=tuple(others),
-        perturbations=tuple(
-            other
-            for other in others
-            if briefing.contracts[OperatorId(other.operator)].category == "perturbation"
-        ),
+        perturbations=of_category("perturbation"),
+        improvers=of_category("local_search"),
         summary=improvement_summary(state, generation),
         diagnostic=refusal.diagnostic,
         attempt=attempt,

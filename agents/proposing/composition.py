@@ -1,8 +1,9 @@
-"""Two implementations made one: an improvement that is repeated from perturbed solutions.
+"""Implementations made one: an improvement that is repeated from perturbed solutions.
 
-The texts of an improving and of a perturbing operator are merged. Both keep their code, tunables and
-exchangeable blocks; a new ``run`` alternates them (iterated local search). Definitions that are the same in
-both stand once, the other names of the perturbation get a prefix.
+The texts of an improving and of a perturbing operator, behind that of an initialiser where one is to be
+replaced, are merged. All keep their code, tunables and exchangeable blocks; a new ``run`` alternates
+improvement and perturbation (iterated local search). Definitions that are the same as the first text's stand
+once, the other names of later texts get a prefix.
 
 References
 ----------
@@ -20,16 +21,16 @@ from functools import lru_cache
 
 from dga2d.agents.proposing.normalisation import parsed
 
-IMPROVE, PERTURB = "improve_once", "perturb_once"
+CONSTRUCT, IMPROVE, PERTURB = "construct_once", "improve_once", "perturb_once"
 _DRIVER = """
 
 KICKS_IN_VAIN = {patience}  # tunable: int 1..100
 
 
 def run(env_data, state, calc_makespan_fn):
-    \"\"\"Improve `state`, then perturb and improve again while the share lasts; the best found.\"\"\"
+    \"\"\"{summary}\"\"\"
     budget = env_data["budget"]
-    state = improve_once(env_data, state, calc_makespan_fn)
+{start}    state = improve_once(env_data, state, calc_makespan_fn)
     score = calc_makespan_fn(state)
     best, best_score = state.copy(), score
     failures = 0
@@ -47,6 +48,8 @@ def run(env_data, state, calc_makespan_fn):
             state, score, failures = best.copy(), best_score, 0
     return best
 """
+_IMPROVING = "Improve `state`, then perturb and improve again while the share lasts; the best found."
+_CONSTRUCTING = "Construct a solution, improve it, then perturb and improve again while the share lasts."
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class _Piece:
 
 
 def is_iterated(source: str) -> bool:
-    """Whether a text was made by :func:`iterated`: to iterate it again gains nothing."""
+    """Whether a text was made here: to iterate it again gains nothing."""
     return re.search(rf"^def {IMPROVE}\(", source, flags=re.MULTILINE) is not None
 
 
@@ -79,27 +82,47 @@ def iterated(improver: str, perturbation: str, patience: int) -> str | None:
     ProposalError
         ``syntax``: a text is not Python.
     """
-    if is_iterated(improver) or is_iterated(perturbation):
-        return None
-    first, second = _pieces(improver), _pieces(perturbation)
-    shared = _shared(first, second)
-    own = [piece for piece in second if not piece.is_import and piece.meaning not in shared]
-    renamed = {name: _prefixed(name) for piece in own for name in piece.names} | {"run": PERTURB}
-    if {name for piece in first for name in piece.names} & {*renamed.values(), "KICKS_IN_VAIN"}:
-        return None
-    imports = {piece.text.strip(): None for piece in (*first, *second) if piece.is_import}
-    parts = [
-        f'"""Iterated local search.\n\n{_summary(improver)}',
-        f'Perturbed by this:\n{_summary(perturbation)}\n"""',
-        "\n".join(imports),
-        *(_renamed(piece.text, {"run": IMPROVE}) for piece in first if not piece.is_import),
-        *(_renamed(piece.text, renamed) for piece in own),
-    ]
-    return "\n\n".join(parts) + _DRIVER.format(patience=patience)
+    merged = _merged(((improver, IMPROVE), (perturbation, PERTURB)))
+    driver = _DRIVER.format(patience=patience, summary=_IMPROVING, start="")
+    return None if merged is None else merged + driver
 
 
-def _prefixed(name: str) -> str:
-    return f"PERTURB_{name}" if name.isupper() else f"perturb_{name}"
+def improved_construction(constructor: str, improver: str, perturbation: str, patience: int) -> str | None:
+    """The same search, begun with what the ``run`` of `constructor`, an initialiser, makes."""
+    merged = _merged(((constructor, CONSTRUCT), (improver, IMPROVE), (perturbation, PERTURB)))
+    start = f"    state = {CONSTRUCT}(env_data, state, calc_makespan_fn)\n"
+    driver = _DRIVER.format(patience=patience, summary=_CONSTRUCTING, start=start)
+    return None if merged is None else merged + driver
+
+
+def _merged(parts: tuple[tuple[str, str], ...]) -> str | None:
+    """One module of several, each with the name that its ``run`` gets; the first keeps its other names."""
+    if any(is_iterated(source) for source, _ in parts):
+        return None
+    imports: dict[str, None] = {}
+    texts: list[str] = []
+    before: tuple[_Piece, ...] = ()
+    bound = {"KICKS_IN_VAIN"}
+    for source, role in parts:
+        pieces = _pieces(source)
+        imports.update((piece.text.strip(), None) for piece in pieces if piece.is_import)
+        shared = _shared(before, pieces)
+        own = [piece for piece in pieces if not piece.is_import and piece.meaning not in shared]
+        prefix = role.partition("_")[0] if before else ""
+        renamed = {name: _prefixed(prefix, name) for piece in own for name in piece.names} | {"run": role}
+        if bound & {*renamed.values()}:
+            return None
+        bound.update(renamed.values())
+        texts += [_renamed(piece.text, renamed) for piece in own]
+        before = before or pieces
+    heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
+    return "\n\n\n".join((f'"""Iterated local search.\n\n{heading}\n"""', "\n".join(imports), *texts))
+
+
+def _prefixed(prefix: str, name: str) -> str:
+    if not prefix:
+        return name
+    return f"{prefix.upper()}_{name}" if name.isupper() else f"{prefix}_{name}"
 
 
 def _shared(first: tuple[_Piece, ...], second: tuple[_Piece, ...]) -> set[str]:

@@ -121,6 +121,8 @@ class ImplementTask:
     """Implementations of other operators: donors of exchangeable blocks."""
     perturbations: tuple[Implementation, ...] = ()
     """Those of `others` that perturb a solution."""
+    improvers: tuple[Implementation, ...] = ()
+    """Those of `others` that improve a solution by local search."""
     summary: str = ""
     """Where time and improvement went in the last generation."""
     diagnostic: str | None = None

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from dga2d.agents.proposing.blocks import Module, exchanged, read_module
-from dga2d.agents.proposing.composition import is_iterated, iterated
+from dga2d.agents.proposing.composition import improved_construction, is_iterated, iterated
 from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
@@ -72,6 +72,8 @@ def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]
             ways.append((0.2, lambda rng: _moved_away(base, tunables, worse, rng)))
     if task.operator.category in ITERABLE and task.perturbations and not is_iterated(base.source):
         ways.append((0.7, lambda rng: _iterated(base, task.perturbations, rng)))
+    if task.operator.is_initialiser and task.perturbations and task.improvers:
+        ways.append((0.7, lambda rng: _improved_construction(base, task, rng)))
     if swaps:
         ways.append((0.35, lambda rng: _maybe_perturbed(swaps[int(rng.integers(len(swaps)))], rng)))
     return ways
@@ -131,9 +133,21 @@ def _iterated(
     base: PoolEntry, perturbations: tuple[Implementation, ...], rng: np.random.Generator
 ) -> str | None:
     """The base repeated from solutions that a perturbation of another operator gives."""
-    kicks = sorted(perturbations, key=lambda implementation: implementation.id)
-    kick = kicks[int(rng.integers(len(kicks)))].source
+    kick = _drawn(perturbations, rng)
     return iterated(base.source, kick, PATIENCE[int(rng.integers(len(PATIENCE)))])
+
+
+def _improved_construction(base: PoolEntry, task: ImplementTask, rng: np.random.Generator) -> str | None:
+    """The base, an initialiser, followed by an iterated local search out of two other operators."""
+    improver = _drawn(task.improvers, rng)
+    kick = _drawn(task.perturbations, rng)
+    patience = PATIENCE[int(rng.integers(len(PATIENCE)))]
+    return improved_construction(base.source, improver, kick, patience)
+
+
+def _drawn(implementations: tuple[Implementation, ...], rng: np.random.Generator) -> str:
+    ordered = sorted(implementations, key=lambda implementation: implementation.id)
+    return ordered[int(rng.integers(len(ordered)))].source
 
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
