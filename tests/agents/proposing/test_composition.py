@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing.composition import is_iterated, iterated
+from dga2d.agents.proposing.composition import improved_construction, is_iterated, iterated
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.tunables import find_tunables
 from dga2d.domains.budget import Budget
@@ -170,3 +170,57 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
         budget = Budget(2000, "work", 2)
         scores.append(execute(runs, environment, domain.decoder(environment), budget, rng).score)
     assert scores[1] < scores[0]
+
+
+BUILD = '''"""Starts at a hundred."""
+
+import numpy as np
+
+START = 100  # tunable: int 10..900
+
+
+def limit(x):
+    return START
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = np.array([limit(0)], dtype=np.int32)
+    return state
+'''
+
+
+def test_an_initialiser_constructs_first_and_then_improves() -> None:
+    text = improved_construction(BUILD, DESCENT, KICK, 3)
+    assert text is not None
+    assert check_source(text) == ()
+    names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    assert names[:4] == ["limit", "construct_once", "improve_limit", "improve_shared"]
+    assert names[4:] == ["improve_once", "perturb_limit", "perturb_shared", "perturb_once", "run"]
+    module: dict[str, Any] = {}
+    exec(text, module)
+    env_data = {"rng": np.random.default_rng(1), "budget": Budget(4, "work", 1), "log": []}
+    seen: list[float] = []
+
+    def score(state: State) -> float:
+        seen.append(float(state.sequence.sum()))
+        return seen[-1]
+
+    best = module["run"](env_data, State(), score)
+    assert seen[0] == 50.0  # a hundred, improved once
+    assert float(best.sequence.sum()) == min(seen)
+    assert len(env_data["log"]) == 4
+
+
+@pytest.mark.parametrize("name", domain_names())
+def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
+    operators = get_domain(name).operators()
+    kick = next((op for op in operators if op.category == "perturbation"), None)
+    improver = next((op for op in operators if op.category == "local_search"), None)
+    if kick is None or improver is None:
+        pytest.skip(f"{name} has no perturbation or no local search")
+    for op in operators:
+        if op.is_initialiser:
+            sources = (op.implementations[0], improver.implementations[0], kick.implementations[0])
+            text = improved_construction(*(implementation.source for implementation in sources), 3)
+            assert text is not None
+            assert check_source(text) == ()
