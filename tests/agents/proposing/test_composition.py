@@ -198,7 +198,8 @@ def test_an_initialiser_constructs_first_and_then_improves() -> None:
     assert names[4:] == ["improve_once", "perturb_limit", "perturb_shared", "perturb_once", "run"]
     module: dict[str, Any] = {}
     exec(text, module)
-    env_data = {"rng": np.random.default_rng(1), "budget": Budget(4, "work", 1), "log": []}
+    log: list[tuple[int, int]] = []
+    env_data = {"rng": np.random.default_rng(1), "budget": Budget(4, "work", 1), "log": log}
     seen: list[float] = []
 
     def score(state: State) -> float:
@@ -208,7 +209,7 @@ def test_an_initialiser_constructs_first_and_then_improves() -> None:
     best = module["run"](env_data, State(), score)
     assert seen[0] == 50.0  # a hundred, improved once
     assert float(best.sequence.sum()) == min(seen)
-    assert len(env_data["log"]) == 4
+    assert len(log) == 4
 
 
 @pytest.mark.parametrize("name", domain_names())
@@ -220,7 +221,7 @@ def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
         pytest.skip(f"{name} has no perturbation or no local search")
     for op in operators:
         if op.is_initialiser:
-            sources = (op.implementations[0], improver.implementations[0], kick.implementations[0])
-            text = improved_construction(*(implementation.source for implementation in sources), 3)
+            first, second, third = (o.implementations[0].source for o in (op, improver, kick))
+            text = improved_construction(first, second, third, 3)
             assert text is not None
             assert check_source(text) == ()
