@@ -2,6 +2,8 @@
 
 DomainError
 ├── UnknownDomainError        no domain of that name
+├── PluginError               a plug-in domain cannot be used (file, line, reason)
+│   └── PluginClashError      two domains have one name
 ├── InstanceFormatError       a file does not follow its published format (file, line, reason)
 └── InvalidSolutionError      raised by writers when asked to write a broken solution
 """
@@ -21,7 +23,31 @@ class UnknownDomainError(DomainError, LookupError):
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         self.name = name
         self.known = known
-        super().__init__(f"no domain is called {name!r}; known domains: {', '.join(known)}")
+        super().__init__(
+            f"no domain is called {name!r}; known domains: {', '.join(known)}; --domain-path DIR adds others"
+        )
+
+
+class PluginError(DomainError, ImportError):
+    """A plug-in domain cannot be used.
+
+    `line` counts from 1; ``None`` where the fault belongs to the file or folder as a whole.
+    """
+
+    def __init__(self, path: Path | str, line: int | None, reason: str) -> None:
+        self.file = str(path)
+        self.line = line
+        self.reason = reason
+        where = self.file if line is None else f"{self.file}:{line}"
+        super().__init__(f"{where}: {reason}")
+
+
+class PluginClashError(PluginError):
+    """Two domains have one name, so that nobody can say which is meant."""
+
+    def __init__(self, name: str, first: str, second: str) -> None:
+        self.name = name
+        super().__init__(second, None, f"there is a domain {name!r} already ({first}); rename one of the two")
 
 
 class InstanceFormatError(DomainError, ValueError):

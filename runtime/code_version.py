@@ -1,4 +1,4 @@
-"""The identity of the program that writes a log: package version and digest of its own sources."""
+"""The identity of the program that writes a log: package version, digest of its sources, and a plug-in's."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ def code_version() -> str:
     for package in PACKAGES:
         _add(root / package, package, digest)
     return f"{__version__}+{digest.hexdigest()[:12]}"
+
+
+def plugin_mark(domain: str) -> str:
+    """What a plug-in domain adds to the version: ``" <name>+<first 12 hex digits of its files' digest>"``.
+
+    Empty for a domain of the program.
+
+    Raises
+    ------
+    UnknownDomainError, PluginError
+        There is no such domain, or it cannot be used.
+    """
+    from dga2d.domains.registry import loaded_plugin
+
+    plugin = loaded_plugin(domain)
+    return "" if plugin is None else f" {domain}+{plugin.digest[:12]}"
 
 
 def _add(folder: Traversable, name: str, digest: hashlib._Hash) -> None:

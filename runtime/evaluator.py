@@ -44,6 +44,16 @@ class PoolEvaluator:
         """Sandbox layers: active, or why not."""
         return self._pool.posture
 
+    @property
+    def workers(self) -> int:
+        """Evaluation processes."""
+        return self._pool.workers
+
+    @property
+    def busy(self) -> int:
+        """How many of them evaluate at this moment."""
+        return self._pool.busy
+
 
 def _reply(result: EvaluationResult) -> EvaluationReply:
     return EvaluationReply(

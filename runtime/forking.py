@@ -16,7 +16,9 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.interruption import Interruption
 from dga2d.runtime.policies import policy_archive
+from dga2d.runtime.progress import Progress
 from dga2d.runtime.run_start import checked_run_id, new_run_id
 from dga2d.runtime.sessions import (
     Finished,
@@ -27,7 +29,7 @@ from dga2d.runtime.sessions import (
     refuse_changes,
     reopen_problem,
 )
-from dga2d.runtime.supervisor import Watcher, joined, rejoin, run_to_end, surroundings
+from dga2d.runtime.supervisor import joined, rejoin, run_to_end, surroundings
 from dga2d.store import EventStore, open_store
 
 
@@ -58,7 +60,7 @@ async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> F
         before, _, name = await _prepared(store, fork, accept_code_change)
         origin = (fork.parent, before.seq)
         async with store.write(name, holder=holder(), create=True, fork_of=origin) as writer:
-            begun = joined(writer, dict(fork.changed), fork.parent)
+            begun = joined(writer, before.header.domain, dict(fork.changed), fork.parent)
             paused = RunPaused(reason="forked and not yet gone on with")
             await writer.append([Draft("conductor", begun), Draft("conductor", paused)])
         _share_policies(url, fork.parent, name, before)
@@ -68,10 +70,12 @@ async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> F
 async def fork_run(
     url: str,
     fork: Fork,
-    watcher: Watcher,
+    watcher: Progress,
     data_dir: Path | None = None,
     accept_code_change: bool = False,
     rebuild_policy: bool = False,
+    *,
+    stop: Interruption | None = None,
 ) -> Finished:
     """Make the fork and follow it to its end. Raises what `make_fork` and ``sessions.resume`` raise."""
     async with open_store(url, create=False) as store:
@@ -84,7 +88,9 @@ async def fork_run(
             store.write(name, holder=holder(), create=True, fork_of=(fork.parent, before.seq)) as writer,
         ):
             state = await rejoin(store, writer, around, dict(fork.changed), rebuild_policy, fork.parent)
-            state = await run_to_end(store, writer, around, state, watcher)
+            if stop is not None:
+                stop.go_on = f"dga2d resume {name}"
+            state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finished(store, name, state)
 
 

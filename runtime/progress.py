@@ -1,31 +1,61 @@
-"""Progress of a run on stderr: one line per happening, readable on 80 columns, with or without terminal."""
+"""Progress of a run on stderr: a live view on a terminal, one line per happening elsewhere."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.meter import Meter, Workload
+from dga2d.runtime.shown_text import shown
 from dga2d.runtime.views import gap_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+FRAMES_PER_SECOND = 4
+
+
+class Progress(Protocol):
+    """What a command that writes a log tells its user meanwhile."""
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None:
+        """A new event, with the state after it."""
+
+    def attend(self, workload: Workload) -> None:
+        """The evaluation processes stand."""
+
+    def stopping(self) -> None:
+        """A signal asks for an end; called from its handler."""
+
+    def abandoned(self) -> None:
+        """The process ends right now; called from a signal handler."""
 
 
 class ProgressLines:
-    """Watches a run and writes what a person wants to know.
+    """Watches a run and writes what a person wants to know, a line per happening.
 
-    On a terminal the last line counts the evaluations of the open generation. `stream` is stderr unless
-    given.
+    On a terminal the last line counts the evaluations of the open generation, unless `counts` is false.
+    `stream` is stderr unless given.
     """
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        counts: bool = True,
+    ) -> None:
         stream = sys.stderr if stream is None else stream
         self._stream = stream
         self._clock = clock
         self._start = clock()
-        self._is_terminal = stream.isatty()
+        self._counts = counts and stream.isatty()
         self._evaluations = 0
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
@@ -34,7 +64,7 @@ class ProgressLines:
             self._line(f"graph: {len(payload.operators)} operators, {len(payload.edges)} edges")
         elif isinstance(payload, p.EvaluationRecorded):
             self._evaluations += 1
-            self._count(state, payload)
+            self._count(payload)
         elif isinstance(payload, p.GenerationCompleted):
             self._generation(state, payload)
         elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced):
@@ -52,6 +82,16 @@ class ProgressLines:
         elif isinstance(payload, p.CheckpointSelected):
             self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
 
+    def attend(self, workload: Workload) -> None:
+        """Lines say nothing of the processes."""
+
+    def stopping(self) -> None:
+        self._line("stopping at the next event; a second Ctrl-C stops at once")
+
+    def abandoned(self) -> None:
+        if self._counts:
+            self._line("")
+
     def _generation(self, state: RunState, payload: p.GenerationCompleted) -> None:
         summary = state.history[payload.generation]
         total = state.settings.generations
@@ -62,8 +102,8 @@ class ProgressLines:
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
         )
 
-    def _count(self, state: RunState, payload: p.EvaluationRecorded) -> None:
-        if not self._is_terminal:
+    def _count(self, payload: p.EvaluationRecorded) -> None:
+        if not self._counts:
             return
         label = "test" if payload.split == "test" else f"{payload.split} {payload.generation}"
         self._stream.write(f"\r\x1b[K{label}: {self._evaluations} evaluations  {self._elapsed()}")
@@ -79,9 +119,85 @@ class ProgressLines:
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _line(self, text: str) -> None:
-        self._stream.write(f"\r\x1b[K{text}\n" if self._is_terminal else f"{text}\n")
+        text = shown(text)
+        self._stream.write(f"\r\x1b[K{text}\n" if self._counts else f"{text}\n")
         self._stream.flush()
 
 
-def silent(state: RunState, event: RecordedEvent) -> None:
+class LiveProgress:
+    """Shows the live view (`runtime/live_view.py`) for the length of its block; the last frame stays, unless
+    nothing has begun."""
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._state = RunState()
+        self._meter = Meter(clock)
+        self._live = Live(
+            get_renderable=self._frame,
+            console=Console(stderr=True) if console is None else console,
+            refresh_per_second=FRAMES_PER_SECOND,
+        )
+
+    def __enter__(self) -> LiveProgress:
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.transient = self._state.started is None
+        self._live.stop()
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None:
+        self._meter.saw(event)
+        self._state = state
+
+    def attend(self, workload: Workload) -> None:
+        self._meter.workload = workload
+
+    def stopping(self) -> None:
+        self._meter.is_stopping = True
+
+    def abandoned(self) -> None:
+        self._live.console.show_cursor(True)
+        self._live.console.line()
+
+    def _frame(self) -> RenderableType:
+        from dga2d.runtime.live_view import live_view
+
+        state = self._state
+        return live_view(state, self._meter.read(state))
+
+
+class Silence:
     """Watches without a word (``--quiet``)."""
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None: ...
+
+    def attend(self, workload: Workload) -> None: ...
+
+    def stopping(self) -> None: ...
+
+    def abandoned(self) -> None: ...
+
+
+silent = Silence()
+
+
+def is_live_terminal(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether `stream` can show a view that is drawn again and again, and the user has not refused it."""
+    is_dumb = environment.get("TERM", "") in ("", "dumb", "unknown")
+    return stream.isatty() and not is_dumb and not environment.get("NO_COLOR")
+
+
+@contextmanager
+def progress(quiet: bool, as_json: bool) -> Iterator[Progress]:
+    """The progress a command shows: nothing, lines, or on a terminal that can the live view."""
+    is_capable = is_live_terminal(sys.stderr, os.environ)
+    if quiet:
+        yield silent
+    elif is_capable and not as_json:
+        with LiveProgress() as live:
+            yield live
+    else:
+        yield ProgressLines(counts=is_capable)

@@ -14,13 +14,15 @@ from dga2d.events.payloads import TestStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.code_version import code_version
+from dga2d.runtime.code_version import code_version, plugin_mark
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.interruption import Interruption
 from dga2d.runtime.policies import policy_archive
 from dga2d.runtime.problem import Problem
+from dga2d.runtime.progress import Progress
 from dga2d.runtime.run_start import checked_run_id, new_run_id, shared_batch
-from dga2d.runtime.supervisor import Watcher, begin, load_state, rejoin, run_to_end, surroundings
+from dga2d.runtime.supervisor import begin, load_state, rejoin, run_to_end, surroundings
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store
 
 NO_LEARNING = {"policy": "uniform", "llm": "offline"}
@@ -58,10 +60,12 @@ async def evolve(
     settings: RunSettings,
     seed: int,
     data_dir: Path | None,
-    watcher: Watcher,
+    watcher: Progress,
     run_id: RunId | None = None,
+    *,
+    stop: Interruption | None = None,
 ) -> Finished:
-    """Start a new run and follow it to its end.
+    """Start a new run and follow it to its end; `stop` may end it sooner (`run_to_end`).
 
     Raises
     ------
@@ -76,18 +80,22 @@ async def evolve(
         quotas = call_quotas(settings)
         async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
             state = await begin(writer, around, settings, seed, data_dir)
-            state = await run_to_end(store, writer, around, state, watcher)
+            if stop is not None:
+                stop.go_on = f"dga2d resume {name}"
+            state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finished(store, name, state)
 
 
 async def resume(
     url: str,
     run_id: RunId,
-    watcher: Watcher,
+    watcher: Progress,
     changed: dict[str, Any],
     data_dir: Path | None = None,
     accept_code_change: bool = False,
     rebuild_policy: bool = False,
+    *,
+    stop: Interruption | None = None,
 ) -> Finished:
     """Go on with a run that was paused, killed, or is to have more generations.
 
@@ -114,17 +122,19 @@ async def resume(
             ) as around,
         ):
             state = await rejoin(store, writer, around, changed, rebuild_policy)
-            state = await run_to_end(store, writer, around, state, watcher)
+            state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finished(store, run_id, state)
 
 
 async def hold_out_test(
     url: str,
     run_id: RunId,
-    watcher: Watcher,
+    watcher: Progress,
     force: bool = False,
     data_dir: Path | None = None,
     accept_code_change: bool = False,
+    *,
+    stop: Interruption | None = None,
 ) -> Finished:
     """Evaluate the best validated algorithm, beside the safe baseline, once on the held-out split.
 
@@ -151,7 +161,7 @@ async def hold_out_test(
             if not unfinished:
                 draft = Draft("conductor", test_started(run_id, before))
                 state = fold(before, (await writer.append([draft]))[0])
-            state = await run_to_end(store, writer, around, state, watcher)
+            state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finished(store, run_id, state)
 
 
@@ -227,8 +237,9 @@ def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
 
 
 def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
-    if state.code_version != code_version() and not accept:
-        raise CodeChangedError(run_id, state.code_version, code_version())
+    present = code_version() + plugin_mark(state.header.domain)
+    if state.code_version != present and not accept:
+        raise CodeChangedError(run_id, state.code_version, present)
 
 
 async def started_state(store: EventStore, run_id: RunId) -> RunState:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,26 +23,25 @@ from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, ModelUnavailableError
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
-from dga2d.events import Draft, RecordedEvent, RunId
-from dga2d.events.payloads import Payload, RunFailed, RunForked, RunPaused, RunResumed
+from dga2d.events import Draft, RunId
+from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.code_version import code_version
+from dga2d.runtime.code_version import code_version, plugin_mark
 from dga2d.runtime.diagnostics import logger
 from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
 from dga2d.runtime.gateway import OutageBoard, open_model
+from dga2d.runtime.interruption import Interruption
 from dga2d.runtime.policies import policy_of, restore_policy
 from dga2d.runtime.problem import Problem
+from dga2d.runtime.progress import Progress
 from dga2d.runtime.run_start import policy_briefing, run_started
 from dga2d.store import EventStore, EventWriter, StoreError
 
 SNAPSHOT_INTERVAL = 5000
 """Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
-
-Watcher = Callable[[RunState, RecordedEvent], None]
-"""Called with every new event and the state after it; it only looks."""
 
 
 @dataclass(frozen=True)
@@ -135,18 +133,21 @@ async def rejoin(
     words = policy_briefing(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
     await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
-    begun = joined(writer, changed, parent)
+    begun = joined(writer, around.problem.domain.name, changed, parent)
     return fold(recorded_state, (await writer.append([Draft("conductor", begun)]))[0])
 
 
-def joined(writer: EventWriter, changed: dict[str, object], parent: RunId | None) -> RunResumed | RunForked:
+def joined(
+    writer: EventWriter, domain: str, changed: dict[str, object], parent: RunId | None
+) -> RunResumed | RunForked:
     """What the log says when a process goes on with a run, or begins with a fork of `parent`."""
+    version = code_version() + plugin_mark(domain)
     if parent is None:
-        return RunResumed(code_version=code_version(), epoch=writer.epoch, changed=changed)
+        return RunResumed(code_version=version, epoch=writer.epoch, changed=changed)
     return RunForked(
         parent=parent,
         parent_seq=writer.head.seq,
-        code_version=code_version(),
+        code_version=version,
         epoch=writer.epoch,
         changed=changed,
     )
@@ -157,40 +158,44 @@ async def run_to_end(
     writer: EventWriter,
     around: Surroundings,
     state: RunState,
-    watcher: Watcher,
+    watcher: Progress,
+    stop: Interruption | None = None,
 ) -> RunState:
     """Let all agents work from `state` on until the run (or its test) is over; returns the final state.
 
-    SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal ends
-    the process at once. A model that cannot be asked until somebody acts pauses the run too. An error of
-    an agent is recorded as ``RunFailed``, where the log still takes it, and raised.
+    SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal (`stop`
+    counts those of the whole command) ends the process at once. A model that cannot be asked until somebody
+    acts pauses the run too. An error of an agent is recorded as ``RunFailed``, where the log still takes it,
+    and raised.
     """
     around.outages.connect(writer)
     agents = make_agents(store, writer, around, state)
     log = logger(run=writer.run_id, epoch=writer.epoch)
     log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.posture)
-    stop = _Stop()
+    watcher.attend(around.evaluator)
+    stop = Interruption(watcher) if stop is None else stop
     try:
-        async with anyio.create_task_group() as outer:
-            outer.start_soon(stop.on_signal, outer.cancel_scope)
+        with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
             async with anyio.create_task_group() as tasks:
                 for agent in agents:
                     tasks.start_soon(run_agent, agent, store, writer.run_id, state, name=agent.name)
                 tasks.start_soon(_watch, store, writer.run_id, state, watcher)
-            outer.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         error = first_error(group)
         if isinstance(error, ModelUnavailableError):
             log.warning("the model is unavailable", reason=error.reason)
-            await _append(writer, RunPaused(reason=error.reason))
-            return await load_state(store, writer.run_id)
+            return await _ended(store, writer, RunPaused(reason=error.reason), watcher)
         log.info("run failed", error=type(error).__name__)
-        await _record_failure(writer, error)
+        await _record_failure(store, writer, error, watcher)
         raise error from None
-    if stop.signal_name is not None:
-        log.info("interrupted", signal=stop.signal_name)
-        await _append(writer, RunPaused(reason=f"interrupted by {stop.signal_name}"))
-    final = await load_state(store, writer.run_id)
+    finally:
+        stop.is_over()
+    with anyio.CancelScope(shield=True):
+        final = await load_state(store, writer.run_id)
+        if scope.cancelled_caught and is_live(final):
+            log.info("interrupted", signal=stop.signal_name)
+            paused = RunPaused(reason=f"interrupted by {stop.signal_name}")
+            final = await _ended(store, writer, paused, watcher)
     await keep_snapshot(store, writer.run_id, final, writer.head.hash)
     return final
 
@@ -215,20 +220,7 @@ def make_agents(
     )
 
 
-class _Stop:
-    """Turns the first SIGINT or SIGTERM into a cancellation; later ones take their usual way."""
-
-    signal_name: str | None = None
-
-    async def on_signal(self, scope: anyio.CancelScope) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for number in signals:
-                self.signal_name = number.name
-                scope.cancel()
-                return
-
-
-async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Watcher) -> None:
+async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Progress) -> None:
     log, kept = logger(run=run_id), state.seq
     async for event in store.subscribe(run_id, state.seq):
         state = fold(state, event)
@@ -249,14 +241,22 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-async def _record_failure(writer: EventWriter, error: BaseException) -> None:
+async def _record_failure(
+    store: EventStore, writer: EventWriter, error: BaseException, watcher: Progress
+) -> None:
     """Say in the log why the run cannot go on; a log that takes no more events is left as it is."""
     if isinstance(error, StoreError) or not isinstance(error, Exception):
         return
     detail = " ".join(str(error).split())[:500]
-    await _append(writer, RunFailed(reason=type(error).__name__, detail=detail))
+    await _ended(store, writer, RunFailed(reason=type(error).__name__, detail=detail), watcher)
 
 
-async def _append(writer: EventWriter, payload: Payload) -> None:
+async def _ended(
+    store: EventStore, writer: EventWriter, payload: RunPaused | RunFailed, watcher: Progress
+) -> RunState:
+    """Say in the log, and to the watcher, why the run stops here; the state after that."""
     with anyio.CancelScope(shield=True):
-        await writer.append([Draft("conductor", payload)])
+        (event,) = await writer.append([Draft("conductor", payload)])
+        state = await load_state(store, writer.run_id)
+    watcher(state, event)
+    return state

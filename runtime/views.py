@@ -10,7 +10,6 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState, ScoredProgram
-from dga2d.replay.theory import generation_theory
 from dga2d.store import RunSummary
 
 
@@ -161,6 +160,8 @@ def history_view(state: RunState) -> list[dict[str, Any]]:
 
 def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
     """The policy's update and the theory's figures (`replay/theory.py`), one row per closed generation."""
+    from dga2d.replay.theory import generation_theory  # numpy; listing runs does without
+
     rows = []
     for row in generation_theory(state):
         update = state.history[row.generation].policy

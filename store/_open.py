@@ -40,8 +40,8 @@ async def open_store(
     Raises
     ------
     ForeignDatabaseError
-        The file is missing and may not be created, is not a database, belongs to another program, or has a
-        newer schema than this program knows (or an older one, with `read_only`).
+        The file is missing or empty and may not be created, is not a database, belongs to another program,
+        or has a newer schema than this program knows.
     """
     from dga2d.store._sqlite import create_engine
     from dga2d.store._store import SqlEventStore
@@ -56,7 +56,7 @@ async def open_store(
     engine = create_engine(path, read_only=read_only)
     store = SqlEventStore(engine, url, clock, is_read_only=read_only)
     try:
-        await store.prepare()
+        await store.prepare(create=create)
         yield store
     finally:
         await store.close()

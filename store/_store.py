@@ -61,14 +61,17 @@ class SqlEventStore:
         self._lineages: dict[RunId, Lineage] = {}
         self._version = 0
 
-    async def prepare(self) -> None:
-        """Create or migrate the schema. Raises ForeignDatabaseError."""
+    async def prepare(self, *, create: bool) -> None:
+        """Migrate the schema, or (`create`) make it in an empty file. Raises ForeignDatabaseError."""
         async with self._connect() as connection:
+            self._version = await _migrations.current_version(connection, self._url)
+            if self._version == 0 and (self._is_read_only or not create):
+                raise ForeignDatabaseError(
+                    self._url, "the file holds nothing yet; `dga2d evolve` writes the first run into it"
+                )
             if not self._is_read_only:
                 await _migrations.migrate(connection, self._url)
-            self._version = await _migrations.current_version(connection, self._url)
-            if self._version == 0:
-                raise ForeignDatabaseError(self._url, "is empty; open it for writing once")
+                self._version = await _migrations.current_version(connection, self._url)
 
     async def close(self) -> None:
         """End the subscriptions and let the connections go."""
@@ -299,7 +302,7 @@ class SqlEventStore:
         driver = await driver_of(connection)
         try:
             async with self._write_lock, transaction(driver, self._url):
-                await self._find_or_create(connection, run_id, now, create, fork_of)
+                await self._find_or_create(connection, run_id, now, create, fork_of, quotas)
                 epoch = await take_lease(connection, run_id, holder, this_process(), now)
                 granted = await _grant(connection, run_id, quotas)
                 lineage = await read_lineage(connection, run_id)
@@ -330,13 +333,14 @@ class SqlEventStore:
         now: int,
         create: bool,
         fork_of: tuple[RunId, int] | None,
+        quotas: Mapping[str, int],
     ) -> None:
         is_there = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).first()
         if create and is_there:
-            raise RunExistsError(run_id)
+            await _refuse_begun(connection, run_id, quotas)
         if not create and not is_there:
             raise UnknownRunError(run_id)
-        if create:
+        if create and not is_there:
             await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
         if create and fork_of is not None:
             lineage = prefix(await self._lineage(connection, fork_of[0]), *fork_of)
@@ -350,6 +354,24 @@ class SqlEventStore:
                 driver = await driver_of(connection)
                 async with self._write_lock, transaction(driver, self._url):
                     await extend_lease(driver, run_id, epoch, 0)
+
+
+async def _refuse_begun(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> None:
+    """Let nobody create a run again but where its first writer ended before the first event.
+
+    What was granted is written down for good: a run without events keeps its name too if it was granted
+    more than now, for a later writer that names no limits would get that.
+
+    Raises
+    ------
+    RunExistsError
+    """
+    head = await _read.head(connection, run_id, await read_lineage(connection, run_id))
+    if head.seq > 0:
+        raise RunExistsError(run_id)
+    for kind, amount in (await _grant(connection, run_id, {})).items():
+        if amount > quotas.get(kind, -1):
+            raise RunExistsError(run_id, f"without events, but with a greater limit ({amount} {kind})")
 
 
 async def _grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:

@@ -247,7 +247,8 @@ class EventStore(Protocol):
         Raises
         ------
         UnknownRunError, UnknownEventError, RunExistsError
-            The run, or the run or event to fork, is not there, or (`create`) the run is there already.
+            The run, or the run or event to fork, is not there, or (`create`) the run is there already. A run
+            without any event, whose writer is gone and had no greater quotas, does not count as there.
         RunBusyError
             A live process holds the lease.
         """

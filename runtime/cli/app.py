@@ -10,25 +10,15 @@ import click
 from dga2d import __version__
 from dga2d.domains.errors import DomainError
 from dga2d.events.errors import Dga2dError
-from dga2d.runtime.cli import (
-    about,
-    archive_commands,
-    config_command,
-    data_command,
-    inspect_commands,
-    log_commands,
-    prompt_command,
-    report_command,
-    run_commands,
-    serve_command,
-    solve_command,
-    solver_command,
-)
+from dga2d.runtime.cli.command_table import CommandTable
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.evaluation.errors import EvaluationError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    commands=CommandTable(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="dga2d")
 def app() -> None:
     """Evolve complete solver programs for optimisation problems, with an audited, replayable log.
@@ -42,29 +32,13 @@ def app() -> None:
     """
 
 
-for command in (
-    *run_commands.COMMANDS,
-    *inspect_commands.COMMANDS,
-    *log_commands.COMMANDS,
-    *archive_commands.COMMANDS,
-    solve_command.solve,
-    solver_command.solver,
-    report_command.report,
-    serve_command.serve,
-    config_command.config,
-    prompt_command.prompt,
-    data_command.data,
-    *about.COMMANDS,
-):
-    app.add_command(command)
-
-
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     gc.set_threshold(100_000, 50, 100)  # reading a log makes many objects and no cycles
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
         code = ExitCode.STOPPED
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -78,6 +52,4 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = ExitCode.OK
-    except KeyboardInterrupt:
-        code = ExitCode.STOPPED
     sys.exit(int(code or 0))

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from dga2d.runtime.cli.completion import run_argument
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json
 
 
 @click.command(name="export", short_help="Write a run to one file.")
-@click.argument("run")
+@run_argument
 @click.option(
     "-o",
     "--output",
@@ -52,9 +53,6 @@ def import_command(path: Path, url: str, as_json: bool) -> None:
     from dga2d.runtime.log_reading import import_from
 
     _report(_in_loop(import_from, url, path), path, as_json)
-
-
-COMMANDS = (export_command, import_command)
 
 
 def _in_loop(function: Any, *args: Any) -> Any:

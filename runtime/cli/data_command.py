@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dga2d.runtime.cli.completion import complete_domains
 from dga2d.runtime.cli.options import data_option, json_option
 from dga2d.runtime.cli.output import print_json, print_table
 from dga2d.runtime.errors import ExitCode
@@ -46,7 +47,7 @@ def data(context: click.Context, data_dir: Path | None, as_json: bool) -> None:
 
 
 @data.command(short_help="Read or generate every instance.")
-@click.argument("domains", nargs=-1)
+@click.argument("domains", nargs=-1, shell_complete=complete_domains)
 @data_option
 @json_option
 def check(domains: tuple[str, ...], data_dir: Path | None, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dga2d.runtime.cli.completion import run_argument
 from dga2d.runtime.cli.options import data_option, json_option, store_option
 from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
 from dga2d.runtime.errors import ExitCode, UsageError
@@ -47,7 +48,7 @@ def runs(url: str, as_json: bool) -> None:
 
 
 @click.command(short_help="Show a run's state, now or at any earlier point.")
-@click.argument("run")
+@run_argument
 @click.option("--at", "seq", type=click.IntRange(1), help="State after this event.")
 @click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
 @store_option
@@ -65,7 +66,7 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
 
 
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
-@click.argument("run")
+@run_argument
 @click.option("--verify", is_flag=True, help="Also make every decision again and compare it.")
 @click.option(
     "--head",
@@ -122,7 +123,7 @@ def replay(
 
 
 @click.command(short_help="Account for every model call of a run, and check its log.")
-@click.argument("run")
+@run_argument
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
 @click.option(
@@ -151,9 +152,6 @@ def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: st
         _print_against(export, against)
     holds = report["difference"] is None and all(check["holds"] for check in report["checks"])
     return ExitCode.OK if holds and not against else ExitCode.DIFFERENCE
-
-
-COMMANDS = (runs, show, replay, audit)
 
 
 def _hash(text: str | None) -> str | None:

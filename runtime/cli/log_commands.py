@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dga2d.runtime.cli.completion import run_argument
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import print_json
 from dga2d.runtime.errors import ExitCode
@@ -18,7 +19,7 @@ WIDTH = 160
 
 
 @click.command(short_help="List the events of a run.")
-@click.argument("run")
+@run_argument
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only events of this type (repeatable).")
 @click.option(
     "--agent", "agents", multiple=True, metavar="AGENT", help="Only what this agent wrote (repeatable)."
@@ -53,7 +54,7 @@ def log(
 
 
 @click.command(short_help="Show what changed between two points of a run, or between two runs.")
-@click.argument("run")
+@run_argument
 @click.argument("points", nargs=-1)
 @click.option(
     "--generations", "by_generation", is_flag=True, help="Points are closed generations, not events."
@@ -116,9 +117,6 @@ def verify_store(url: str, as_json: bool) -> int:
         print_json(rows)
     holds = all(row["difference"] is None for row in rows)
     return ExitCode.OK if holds else ExitCode.DIFFERENCE
-
-
-COMMANDS = (log, diff, gc, verify_store)
 
 
 def _in_loop(function: Any, *args: Any) -> Any:

@@ -28,7 +28,7 @@ store_option = click.option(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout (see docs/reference/cli.md)."
 )
-data_option = click.option(
+_data_option = click.option(
     "--data",
     "data_dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -36,6 +36,36 @@ data_option = click.option(
     metavar="DIR",
     help="Folder of published instances; without it the program generates real benchmark instances.",
 )
+
+
+def _use_domain_path(context: click.Context, parameter: click.Parameter, folders: tuple[Path, ...]) -> None:
+    """Let the registry look for plug-ins there; a subcommand that names none keeps its group's."""
+    from dga2d.domains.plugins import use_domain_path
+
+    if folders or _DOMAIN_PATH_KEY not in context.meta:
+        use_domain_path(folders)
+        context.meta[_DOMAIN_PATH_KEY] = folders
+
+
+_DOMAIN_PATH_KEY = "dga2d.domain_path"
+domain_path_option = click.option(
+    "--domain-path",
+    type=click.Path(path_type=Path),
+    envvar="DGA2D_DOMAIN_PATH",
+    multiple=True,
+    metavar="DIR",
+    is_eager=True,
+    expose_value=False,
+    callback=_use_domain_path,
+    help="Folder with domains of your own, one package folder each; may be given several times.",
+)
+
+
+def data_option(command: Command) -> Command:
+    """Add ``--data DIR`` and, since instances belong to domains, ``--domain-path DIR``."""
+    return _data_option(domain_path_option(command))
+
+
 _report_file_option = click.option(
     "--report",
     "report_file",

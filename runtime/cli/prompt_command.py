@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from dga2d.runtime.cli.options import json_option
+from dga2d.runtime.cli.completion import domain_argument
+from dga2d.runtime.cli.options import domain_path_option, json_option
 from dga2d.runtime.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -16,10 +17,11 @@ KINDS = ("initialize", "implement-add", "implement-replace", "connect-replace", 
 
 
 @click.command(short_help="Print a prompt as a run would send it.")
-@click.argument("domain")
+@domain_argument
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--operator", metavar="NAME", help="Operator whose implementation is asked for.")
 @click.option("--refused", metavar="TEXT", help="Diagnostic of a refused answer: prints the repair.")
+@domain_path_option
 @json_option
 def prompt(domain: str, kind: str, operator: str | None, refused: str | None, as_json: bool) -> None:
     """Print the prompt of KIND for DOMAIN, for the library's own graph and pools.

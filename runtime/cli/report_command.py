@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from dga2d.runtime.cli.completion import run_argument
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json, write_file
 
 
 @click.command(short_help="Write a self-contained report of a run.")
-@click.argument("run")
+@run_argument
 @click.option(
     "-o",
     "--output",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dga2d.runtime.cli.completion import domain_argument, run_argument
 from dga2d.runtime.cli.options import (
     accept_code_option,
     data_option,
@@ -23,14 +25,16 @@ from dga2d.runtime.cli.options import (
 )
 from dga2d.runtime.cli.output import check_writable, gap_text, print_json, write_file
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.shown_text import shown
 
 if TYPE_CHECKING:
+    from dga2d.runtime.interruption import Interruption
+    from dga2d.runtime.progress import Progress
     from dga2d.runtime.sessions import Finished
-    from dga2d.runtime.supervisor import Watcher
 
 
 @click.command(short_help="Start a run: evolve a solver for DOMAIN.")
-@click.argument("domain")
+@domain_argument
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
 @click.option("--test", "and_test", is_flag=True, help="Finish with the held-out test.")
@@ -65,19 +69,24 @@ def evolve(
       dga2d evolve jsp --config night.toml --data benchmarks/
     """
     from dga2d.events import RunId
-    from dga2d.runtime.sessions import evolve as start
 
     report = _report_choice(report_file, no_report)
     settings = settings_from(flags, config_file, assignments)
     name = None if run_id is None else RunId(run_id)
-    finished = _in_loop(start, url, domain, settings, seed, data_dir, _watcher(quiet), name)
+
+    async def start(watcher: Progress, stop: Interruption) -> Finished:
+        from dga2d.runtime import sessions
+
+        return await sessions.evolve(url, domain, settings, seed, data_dir, watcher, name, stop=stop)
+
+    finished = _follow(start, quiet, as_json)
     if and_test and finished.state.status == "completed":
-        finished = _hold_out(url, finished.run_id, quiet, force=False, data_dir=data_dir)
+        finished = _hold_out(url, finished.run_id, quiet, as_json, force=False, data_dir=data_dir)
     return _conclude(finished, url, report, as_json)
 
 
 @click.command(short_help="Go on with a run that was stopped, or extend it.")
-@click.argument("run")
+@run_argument
 @settings_options
 @data_option
 @store_option
@@ -113,18 +122,22 @@ def resume(
       dga2d resume jsp-k3v9q2 --generations 100
     """
     from dga2d.events import RunId
-    from dga2d.runtime.sessions import resume as go_on
 
     report = _report_choice(report_file, no_report)
     changed = given_settings(flags, config_file, assignments)
-    finished = _in_loop(
-        go_on, url, RunId(run), _watcher(quiet), changed, data_dir, accept_code_change, rebuild_policy
-    )
-    return _conclude(finished, url, report, as_json)
+
+    async def go_on(watcher: Progress, stop: Interruption) -> Finished:
+        from dga2d.runtime import sessions
+
+        return await sessions.resume(
+            url, RunId(run), watcher, changed, data_dir, accept_code_change, rebuild_policy, stop=stop
+        )
+
+    return _conclude(_follow(go_on, quiet, as_json, f"dga2d resume {run}"), url, report, as_json)
 
 
 @click.command(short_help="Begin a new run at a closed generation of another one.")
-@click.argument("run")
+@run_argument
 @click.option("--generation", type=click.IntRange(0), required=True, help="Last generation the two share.")
 @click.option("--run-id", metavar="NAME", help="Name of the fork; a fresh one by default.")
 @click.option("--no-run", is_flag=True, help="Only make the fork; `dga2d resume` goes on with it.")
@@ -169,21 +182,26 @@ def fork(
       dga2d fork jsp-k3v9q2 --generation 20 --set evolution=false
       dga2d fork jsp-k3v9q2 --generation 0 --set structure='"dg"' --run-id again
     """
+    import anyio
+
     from dga2d.events import RunId
     from dga2d.runtime.forking import Fork, fork_run, make_fork
 
     changed = given_settings({}, config_file, assignments)
     asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
     if no_run:
-        finished = _in_loop(make_fork, url, asked, accept_code_change)
+        finished = anyio.run(make_fork, url, asked, accept_code_change)
         return _conclude(finished, url, lambda run: None, as_json)
     report = _report_choice(report_file, no_report)
-    finished = _in_loop(fork_run, url, asked, _watcher(quiet), data_dir, accept_code_change, rebuild_policy)
-    return _conclude(finished, url, report, as_json)
+
+    async def go_on(watcher: Progress, stop: Interruption) -> Finished:
+        return await fork_run(url, asked, watcher, data_dir, accept_code_change, rebuild_policy, stop=stop)
+
+    return _conclude(_follow(go_on, quiet, as_json), url, report, as_json)
 
 
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
-@click.argument("run")
+@run_argument
 @click.option("--force", is_flag=True, help="Test again; the log will say so.")
 @data_option
 @store_option
@@ -205,37 +223,61 @@ def hold_out(
 ) -> int:
     """Evaluate the best validated algorithm of RUN, beside the safe baseline, on the held-out split."""
     report = _report_choice(report_file, no_report)
-    finished = _hold_out(url, run, quiet, force, data_dir, accept_code_change)
+    finished = _hold_out(url, run, quiet, as_json, force, data_dir, accept_code_change)
     return _conclude(finished, url, report, as_json)
-
-
-COMMANDS = (evolve, resume, fork, hold_out)
 
 
 def _hold_out(
     url: str,
     run: str,
     quiet: bool,
+    as_json: bool,
     force: bool,
     data_dir: Path | None,
     accept_code_change: bool = False,
 ) -> Finished:
     from dga2d.events import RunId
-    from dga2d.runtime.sessions import hold_out_test
 
-    return _in_loop(hold_out_test, url, RunId(run), _watcher(quiet), force, data_dir, accept_code_change)
+    async def evaluate(watcher: Progress, stop: Interruption) -> Finished:
+        from dga2d.runtime import sessions
+
+        return await sessions.hold_out_test(
+            url, RunId(run), watcher, force, data_dir, accept_code_change, stop=stop
+        )
+
+    return _follow(evaluate, quiet, as_json, f"dga2d test {run}")
 
 
-def _watcher(quiet: bool) -> Watcher:
-    from dga2d.runtime.progress import ProgressLines, silent
-
-    return silent if quiet else ProgressLines()
+Session = Callable[["Progress", "Interruption"], Awaitable["Finished"]]
 
 
-def _in_loop(function: Any, *args: Any) -> Finished:
+def _follow(session: Session, quiet: bool, as_json: bool, go_on: str | None = None) -> Finished:
+    """Show what `session` does until it is over or a signal ends it; `go_on` is the command to go on with.
+
+    A session imports what is heavy itself, so that a signal finds somebody who answers it.
+
+    Raises
+    ------
+    StoppedWhileStartingError
+        A signal came before the agents began to work.
+    """
     import anyio
 
-    finished: Finished = anyio.run(functools.partial(function, *args))
+    from dga2d.runtime.interruption import Interruption, StoppedWhileStartingError
+    from dga2d.runtime.progress import progress
+
+    async def interruptible() -> Finished | None:
+        with anyio.CancelScope() as scope, stop.cancels(scope):
+            return await session(watcher, stop)
+        return None
+
+    with progress(quiet, as_json) as watcher:
+        stop = Interruption(watcher, go_on)
+        finished = None
+        with stop.handles_signals(), suppress(KeyboardInterrupt):
+            finished = anyio.run(interruptible)
+    if finished is None:
+        raise StoppedWhileStartingError(stop.signal_name or "a signal", stop.go_on)
     return finished
 
 
@@ -288,11 +330,16 @@ def exit_code(view: dict[str, Any]) -> int:
     """0 for a run that did all it was asked, 3 for one that stopped on a limit or was interrupted."""
     reached_end = view["status"] == "completed" and str(view["reason"]).startswith("all ")
     spent = "model calls" in str(view["reason"])
-    return int(ExitCode.OK if reached_end and not spent else ExitCode.STOPPED)
+    is_stopped = spent or not reached_end or _has_open_test(view)
+    return int(ExitCode.STOPPED if is_stopped else ExitCode.OK)
+
+
+def _has_open_test(view: dict[str, Any]) -> bool:
+    return view.get("test") is not None and not view["test"]["finished"]
 
 
 def _print_summary(view: dict[str, Any]) -> None:
-    click.echo(f"run          {view['run']}  ({view['status']}: {view['reason']})")
+    click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
     for label, key in (("best", "best"), ("checkpoint", "checkpoint")):
         program = view[key]
         if program is not None:
@@ -315,5 +362,7 @@ def _print_summary(view: dict[str, Any]) -> None:
     if view["report"] is not None:
         click.echo(f"report       {view['report']}")
     click.echo(f"log          {view['store']}, head {view['head_hash']}")
-    if view["status"] in ("paused", "failed"):
+    if _has_open_test(view):
+        click.echo(f"resume with  dga2d test {view['run']} --store {view['store']}")
+    elif view["status"] in ("paused", "failed"):
         click.echo(f"resume with  dga2d resume {view['run']} --store {view['store']}")

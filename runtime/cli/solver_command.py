@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from dga2d.runtime.cli.options import json_option, store_option
+from dga2d.runtime.cli.completion import run_argument
+from dga2d.runtime.cli.options import domain_path_option, json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json, write_file
 
 
 @click.command(short_help="Write a run's best algorithm as a standalone Python file.")
-@click.argument("run")
+@run_argument
 @click.option(
     "-o",
     "--output",
@@ -23,6 +24,7 @@ from dga2d.runtime.cli.output import check_writable, print_json, write_file
     metavar="FILE",
     help="File to write.",
 )
+@domain_path_option
 @store_option
 @json_option
 def solver(run: str, output: Path, url: str, as_json: bool) -> None:

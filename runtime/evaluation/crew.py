@@ -74,6 +74,8 @@ class Crew:
         self._group: TaskGroup
         self.posture: dict[str, str] = {}
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
+        self.busy = 0
+        """Zygotes that serve a job at this moment."""
 
     async def __aenter__(self) -> Self:
         """Start the workers.
@@ -150,9 +152,11 @@ class Crew:
                 await self._tokens.receive()
                 _, _, job = heapq.heappop(self._queue)
                 job.error = PoolClosedError()
+                self.busy += 1
                 try:
                     worker = await self._serve(worker, job)
                 finally:
+                    self.busy -= 1
                     job.done.set()
         finally:
             if worker is not None:

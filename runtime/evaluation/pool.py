@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 
 from dga2d.domains.contract import Domain, Implementation, Instance
-from dga2d.domains.registry import get_domain
+from dga2d.domains.registry import get_domain, loaded_plugin
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
@@ -97,8 +97,14 @@ class EvaluatorPool:
             A worker did not come up.
         """
         self._domain = await to_thread.run_sync(self._load_domain)
+        plugin = None if self._domain_file is not None else loaded_plugin(self._domain_name)
         settings = ZygoteSettings(
-            self._domain_name, self._domain_file, self._mode, self._limits, self._sources.root
+            self._domain_name,
+            self._domain_file,
+            self._mode,
+            self._limits,
+            self._sources.root,
+            plugin=None if plugin is None else plugin.address(),
         )
         self._crew = await Crew(settings, self._n_workers).__aenter__()
         return self
@@ -120,6 +126,16 @@ class EvaluatorPool:
     def posture(self) -> dict[str, str]:
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
         return dict(self._crew.posture)
+
+    @property
+    def workers(self) -> int:
+        """Evaluations that can run at the same time."""
+        return self._n_workers
+
+    @property
+    def busy(self) -> int:
+        """How many of the workers evaluate or compile at this moment."""
+        return self._crew.busy
 
     # ---------------------------------------------------------------- callers
 

@@ -50,12 +50,15 @@ class ZygoteSettings:
     filters: Mapping[str, bytes] = field(default_factory=dict)
     posture: Mapping[str, str] | None = None
     """Outcome of another zygote's self-test; ``None``: make it."""
+    plugin: Mapping[str, str] | None = None
+    """Where the domain is found if it is not one of the program's own."""
 
     def message(self) -> bytes:
         return wire.encode(
             {
                 "domain": self.domain,
                 "domain_file": None if self.domain_file is None else str(self.domain_file),
+                "plugin": None if self.plugin is None else dict(self.plugin),
                 "mode": self.mode,
                 "limits": asdict(self.limits),
                 "missing": dict(self.missing),

@@ -254,6 +254,10 @@ def _load_domain(configuration: Message) -> Any:
         from dga2d.runtime.evaluation.domain_file import load_domain_file
 
         return load_domain_file(Path(configuration["domain_file"]))
+    if configuration["plugin"]:
+        from dga2d.domains.plugins import load_again
+
+        return load_again(configuration["plugin"])
     if configuration["domain"]:
         from dga2d.domains.registry import get_domain
 

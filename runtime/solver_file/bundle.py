@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ Place = tuple[str, str]
 
 
 class BundleError(Dga2dError):
-    """Definitions of two modules cannot stand in one file; a fault of the program, not of its user."""
+    """Definitions cannot stand in one file; a fault of the program or of a plug-in, not of their user."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,17 @@ def bundle(entries: Iterable[Place]) -> Bundle:
 
 
 def _read(name: str) -> _Module:
-    source = inspect.getsource(importlib.import_module(name))
+    try:
+        loaded = importlib.import_module(name)
+    except ImportError as error:
+        raise BundleError(f"{name} cannot be imported: {error}") from error
+    source = inspect.getsource(loaded)
+    package = getattr(loaded, "__package__", None) or ""
     module = _Module(source.splitlines(), {}, {}, {})
     last: list[ast.stmt] = []
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            _note_import(module, statement)
+            _note_import(module, statement, package)
             last = []
         elif isinstance(statement, ast.Expr) and last:  # the docstring of a constant
             last.append(statement)
@@ -106,15 +112,18 @@ def _read(name: str) -> _Module:
     return module
 
 
-def _note_import(module: _Module, statement: ast.Import | ast.ImportFrom) -> None:
-    if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+def _note_import(module: _Module, statement: ast.Import | ast.ImportFrom, package: str) -> None:
+    """`package` is the importing module's, in which relative imports are meant."""
+    if isinstance(statement, ast.ImportFrom):
+        source = "." * statement.level + (statement.module or "")
+        source = importlib.util.resolve_name(source, package)
         for alias in statement.names:
             name = alias.asname or alias.name
-            if statement.module.startswith(OWN):
-                module.own_imports[name] = (statement.module, alias.name)
-            elif statement.module != "__future__":
+            if f"{source}.".startswith((OWN, f"{package.partition('.')[0]}.")):
+                module.own_imports[name] = (source, alias.name)
+            elif source != "__future__":
                 written = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"
-                module.outer_imports[name] = f"from {statement.module} import {written}"
+                module.outer_imports[name] = f"from {source} import {written}"
     elif isinstance(statement, ast.Import):
         for alias in statement.names:
             written = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"

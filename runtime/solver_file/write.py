@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 
 from dga2d.domains.contract import Implementation
+from dga2d.domains.registry import standalone_module
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.solver_file.bundle import BundleError, bundle
 from dga2d.runtime.solver_file.isolate import as_function
@@ -41,7 +42,7 @@ def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> st
     BundleError
         The domain cannot be taken out of the program.
     """
-    domain = f"dga2d.domains.{provenance.domain}.standalone"
+    domain = standalone_module(provenance.domain)
     collected = bundle(
         [
             *((domain, name) for name in ENTRIES),

@@ -130,7 +130,7 @@ def test_removing_the_last_route_is_refused(simulation: Simulation, answers: typ
     }
     cut = json.dumps({"add_edges": [["kick", "END"]], "delete_edges": [["START", "build"]]})
     model = answers({"InitializeTask": [json.dumps(chain)], "ConnectTask": [cut, cut, cut]})
-    simulated = replace(simulation.changed(edge_edit="delta", operator_limit=5, generations=4), model=model)
+    simulated = replace(simulation.changed(edge_edit="delta", operator_limit=5, generations=12), model=model)
     state, log = simulated.run()
     assert state.graph is not None
     assert ("START", "build") in state.graph.edges

@@ -98,6 +98,12 @@ def test_exit_code_tells_a_whole_run_from_a_stopped_one(status: str, reason: str
     assert exit_code({"status": status, "reason": reason}) == code
 
 
+@pytest.mark.parametrize(("finished", "code"), [(True, 0), (False, 3)])
+def test_a_test_that_was_stopped_is_no_success(finished: bool, code: int) -> None:
+    view = {"status": "completed", "reason": "all 3 generations done", "test": {"finished": finished}}
+    assert exit_code(view) == code
+
+
 def test_numbers_are_aligned_to_the_right_and_text_to_the_left(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("name", "n", "gap"), [("a", 5, 0.123456), ("long name", 12345, None)])
     assert capsys.readouterr().out == (

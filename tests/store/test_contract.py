@@ -217,7 +217,9 @@ async def test_blobs_come_back_under_their_digest(store: EventStore, run_id: Run
         await store.get_blob(BlobDigest("0" * 64))
 
 
-async def test_unknown_and_existing_runs_are_told_apart(store: EventStore, run_id: RunId) -> None:
+async def test_unknown_and_existing_runs_are_told_apart(
+    store: EventStore, run_id: RunId, note: Drafter
+) -> None:
     for attempt in (store.head(run_id), store.verify(run_id), anext(aiter(store.read(run_id)))):
         with pytest.raises(UnknownRunError):
             await attempt
@@ -226,12 +228,12 @@ async def test_unknown_and_existing_runs_are_told_apart(store: EventStore, run_i
     with pytest.raises(UnknownRunError):
         async with store.write(run_id):
             pass
-    async with store.write(run_id, create=True):
-        pass
+    async with store.write(run_id, create=True) as writer:
+        assert await store.head(run_id) == await store.verify(run_id) == Head(0, GENESIS_HASH)
+        await writer.append([note("begun")])
     with pytest.raises(RunExistsError):
         async with store.write(run_id, create=True):
             pass
-    assert await store.head(run_id) == await store.verify(run_id) == Head(0, GENESIS_HASH)
 
 
 async def test_runs_are_listed_with_head_and_lease(store: EventStore, run_id: RunId, note: Drafter) -> None:

@@ -1,0 +1,35 @@
+"""The problem as a model for OR-Tools CP-SAT: a baseline to compare with (`dga2d solve --method cp-sat`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dga2d.domains.contract import State
+
+
+def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+    """The best packing CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
+
+    Raises
+    ------
+    ImportError
+        OR-Tools is not installed.
+    """
+    from ortools.sat.python import cp_model
+
+    values, weights = environment["values"].tolist(), environment["weights"].tolist()
+    model = cp_model.CpModel()
+    packed = [model.new_bool_var(f"packed{item}") for item in range(len(values))]
+    model.add(sum(w * x for w, x in zip(weights, packed, strict=True)) <= environment["capacity"])
+    model.maximize(sum(v * x for v, x in zip(values, packed, strict=True)))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = time_limit_s
+    solver.parameters.random_seed = seed
+    solver.parameters.num_workers = workers
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    is_left_out = [solver.value(x) == 0 for x in packed]
+    return State(np.argsort(is_left_out, kind="stable").astype(np.int32))

@@ -1,0 +1,107 @@
+"""What SIGINT and SIGTERM do to a command that writes a log: the first asks for an end, the second is one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn, Protocol
+
+import anyio
+
+from dga2d.events.errors import Dga2dError
+from dga2d.runtime.errors import ExitCode
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STDERR = 2
+
+
+class StoppedWhileStartingError(Dga2dError):
+    """A signal came before the agents began to work; `go_on` is the command that goes on, if there is one."""
+
+    exit_code = ExitCode.STOPPED
+
+    def __init__(self, signal_name: str, go_on: str | None) -> None:
+        self.signal_name = signal_name
+        self.go_on = go_on
+        hint = "nothing was recorded" if go_on is None else f"`{go_on}` goes on"
+        super().__init__(f"stopped by {signal_name} while starting; {hint}")
+
+
+class Announcer(Protocol):
+    """Tells a person what a signal did; called from the signal handler."""
+
+    def stopping(self) -> None:
+        """The first signal has come."""
+
+    def abandoned(self) -> None:
+        """The process ends right now; leave the terminal as it was."""
+
+
+class Interruption:
+    """The wish of the user that a command ends, if there is one yet.
+
+    The first signal ends what is under way: inside ``cancels`` by cancelling a scope, elsewhere by
+    ``KeyboardInterrupt``. The second ends the process from wherever it is; the log is whole at any moment.
+    """
+
+    def __init__(self, announcer: Announcer | None = None, go_on: str | None = None) -> None:
+        self.signal_name: str | None = None
+        self.go_on = go_on
+        """The command that goes on; ``None`` while nothing of the run is in the log."""
+        self._announcer = announcer
+        self._act: Callable[[], object] = _raise
+
+    @contextmanager
+    def handles_signals(self) -> Iterator[None]:
+        """Take the signals for the length of the block; in any but the main thread, do nothing."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = [(number, signal.signal(number, self._on_signal)) for number in SIGNALS]
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+    @contextmanager
+    def cancels(self, scope: anyio.CancelScope) -> Iterator[None]:
+        """Let the first signal cancel `scope` during the block; one that has come cancels it now."""
+        loop = asyncio.get_running_loop()
+        before, self._act = self._act, lambda: loop.call_soon_threadsafe(scope.cancel)
+        if self.signal_name is not None:
+            scope.cancel()
+        try:
+            yield
+        finally:
+            self._act = before
+
+    def is_over(self) -> None:
+        """All work is done and recorded: a first signal has nothing left to end."""
+        self._act = lambda: None
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.signal_name is not None:
+            self._end_at_once()
+        self.signal_name = signal.Signals(number).name
+        if self._announcer is not None:
+            self._announcer.stopping()
+        self._act()
+
+    def _end_at_once(self) -> NoReturn:
+        hint = "" if self.go_on is None else f"; `{self.go_on}` goes on from the last event"
+        try:
+            if self._announcer is not None:
+                self._announcer.abandoned()
+            os.write(_STDERR, f"stopped at once{hint}\n".encode())
+        finally:
+            os._exit(ExitCode.STOPPED)
+
+
+def _raise() -> NoReturn:
+    raise KeyboardInterrupt

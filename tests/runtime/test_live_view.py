@@ -1,0 +1,479 @@
+"""The live view for states as they come: what it shows, on 80 columns, and what it does not let through."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from immutables import Map
+from rich.console import Console
+
+from dga2d.events import (
+    GENESIS_HASH,
+    Draft,
+    ImplementationId,
+    InstanceKey,
+    OperatorId,
+    RecordedEvent,
+    RunId,
+    blob_digest,
+    encode_payload,
+)
+from dga2d.events import payloads as p
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.ledger import Call, Ledger
+from dga2d.replay.state.run_state import (
+    GenerationState,
+    GenerationSummary,
+    Outcome,
+    RunState,
+    ScoredProgram,
+    Scoring,
+    TestState,
+)
+from dga2d.runtime.live_view import clock, curve, generations_left, live_view, phase, time_left_s
+from dga2d.runtime.meter import Edit, Measurements, Meter
+from dga2d.runtime.progress import LiveProgress, ProgressLines, is_live_terminal, progress, silent
+from dga2d.runtime.shown_text import shown
+
+STEPS = (p.Step(operator=OperatorId("nearest"), implementation=ImplementationId("nearest.1")),)
+HOSTILE = "[red]x[/red] \x1b[2J\x1b]0;owned\x07 \r\n \u202e [link=http://e.example]y[/link]"
+
+
+def header(domain: str = "tsp") -> p.RunStarted:
+    entries = tuple(p.InstanceEntry(key=InstanceKey(f"g/{i}"), reference=1.0) for i in range(2))
+    return p.RunStarted(
+        domain=domain,
+        sense="min",
+        seed=7,
+        settings={},
+        code_version="0",
+        library=(),
+        baseline=STEPS,
+        splits=p.SplitManifest(train=entries, validation=(), test=entries, digest="d"),
+        batch=tuple(entry.key for entry in entries),
+        policy="uniform",
+        llm="offline",
+        sandbox={},
+        data_dir=None,
+    )
+
+
+def graph() -> OperatorGraph:
+    nodes = (OperatorId("nearest"),)
+    edges = frozenset({(OperatorId("START"), nodes[0]), (nodes[0], OperatorId("END"))})
+    return OperatorGraph(operators=nodes, edges=edges, initialisers=frozenset(nodes))
+
+
+def closed(number: int, best: float, failures: int = 0) -> GenerationSummary:
+    update = p.PolicyUpdated(
+        generation=number, loss=0, gradient_norm=0, entropy=0, kl_to_initial=None, parameters_digest=""
+    )
+    return GenerationSummary(
+        number=number,
+        candidates=4,
+        failures=failures,
+        mean=-0.25,
+        best=best,
+        best_so_far=best,
+        validation=None,
+        calls=number,
+        state_digest="",
+        graph=graph(),
+        walks=(),
+        credits=CreditTable(),
+        policy=update,
+    )
+
+
+def call(number: int) -> Call:
+    return Call(number, "implement", "implementation_evolver", 1, "s", 1, "m", 5, blob_digest(b""))
+
+
+BEGUN = RunState(seq=1, status="running", started=header(), settings=RunSettings(generations=10))
+RUNNING = replace(
+    BEGUN,
+    graph=graph(),
+    completed=2,
+    history=Map({1: closed(1, -0.2), 2: closed(2, -0.1, failures=1)}),
+    generation=GenerationState(
+        number=3,
+        seq=9,
+        size=4,
+        outcomes=Map({(0, InstanceKey("g/0")): Outcome(1.0, None)}),
+        pipelines=Map(),
+    ),
+    best=ScoredProgram(2, 0, -0.0123, STEPS),
+    checkpoint=ScoredProgram(2, 0, -0.05, STEPS),
+    ledger=Ledger(
+        limit=500,
+        calls=Map({number: call(number) for number in range(1, 22)}),
+        token_limit=2_000_000,
+        charged_tokens=1_700_000,
+        microusd_limit=5_000_000,
+        charged_microusd=120_000,
+    ),
+)
+MEASURED = Measurements(
+    run="tsp-k3v9q2",
+    elapsed_s=751.0,
+    evaluations=214,
+    evaluations_per_s=1.84,
+    workers=2,
+    busy=1,
+    generation_s=20.0,
+    generation_times_s=(90.0, 110.0),
+    edits=(Edit(1, ("+ implementation nearest.2",)), Edit(2, ("- edge a→b", "+ edge b→a"))),
+)
+TEST = TestState(
+    seq=90,
+    attempt=1,
+    forced=False,
+    candidates=(
+        p.TestCandidate(label="evolved", pipeline=STEPS),
+        p.TestCandidate(label="baseline", pipeline=STEPS),
+    ),
+    instances=(InstanceKey("g/0"), InstanceKey("g/1")),
+)
+
+
+def text(state: RunState, measured: Measurements, width: int = 80) -> str:
+    """The view without colours, as a terminal of `width` columns shows it."""
+    console = Console(record=True, width=width, file=io.StringIO(), color_system=None)
+    console.print(live_view(state, measured))
+    return console.export_text()
+
+
+def test_before_its_first_event_a_run_is_said_to_start() -> None:
+    told = text(RunState(), Measurements(elapsed_s=3.0))
+    assert "starting" in told
+    assert "loading the policy, starting the evaluation processes" in told
+    assert "0:03" in told
+    assert "Ctrl-C stops at the next event" in told
+
+
+def test_a_run_without_a_closed_generation_promises_no_end() -> None:
+    told = text(BEGUN, Measurements(run="r"))
+    assert "making the initial graph" in told
+    assert "0 of 10" in told
+    assert "time left not known yet" in told
+    assert "workers busy –" in told
+
+
+def test_a_running_generation_shows_all_that_matters() -> None:
+    told = text(RUNNING, MEASURED)
+    for words in (
+        "tsp-k3v9q2 · tsp · seed 7 · running",
+        "3 of 10",
+        "12:31, about 13:00 left",
+        "evaluating, 1 of 8 evaluations",
+        "best -0.0123 (generation 2)   mean -0.2500 (generation 2)",
+        "incumbent 1.23 %   validated 5.00 %   █▁",
+        "214 (1.8/s)   workers busy 1 of 2   failed 1 of 4",
+        "21 of 500   tokens 1,700,000 of 2,000,000   cost $0.12 of $5.00",
+        "1  + implementation nearest.2",
+        "2  - edge a→b",
+        "   + edge b→a",
+    ):
+        assert words in told, words
+
+
+def test_the_last_edits_are_shown_whole_and_others_left_out() -> None:
+    edits = tuple(Edit(t, tuple(f"+ {t}.{n}" for n in range(t))) for t in (1, 2, 3, 2))
+    told = text(RUNNING, replace(MEASURED, edits=edits))
+    assert all(line in told for line in ("2  + 2.0", "   + 2.1", "3  + 3.0", "   + 3.2"))
+    assert "+ 1.0" not in told
+    many = (Edit(1, tuple(f"+ {n}." for n in range(9))),)
+    assert "+ 8." in text(RUNNING, replace(MEASURED, edits=many))
+
+
+def test_the_mean_is_that_of_the_open_generation_once_it_is_scored() -> None:
+    assert RUNNING.generation is not None
+    scored = replace(RUNNING.generation, scoring=Scoring(20, -0.375, 0.1, ()))
+    assert "mean -0.3750 (generation 3)" in text(replace(RUNNING, generation=scored), MEASURED)
+
+
+def test_an_outage_is_shown_with_its_reason_and_length() -> None:
+    state = replace(RUNNING, suspension="connection refused")
+    assert "outage" not in text(RUNNING, MEASURED)
+    told = text(state, replace(MEASURED, suspended_s=130.0))
+    assert "calls wait for 2:10: connection refused" in told
+
+
+def test_a_wish_to_stop_is_acknowledged() -> None:
+    told = text(RUNNING, replace(MEASURED, is_stopping=True))
+    assert "stopping at the next event; Ctrl-C again stops at once" in told
+
+
+def test_a_paused_run_shows_why_and_offers_no_key() -> None:
+    told = text(replace(RUNNING, status="paused", reason="interrupted by SIGINT"), MEASURED)
+    assert "paused: interrupted by SIGINT" in told
+    assert "Ctrl-C" not in told
+    assert "left" not in told
+
+
+def test_a_finished_run_shows_its_test() -> None:
+    done = replace(RUNNING, status="completed", reason="all 10 generations done", completed=2)
+    told = text(replace(done, test=replace(TEST, mean_gaps=(0.0127, None))), MEASURED)
+    assert "completed: all 10 generations done" in told
+    assert "evolved 1.27 %   baseline failed   (2 instances)" in told
+
+
+def test_an_open_test_shows_how_far_it_is() -> None:
+    assert RUNNING.generation is not None
+    begun = replace(TEST, outcomes=RUNNING.generation.outcomes)
+    under_way = replace(RUNNING, status="completed", test=begun)
+    told = text(under_way, replace(MEASURED, evaluations_per_s=0.5))
+    assert "held-out test, 1 of 4 evaluations" in told
+    assert "seed 7 · testing" in told
+    assert "about 0:06 left" in told
+    assert "Ctrl-C" in told
+
+
+def hostile_states() -> list[tuple[RunState, Measurements]]:
+    measured = replace(MEASURED, run=HOSTILE, edits=(Edit(1, (HOSTILE,)),))
+    return [
+        (replace(RUNNING, started=header(HOSTILE), suspension=HOSTILE), measured),
+        (replace(RUNNING, status="paused", reason=HOSTILE), measured),
+    ]
+
+
+@pytest.mark.parametrize(("state", "measured"), hostile_states())
+def test_text_of_a_model_is_shown_and_does_nothing(state: RunState, measured: Measurements) -> None:
+    console = Console(width=300, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(live_view(state, measured))
+    written = console.file.getvalue()  # type: ignore[attr-defined]
+    assert r"\x1b[2J\x1b]0;owned\x07 \r\n \u202e" in written
+    assert "[red]x[/red]" in written
+    assert "[link=http" in written
+    assert "\x1b[2J" not in written
+    assert not {"\x1b]", "\x07", "\r", "\u202e"} & set(written)
+    assert "\x1b]" not in written
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize(
+    ("state", "measured"),
+    [
+        (RunState(), Measurements()),
+        (RUNNING, MEASURED),
+        *hostile_states(),
+        (replace(RUNNING, test=TEST), replace(MEASURED, is_stopping=True)),
+    ],
+)
+def test_no_line_is_wider_than_the_terminal(state: RunState, measured: Measurements, width: int) -> None:
+    lines = text(state, measured, width).splitlines()
+    assert {len(line) for line in lines} == {width}
+    assert len(lines) <= 16
+
+
+@pytest.mark.parametrize(
+    ("character", "expected"),
+    [
+        ("a", "a"),
+        ("é→漢 🙂", "é→漢 🙂"),
+        ("\n", r"\n"),
+        ("\x1b", r"\x1b"),
+        ("\x9b", r"\x9b"),
+        ("\u2028", r"\u2028"),
+        ("\u202e", r"\u202e"),
+        ("\U000e0001", r"\U000e0001"),
+        ("\ud800", r"\ud800"),
+    ],
+)
+def test_what_cannot_be_printed_is_shown_as_an_escape(character: str, expected: str) -> None:
+    assert shown(character) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured", "expected"),
+    [
+        ({}, MEASURED, 8 * 100.0 - 20.0),
+        ({}, replace(MEASURED, generation_s=500.0), 7 * 100.0),
+        ({}, replace(MEASURED, generation_times_s=()), None),
+        ({"status": "paused"}, MEASURED, None),
+        ({"completed": 10, "generation": None}, MEASURED, 0.0),
+        ({"test": TEST}, replace(MEASURED, evaluations_per_s=None), None),
+        ({"test": TEST}, replace(MEASURED, evaluations_per_s=2.0), 2.0),
+    ],
+)
+def test_time_left_is_what_is_to_come_at_the_present_pace(
+    changes: dict[str, Any], measured: Measurements, expected: float | None
+) -> None:
+    assert time_left_s(replace(RUNNING, **changes), measured) == expected
+
+
+def test_the_calls_may_end_a_run_before_its_last_generation() -> None:
+    assert generations_left(RUNNING) == 8
+    assert generations_left(replace(RUNNING, ledger=replace(RUNNING.ledger, limit=42))) == 2
+    alone = RUNNING.settings.model_copy(update={"evolution": False})
+    short = replace(RUNNING, ledger=replace(RUNNING.ledger, limit=42), settings=alone)
+    assert generations_left(short) == 8
+
+
+def test_the_curve_leaves_failed_generations_out() -> None:
+    assert curve(RUNNING) == "█▁"
+    assert curve(replace(RUNNING, history=RUNNING.history.set(1, closed(1, -5.0)))) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0, "0:00"), (59.9, "0:59"), (60, "1:00"), (3599, "59:59"), (3600, "1:00:00")]
+)
+def test_clock_has_hours_only_when_there_are_some(seconds: float, expected: str) -> None:
+    assert clock(seconds) == expected
+
+
+def test_every_phase_has_words() -> None:
+    assert phase(replace(RUNNING, generation=None)) == "between generations"
+    assert RUNNING.generation is not None
+    fresh = replace(RUNNING.generation, outcomes=Map())
+    assert phase(replace(RUNNING, generation=fresh)) == "sampling, 0 of 4 pipelines"
+
+
+# ---------------------------------------------------------------- the meter
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def event(payload: p.Payload, generation: int | None = None) -> RecordedEvent:
+    draft = Draft("conductor", payload, generation)
+    return RecordedEvent(
+        run_id=RunId("run"),
+        seq=1,
+        event_id="",
+        type=type(payload).__name__,
+        version=type(payload).version,
+        agent=draft.agent,
+        generation=generation,
+        caused_by=None,
+        recorded_at=0,
+        payload_bytes=encode_payload(payload),
+        prev_hash=GENESIS_HASH,
+        hash=GENESIS_HASH,
+    )
+
+
+def evaluation() -> RecordedEvent:
+    return event(
+        p.EvaluationRecorded(
+            split="train",
+            generation=1,
+            candidate=0,
+            instance=InstanceKey("g/0"),
+            objective=1.0,
+            failure=None,
+            diagnostic="",
+            elapsed_s=0.0,
+            work=0,
+            trace=(),
+            solution=None,
+        ),
+        1,
+    )
+
+
+def test_the_rate_is_that_of_the_last_minute() -> None:
+    now = Clock()
+    meter = Meter(now)
+    assert meter.read(RUNNING).evaluations_per_s is None
+    for now.now in (1.0, 2.0, 10.0):
+        meter.saw(evaluation())
+    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(0.3)
+    now.now = 65.0
+    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(1 / 60)
+    now.now = 100.0
+    measured = meter.read(RUNNING)
+    assert (measured.evaluations_per_s, measured.evaluations, measured.run) == (0.0, 3, "run")
+
+
+def test_only_generations_seen_from_their_beginning_are_timed() -> None:
+    now = Clock()
+    meter = Meter(now)
+    ends = event(p.GenerationCompleted(generation=1, state_digest=""), 1)
+    begins = event(p.GenerationStarted(generation=2, graph_digest="", pools_digest=""), 2)
+    for now.now, what in ((5.0, ends), (6.0, begins), (9.0, ends), (10.0, begins)):
+        meter.saw(what)
+    now.now = 14.0
+    measured = meter.read(RUNNING)
+    assert (measured.generation_times_s, measured.generation_s) == ((3.0,), 4.0)
+
+
+def test_the_last_edits_and_the_outage_are_kept() -> None:
+    now = Clock()
+    meter = Meter(now)
+    for t in range(1, 7):
+        deleted = p.ImplementationDeleted(
+            generation=t, slot=0, operator=OperatorId("o"), implementation=ImplementationId(f"o.{t}")
+        )
+        meter.saw(event(deleted, t))
+    meter.saw(event(p.CallsSuspended(reason="down")))
+    now.now = 12.0
+    measured = meter.read(replace(RUNNING, suspension="down"))
+    assert [edit.generation for edit in measured.edits] == [3, 4, 5, 6]
+    assert measured.edits[-1].changes == ("- implementation o.6",)
+    assert measured.suspended_s == 12.0
+    meter.saw(event(p.CallsResumed(waited_s=12.0)))
+    assert meter.read(RUNNING).suspended_s is None
+
+
+# ---------------------------------------------------------------- which progress is shown
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "expected"),
+    [
+        (Screen(), {"TERM": "xterm"}, True),
+        (io.StringIO(), {"TERM": "xterm"}, False),
+        (Screen(), {"TERM": "dumb"}, False),
+        (Screen(), {}, False),
+        (Screen(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (Screen(), {"TERM": "xterm", "NO_COLOR": ""}, True),
+    ],
+)
+def test_only_a_capable_terminal_is_drawn_on(
+    stream: io.StringIO, environment: dict[str, str], expected: bool
+) -> None:
+    assert is_live_terminal(stream, environment) is expected
+
+
+@pytest.mark.parametrize(
+    ("quiet", "as_json", "term", "kind"),
+    [
+        (False, False, "xterm", LiveProgress),
+        (False, True, "xterm", ProgressLines),
+        (False, False, "dumb", ProgressLines),
+        (True, False, "xterm", type(silent)),
+    ],
+)
+def test_the_progress_shown_follows_flags_and_terminal(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, as_json: bool, term: str, kind: type
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with progress(quiet, as_json) as chosen:
+        assert type(chosen) is kind
+    assert ("\x1b" in screen.getvalue()) is (kind is LiveProgress)
+
+
+def test_lines_escape_what_an_endpoint_says() -> None:
+    stream = io.StringIO()
+    ProgressLines(stream)(RUNNING, event(p.CallsSuspended(reason=HOSTILE)))
+    assert stream.getvalue().count("\n") == 1
+    assert "\x1b" not in stream.getvalue()
+    assert r"\x1b[2J" in stream.getvalue()
