@@ -39,6 +39,12 @@ def plugin_mark(domain: str) -> str:
     return "" if plugin is None else f" {domain}+{plugin.digest[:12]}"
 
 
+def recorded_mark(version: str) -> str:
+    """What a plug-in domain added to a recorded version."""
+    _, blank, mark = version.partition(" ")
+    return blank + mark
+
+
 def _add(folder: Traversable, name: str, digest: hashlib._Hash) -> None:
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         path = f"{name}/{entry.name}"

@@ -14,6 +14,7 @@ from dga2d.events.payloads import RunPaused
 from dga2d.replay.opening import folded, folded_to_generation
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import recorded_mark
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.interruption import Interruption
@@ -60,7 +61,8 @@ async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> F
         before, _, name = await _prepared(store, fork, accept_code_change)
         origin = (fork.parent, before.seq)
         async with store.write(name, holder=holder(), create=True, fork_of=origin) as writer:
-            begun = joined(writer, before.header.domain, dict(fork.changed), fork.parent)
+            mark = recorded_mark(before.code_version)  # no code of the domain is run here
+            begun = joined(writer, mark, dict(fork.changed), fork.parent)
             paused = RunPaused(reason="forked and not yet gone on with")
             await writer.append([Draft("conductor", begun), Draft("conductor", paused)])
         _share_policies(url, fork.parent, name, before)

@@ -133,15 +133,18 @@ async def rejoin(
     words = policy_briefing(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
     await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
-    begun = joined(writer, around.problem.domain.name, changed, parent)
+    begun = joined(writer, plugin_mark(around.problem.domain.name), changed, parent)
     return fold(recorded_state, (await writer.append([Draft("conductor", begun)]))[0])
 
 
 def joined(
-    writer: EventWriter, domain: str, changed: dict[str, object], parent: RunId | None
+    writer: EventWriter, mark: str, changed: dict[str, object], parent: RunId | None
 ) -> RunResumed | RunForked:
-    """What the log says when a process goes on with a run, or begins with a fork of `parent`."""
-    version = code_version() + plugin_mark(domain)
+    """What the log says when a process goes on with a run, or begins with a fork of `parent`.
+
+    `mark` is what a plug-in domain adds to the version.
+    """
+    version = code_version() + mark
     if parent is None:
         return RunResumed(code_version=version, epoch=writer.epoch, changed=changed)
     return RunForked(
