@@ -32,6 +32,14 @@ class StoppedWhileStartingError(Dga2dError):
         super().__init__(f"stopped by {signal_name} while starting; {hint}")
 
 
+class Interrupted(KeyboardInterrupt):
+    """What the first signal raises where no scope can be cancelled.
+
+    A class of its own, because CPython ends a process by SIGINT after a `KeyboardInterrupt` proper has passed
+    through an ``exec`` of a string (as in the import of a named tuple), though somebody caught it.
+    """
+
+
 class Announcer(Protocol):
     """Tells a person what a signal did; called from the signal handler."""
 
@@ -46,7 +54,7 @@ class Interruption:
     """The wish of the user that a command ends, if there is one yet.
 
     The first signal ends what is under way: inside ``cancels`` by cancelling a scope, elsewhere by
-    ``KeyboardInterrupt``. The second ends the process from wherever it is; the log is whole at any moment.
+    `Interrupted`. The second ends the process from wherever it is; the log is whole at any moment.
     """
 
     def __init__(self, announcer: Announcer | None = None, go_on: str | None = None) -> None:
@@ -104,4 +112,4 @@ class Interruption:
 
 
 def _raise() -> NoReturn:
-    raise KeyboardInterrupt
+    raise Interrupted

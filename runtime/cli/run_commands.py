@@ -263,7 +263,7 @@ def _follow(session: Session, quiet: bool, as_json: bool, go_on: str | None = No
     """
     import anyio
 
-    from dga2d.runtime.interruption import Interruption, StoppedWhileStartingError
+    from dga2d.runtime.interruption import Interrupted, Interruption, StoppedWhileStartingError
     from dga2d.runtime.progress import progress
 
     async def interruptible() -> Finished | None:
@@ -274,7 +274,7 @@ def _follow(session: Session, quiet: bool, as_json: bool, go_on: str | None = No
     with progress(quiet, as_json) as watcher:
         stop = Interruption(watcher, go_on)
         finished = None
-        with stop.handles_signals(), suppress(KeyboardInterrupt):
+        with stop.handles_signals(), suppress(Interrupted):
             finished = anyio.run(interruptible)
     if finished is None:
         raise StoppedWhileStartingError(stop.signal_name or "a signal", stop.go_on)

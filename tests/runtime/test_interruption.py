@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import anyio
 import pytest
@@ -49,6 +52,18 @@ def test_before_the_event_loop_the_first_signal_interrupts(number: signal.Signal
     with pytest.raises(KeyboardInterrupt), stop.handles_signals():
         os.kill(os.getpid(), number)
     assert (stop.signal_name, told.words) == (number.name, ["stopping"])
+
+
+def test_a_signal_inside_executed_text_leaves_the_exit_code_alone(tmp_path: Path) -> None:
+    (tmp_path / "stopped.py").write_text(
+        "import contextlib, sys\n"
+        "from dga2d.runtime.interruption import Interrupted, Interruption\n"
+        "with Interruption().handles_signals(), contextlib.suppress(Interrupted):\n"
+        "    exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "sys.exit(3)\n"
+    )
+    ended = subprocess.run([sys.executable, "-m", "stopped"], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (3, b"")
 
 
 async def test_inside_a_scope_the_first_signal_cancels_it_and_nothing_else() -> None:
