@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 import time
 from importlib.metadata import version
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyvrp
+from peers import pyvrp_state
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.contract import State
@@ -32,43 +31,9 @@ from dga2d.domains.cvrp.verifier import distance_of, verify_routes
 from dga2d.domains.execution import execute, load_implementation
 
 
-class ProcessorTime:
-    """PyVRP's stopping criterion on processor time."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.process_time() + seconds
-
-    def __call__(self, best_cost: float) -> bool:
-        return time.process_time() >= self._end
-
-
-def model_of(data: RoutingData) -> pyvrp.Model:
-    """The same problem in PyVRP's terms, with a third more vehicles than the demands need."""
-    environment = operator_environment(data)
-    distances, n = environment["dist_matrix"].tolist(), environment["num_nodes"]
-    points = data.coords.tolist() if data.coords is not None else [(0, 0)] * n
-    model = pyvrp.Model()
-    locations = [model.add_location(x, y) for x, y in points]
-    model.add_depot(locations[0])
-    for node in range(1, n):
-        model.add_client(locations[node], delivery=int(data.demands[node]))
-    n_vehicles = math.ceil(1.3 * int(data.demands.sum()) / data.capacity) + 3
-    model.add_vehicle_type(min(n_vehicles, n - 1), capacity=data.capacity)
-    for a in range(n):
-        for b in range(n):
-            if a != b:
-                model.add_edge(locations[a], locations[b], distances[a][b])
-    return model
-
-
 def by_pyvrp(data: RoutingData, seconds: float, seed: int) -> int:
     """Length of PyVRP's routes, verified by the domain's own verifier."""
-    result = model_of(data).solve(stop=ProcessorTime(seconds), seed=seed, display=False)
-    routes = [[visit.idx + 1 for visit in route if visit.is_client()] for route in result.best.routes()]
-    entries = [node for route in routes if route for node in (0, *route)][1:]
-    length = verified(data, State(np.array(entries, dtype=np.int32)))
-    assert length == result.cost()
-    return length
+    return verified(data, pyvrp_state(data, seconds, seed, time.process_time))
 
 
 def by_safe_baseline(data: RoutingData, seconds: float, seed: int, cache: Path) -> int:

@@ -4,6 +4,7 @@
     python benchmarks/domains.py tsp jsp --data DIR --workers 1     # published instances, undisturbed
     python benchmarks/domains.py tsp --method basic --time-limit 1 --instances 3
     python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite+aiosqlite:///dga2d.db
+    python benchmarks/domains.py cvrp --method pyvrp --data DIR     # what a user would pick instead
 
 Every solution comes from the contained evaluator pool and is verified and scored by the parent, as in a run.
 A failed evaluation is counted and has no gap. Give it idle cores: a budget in seconds buys less on busy ones.
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
+from peers import PEERS, peer_of
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
 from dga2d.domains.contract import Implementation, InstanceRef
@@ -109,8 +111,10 @@ async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, l
     refs = chosen(problem.splits.test, options.instances)
     if not refs:
         raise UsageError(f"{domain_name} has too few instances for a test split")
-    if options.method == "cp-sat" and options.run is None:
+    if options.run is None and options.method == "cp-sat":
         return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
+    if options.run is None and options.method in PEERS:
+        return options.method, await measure_peer(problem, refs, options)
     steps, algorithm = await algorithm_of(problem, options)
     measured: dict[str, Measured] = {}
 
@@ -146,12 +150,34 @@ async def measure_or_tools(
     return results
 
 
+async def measure_peer(
+    problem: Problem, refs: Sequence[InstanceRef], options: argparse.Namespace
+) -> list[Measured]:
+    """One instance after the other with a solver of another project."""
+    solve = peer_of(options.method, problem.domain.name)
+    results = []
+    for ref in refs:
+        instance = problem.instance(ref.key)
+        start = time.perf_counter()
+        state = await anyio.to_thread.run_sync(solve, instance, options.time_limit, options.seed)
+        elapsed_s = time.perf_counter() - start
+        verdict = problem.domain.verify(instance, state)
+        gap = None if verdict.objective is None else gap_percent(problem, ref, verdict.objective)
+        result = Measured(problem.domain.name, ref.group, ref.name, gap, verdict.violation, elapsed_s)
+        print(f"{problem.domain.name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
+        results.append(result)
+    return results
+
+
+def gap_percent(problem: Problem, ref: InstanceRef, objective: float) -> float:
+    """The gap to the reference, which every instance of a split has."""
+    assert ref.reference is not None
+    return 100.0 * normalised_gap(objective, ref.reference.value, problem.domain.sense)
+
+
 def verdict(problem: Problem, ref: InstanceRef, reply: EvaluationReply) -> Measured:
     """The gap to the reference, or why there is none."""
-    gap = None
-    if reply.objective is not None:
-        assert ref.reference is not None
-        gap = 100.0 * normalised_gap(reply.objective, ref.reference.value, problem.domain.sense)
+    gap = None if reply.objective is None else gap_percent(problem, ref, reply.objective)
     failure = None if reply.failure is None else f"{reply.failure}: {reply.diagnostic}"
     return Measured(problem.domain.name, ref.group, ref.name, gap, failure, reply.elapsed_s)
 
@@ -203,7 +229,10 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per instance (default 10)")
     parser.add_argument("--work", type=int, help="work units per instance instead of seconds")
-    parser.add_argument("--method", choices=["safe", "basic", "ils", "cp-sat"], default="safe", help="which")
+    methods = ["safe", "basic", "ils", "cp-sat", *PEERS]
+    parser.add_argument(
+        "--method", choices=methods, default="safe", help="pyvrp, lkh: see benchmarks/peers.py"
+    )
     parser.add_argument("--run", help="measure the best algorithm of this run instead of a baseline")
     parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help="database that holds the run")
     parser.add_argument("--instances", type=int, metavar="N", help="only the first N of each group")

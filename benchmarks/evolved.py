@@ -1,0 +1,117 @@
+"""What 20 generations add to the safe baseline: both on held-out instances, over seeds, as a Markdown table.
+
+    python benchmarks/evolved.py                              # all domains, 3 seeds, 1 s per instance
+    python benchmarks/evolved.py jsp mis --seeds 1 --data DIR
+    python benchmarks/evolved.py --work 1 --jobs 2            # in work units worth about a second each
+
+A run starts from the whole operator library with the built-in offline proposer, and ends with its one
+held-out test: the checkpoint that validation chose, beside the domain's safe baseline, same instances and
+same budget. Budgets in seconds want idle cores; with ``--work`` the figures repeat exactly on any machine,
+however busy: a multiple of the work units below. Progress goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from dga2d.domains.registry import domain_names
+
+WORK_OF_A_SECOND = {
+    "binpack3d": 15_000,
+    "clp3d": 5_000,
+    "cvrp": 250_000,
+    "fjsp": 220_000,
+    "fssp": 200_000,
+    "jsp": 300_000,
+    "maxcut": 150_000,
+    "mis": 3_000_000,
+    "ossp": 400_000,
+    "rcpsp": 650_000,
+    "salbp1": 2_800,
+    "tsp": 25_000,
+}
+"""Work units that the safe baseline does in about a second of processor time (median of six instances)."""
+
+
+class HeldOut(NamedTuple):
+    """Mean gaps of one run's test in percent; ``None`` where an evaluation failed."""
+
+    evolved: float | None
+    baseline: float | None
+
+
+def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) -> HeldOut:
+    """Evolve a solver and test it."""
+    name = f"{domain}-{seed}"
+    command = [sys.executable, "-P", "-m", "dga2d", "evolve", domain, f"--generations={options.generations}"]
+    if options.work is None:
+        command.append(f"--time-limit={options.time_limit}")
+    else:
+        command.append(f"--work={round(options.work * WORK_OF_A_SECOND[domain])}")
+    command += [f"--validation-instances={options.validation}", f"--test-instances={options.test}"]
+    command += [f"--seed={seed}", f"--run-id={name}", f"--store=sqlite+aiosqlite:///{folder / name}.db"]
+    command += [f"--evaluators={options.evaluators}", "--test", "--quiet", "--no-report", "--json"]
+    if options.data:
+        command.append(f"--data={options.data.resolve()}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed ({done.returncode}):\n{done.stderr}")
+    summary = json.loads(done.stdout)
+    gaps = summary["test"]["gap_percent"]
+    found = HeldOut(gaps["evolved"], gaps["baseline"])
+    walk = " → ".join(step["operator"] for step in summary["checkpoint"]["pipeline"])
+    print(
+        f"{name}: evolved {found.evolved} %, baseline {found.baseline} %: {walk}", file=sys.stderr, flush=True
+    )
+    return found
+
+
+def compare(domain: str, options: argparse.Namespace, folder: Path) -> None:
+    """Print one row of the table."""
+    with ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [pool.submit(held_out, domain, seed, options, folder) for seed in range(1, options.seeds + 1)]
+        found = [job.result() for job in jobs]
+    pairs = [(run.evolved, run.baseline) for run in found]
+    whole = [(a, b) for a, b in pairs if a is not None and b is not None]
+    failed = len(pairs) - len(whole)
+    if whole:
+        evolved, baseline = (fmean(column) for column in zip(*whole, strict=True))
+        no_worse = sum(a <= b for a, b in whole)
+        cells = f"{baseline:.3f} | {evolved:.3f} | **{evolved - baseline:+.3f}** | {no_worse} of {len(pairs)}"
+    else:
+        cells = "– | – | – | 0"
+    print(f"| {domain} | {cells} | {failed} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("domains", nargs="*", default=domain_names(), metavar="DOMAIN")
+    parser.add_argument("--generations", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--time-limit", type=float, default=1.0, help="seconds per instance")
+    parser.add_argument("--work", type=float, help="work units instead, worth so many seconds")
+    parser.add_argument("--validation", type=int, default=6, help="validation instances")
+    parser.add_argument("--test", type=int, default=12, help="held-out instances")
+    parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser.add_argument("--evaluators", type=int, default=2, help="evaluators of a run")
+    options = parser.parse_args()
+    budget = f"{options.time_limit:g} s" if options.work is None else f"work worth about {options.work:g} s"
+    print(f"{options.generations} generations, {budget} per instance, {options.test} held-out instances\n")
+    print("| domain | baseline, % | evolved, % | difference | no worse | failed |")
+    print("|---|--:|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for domain in options.domains:
+            compare(domain, options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
