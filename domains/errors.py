@@ -4,6 +4,7 @@ DomainError
 ├── UnknownDomainError        no domain of that name
 ├── PluginError               a plug-in domain cannot be used (file, line, reason)
 │   └── PluginClashError      two domains have one name
+├── BundlingError             an operator's file and the parts it takes do not fit (file, line, reason)
 ├── InstanceFormatError       a file does not follow its published format (file, line, reason)
 └── InvalidSolutionError      raised by writers when asked to write a broken solution
 """
@@ -48,6 +49,16 @@ class PluginClashError(PluginError):
     def __init__(self, name: str, first: str, second: str) -> None:
         self.name = name
         super().__init__(second, None, f"there is a domain {name!r} already ({first}); rename one of the two")
+
+
+class BundlingError(DomainError, ImportError):
+    """An operator's file and the parts it takes from do not make a text; `line` counts from 1."""
+
+    def __init__(self, path: str, line: int, reason: str) -> None:
+        self.file = path
+        self.line = line
+        self.reason = reason
+        super().__init__(f"{path}:{line}: {reason}")
 
 
 class InstanceFormatError(DomainError, ValueError):

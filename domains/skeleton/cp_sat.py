@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.contract import State
+from dga2d.domains.or_tools import solve_model
 
 
 def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1) -> State | None:
@@ -25,11 +26,8 @@ def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, worker
     packed = [model.new_bool_var(f"packed{item}") for item in range(len(values))]
     model.add(sum(w * x for w, x in zip(weights, packed, strict=True)) <= environment["capacity"])
     model.maximize(sum(v * x for v, x in zip(values, packed, strict=True)))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    is_left_out = [solver.value(x) == 0 for x in packed]
+    is_left_out = [solved.solver.value(x) == 0 for x in packed]
     return State(np.argsort(is_left_out, kind="stable").astype(np.int32))

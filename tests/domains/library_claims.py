@@ -27,6 +27,7 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.contract import Domain, Implementation, Instance, Operator, State
 from dga2d.domains.execution import Execution, Run, execute, load_implementation
 from dga2d.domains.source_rules import check_source
+from dga2d.runtime.plugins.elsewhere import JumpingClock
 
 Size = tuple[int, ...]
 Load = Callable[[Implementation], Run]
@@ -111,19 +112,6 @@ def arrays_of(state: State) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays of an encoding themselves."""
     arrays = {"sequence": state.sequence, **state.metadata}
     return {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
-
-
-class JumpingClock:
-    """Stands still for `readings` readings, then is past every deadline; counts the later readings."""
-
-    def __init__(self, readings: int) -> None:
-        self.left = readings
-        self.late = 0
-
-    def __call__(self) -> float:
-        self.left -= 1
-        self.late += self.left < 0
-        return 0.0 if self.left >= 0 else 1e9
 
 
 class LibraryRuns:
@@ -348,7 +336,7 @@ class LibraryTexts:
                     assert used <= bound, (node.name, used - bound)
 
     def test_a_function_of_one_name_is_the_same_in_every_file(self) -> None:
-        """Files are self-contained copies; this keeps the copies from drifting apart."""
+        """Texts of one domain may be merged; only what a file brings of its own may differ."""
         seen: dict[str, str] = {}
         for _, implementation in self.specimen.cases:
             for name, text in functions(implementation).items():

@@ -10,6 +10,7 @@ Complexity: O(n log n) for n items.
 """
 
 import numpy as np
+from parts.packing.priority_order import order_by_priority
 
 NOISE = 0.0  # tunable: float 0.0..0.5
 
@@ -24,9 +25,4 @@ def priorities(sizes, bin_size):
 
 def run(env_data, state, calc_makespan_fn):
     """Order all items by priority, each blurred by up to NOISE of its value."""
-    rng = env_data["rng"]
-    keys = priorities(np.asarray(env_data["item_sizes"]), np.asarray(env_data["bin_size"]))
-    keys = keys * (1.0 + NOISE * rng.random(keys.size))
-    env_data["budget"].charge(1)
-    state.sequence = np.argsort(-keys, kind="stable").astype(np.int32)
-    return state
+    return order_by_priority(env_data, state, NOISE)

@@ -9,26 +9,12 @@ rearrangement).
 Complexity: O(length of the windows).
 """
 
-import numpy as np
+from parts.sequences.window_shuffle import shuffle_windows
 
 WINDOWS = 2  # tunable: int 1..20
 WINDOW_SHARE = 0.1  # tunable: float 0.01..1.0
 
 
-# exchangeable: window-change
-def changed(window, rng):
-    """The entries of one window in a new order."""
-    return rng.permutation(window)
-
-
 def run(env_data, state, calc_makespan_fn):
     """Shuffle WINDOWS windows of `state`; the result may be worse."""
-    rng = env_data["rng"]
-    sequence = np.array(state.sequence, dtype=np.int32)
-    length = min(sequence.size, max(2, int(WINDOW_SHARE * sequence.size)))
-    for _ in range(WINDOWS):
-        start = int(rng.integers(sequence.size - length + 1))
-        sequence[start : start + length] = changed(sequence[start : start + length], rng)
-    env_data["budget"].charge(WINDOWS)
-    state.sequence = sequence
-    return state
+    return shuffle_windows(env_data, state, WINDOWS, WINDOW_SHARE)

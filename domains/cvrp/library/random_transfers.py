@@ -8,20 +8,10 @@ moves of I. H. Osman (1993). Complexity: O(MOVES n). Work units: one per transfe
 """
 
 import numpy as np
+from parts.routes import routes_of
 
 MOVES = 4  # tunable: int 1..20
 NEAREST = 12  # tunable: int 2..40
-
-
-def routes_of(sequence):
-    """The routes as lists of customers."""
-    routes = [[]]
-    for node in sequence.tolist():
-        if node == 0:
-            routes.append([])
-        else:
-            routes[-1].append(node)
-    return routes
 
 
 def route_with(routes, node):

@@ -10,45 +10,12 @@ a route. Work units: one per 50 insertions.
 
 import numpy as np
 from numba import njit
+from parts.rings import read_rings, thread_rings
 
 REGRET = 1.0  # tunable: float 0.0..2.0
 GREED = 1.0  # tunable: float 0.0..2.0
 
 CHUNK_INSERTIONS = 50
-
-
-@njit(cache=True)
-def thread_rings(sequence, after, before, ring_of, n):
-    """Thread routes on rings: ring r runs through its customers and back to its own depot node n + r."""
-    for node in range(after.size):
-        after[node] = before[node] = node
-        ring_of[node] = max(node - n, 0)
-    last = n
-    for i in range(sequence.size):
-        node = sequence[i] if sequence[i] > 0 else n + ring_of[last] + 1
-        if node > n:
-            after[last], before[n + ring_of[last]] = n + ring_of[last], last
-        else:
-            after[last], before[node], ring_of[node] = node, last, ring_of[last]
-        last = node
-    after[last], before[n + ring_of[last]] = n + ring_of[last], last
-
-
-@njit(cache=True)
-def read_rings(after, n):
-    """The routes on the rings as a sequence of the card's encoding."""
-    sequence = np.empty(2 * n, np.int32)
-    size = 0
-    for depot in range(n, after.size):
-        node = after[depot]
-        if node < n and size > 0:
-            sequence[size] = 0
-            size += 1
-        while node < n:
-            sequence[size] = node
-            size += 1
-            node = after[node]
-    return sequence[:size].copy()
 
 
 @njit(cache=True)

@@ -15,6 +15,9 @@ Work units: one per round.
 
 import numpy as np
 from numba import njit
+from parts.acceptance import cooling
+from parts.customers import nearest_customers
+from parts.rings import read_rings, thread_rings
 
 NEAR = 30  # tunable: int 10..60
 REMOVED = 10  # tunable: int 4..25
@@ -30,65 +33,6 @@ CHUNK_STEPS = 100_000
 TRIAL_CHUNKS = 20
 
 
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_customers(dist, k):
-    """The k nearest other customers of each customer by rising distance: int32 (n, k); row 0 is unused."""
-    n = dist.shape[0]
-    near = np.zeros((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for node in range(1, n):
-        found = 0
-        for other in range(1, n):
-            d = dist[node, other]
-            if other == node or k == 0 or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[node, slot] = near[node, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[node, slot] = other
-    return near
-
-
-@njit(cache=True)
-def thread_rings(sequence, after, before, ring_of, n):
-    """Thread routes on rings: ring r runs through its customers and back to its own depot node n + r."""
-    for node in range(after.size):
-        after[node] = before[node] = node
-        ring_of[node] = max(node - n, 0)
-    last = n
-    for i in range(sequence.size):
-        node = sequence[i] if sequence[i] > 0 else n + ring_of[last] + 1
-        if node > n:
-            after[last], before[n + ring_of[last]] = n + ring_of[last], last
-        else:
-            after[last], before[node], ring_of[node] = node, last, ring_of[last]
-        last = node
-    after[last], before[n + ring_of[last]] = n + ring_of[last], last
-
-
-@njit(cache=True)
-def read_rings(after, n):
-    """The routes on the rings as a sequence of the card's encoding."""
-    sequence = np.empty(2 * n, np.int32)
-    size = 0
-    for depot in range(n, after.size):
-        node = after[depot]
-        if node < n and size > 0:
-            sequence[size] = 0
-            size += 1
-        while node < n:
-            sequence[size] = node
-            size += 1
-            node = after[node]
-    return sequence[:size].copy()
-
-
 @njit(cache=True)
 def rings_length(after, dist):
     """Total length of all rings."""
@@ -98,13 +42,6 @@ def rings_length(after, dist):
         a, b = node if node < n else 0, after[node] if after[node] < n else 0
         total += dist[a, b]
     return total
-
-
-# exchangeable: cooling
-@njit(cache=True)
-def cooling(remaining, ratio):
-    """Fraction of the starting value when the share `remaining` (1 to 0) is left; `ratio` at the end."""
-    return ratio ** (1.0 - remaining)
 
 
 # exchangeable: insertion-order

@@ -12,6 +12,9 @@ Work units: one per 50 proposals.
 
 import numpy as np
 from numba import njit
+from parts.acceptance import cooling
+from parts.customers import nearest_customers
+from parts.routes import lay_flat, move_block, note_places, read_flat, route_loads
 
 NEAR = 15  # tunable: int 5..40
 SEGMENT = 3  # tunable: int 1..8
@@ -20,93 +23,6 @@ COLD = 0.01  # tunable: float 0.001..0.05
 
 PROPOSALS_PER_UNIT = 50
 CHUNK_PROPOSALS = 20_000
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_customers(dist, k):
-    """The k nearest other customers of each customer by rising distance: int32 (n, k); row 0 is unused."""
-    n = dist.shape[0]
-    near = np.zeros((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for node in range(1, n):
-        found = 0
-        for other in range(1, n):
-            d = dist[node, other]
-            if other == node or k == 0 or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[node, slot] = near[node, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[node, slot] = other
-    return near
-
-
-@njit(cache=True)
-def lay_flat(sequence, n, spare):
-    """Routes in a row, each opened by a depot marker of its own: n, n + 1, …; one more marker closes the row.
-
-    `spare` empty routes stand at the end. Node ids from n on mean the depot.
-    """
-    routes = 1 + spare
-    for i in range(sequence.size):
-        routes += sequence[i] == 0
-    flat = np.empty(n + routes, np.int32)
-    flat[0] = n
-    marker = n
-    for i in range(sequence.size):
-        if sequence[i] == 0:
-            marker += 1
-        flat[i + 1] = sequence[i] if sequence[i] > 0 else marker
-    for i in range(sequence.size + 1, flat.size):
-        marker += 1
-        flat[i] = marker
-    return flat
-
-
-@njit(cache=True)
-def read_flat(flat, n):
-    """The routes of a row as a sequence of the card's encoding."""
-    sequence = np.empty(2 * n, np.int32)
-    size = 0
-    for i in range(1, flat.size):
-        if flat[i] < n:
-            if size > 0 and flat[i - 1] >= n:
-                sequence[size] = 0
-                size += 1
-            sequence[size] = flat[i]
-            size += 1
-    return sequence[:size].copy()
-
-
-@njit(cache=True)
-def note_places(flat, first, last, place, route_of, n):
-    """Bring place[node] and route_of[node] up to date for the positions first..last of the row."""
-    route = route_of[flat[first - 1]] if first > 0 else 0
-    for i in range(first, last + 1):
-        node = flat[i]
-        if node >= n:
-            route = node - n
-        place[node] = i
-        route_of[node] = route
-
-
-@njit(cache=True)
-def route_loads(flat, demands, load):
-    """Write the load of each route of the row into `load`."""
-    n = demands.size
-    load[:] = 0
-    route = 0
-    for i in range(flat.size):
-        if flat[i] >= n:
-            route = flat[i] - n
-        else:
-            load[route] += demands[flat[i]]
 
 
 @njit(cache=True)
@@ -118,30 +34,6 @@ def row_length(flat, dist):
         a, b = flat[i - 1], flat[i]
         total += dist[a if a < n else 0, b if b < n else 0]
     return total
-
-
-@njit(cache=True)
-def move_block(flat, first, size, gap, is_reversed, place, route_of, n):
-    """Move the `size` nodes from position `first` on to the gap before position `gap`, perhaps reversed."""
-    block = flat[first : first + size].copy()
-    if gap > first:
-        for i in range(first + size, gap):
-            flat[i - size] = flat[i]
-        start, low, high = gap - size, first, gap - 1
-    else:
-        for i in range(first - 1, gap - 1, -1):
-            flat[i + size] = flat[i]
-        start, low, high = gap, gap, first + size - 1
-    for i in range(size):
-        flat[start + i] = block[size - 1 - i if is_reversed else i]
-    note_places(flat, low, high, place, route_of, n)
-
-
-# exchangeable: cooling
-@njit(cache=True)
-def cooling(remaining, ratio):
-    """Fraction of the starting value when the share `remaining` (1 to 0) is left; `ratio` at the end."""
-    return ratio ** (1.0 - remaining)
 
 
 @njit(cache=True)
@@ -234,20 +126,9 @@ def anneal(flat, place, route_of, load, demands, capacity, dist, near, heat, len
             size = 1 + int(rng.random() * SEGMENT)
             is_reversed, goes_behind = rng.random() < 0.5, int(rng.random() * 2)
             change, is_made = propose_move(
-                node,
-                size,
-                other,
-                is_reversed,
-                goes_behind,
-                flat,
-                place,
-                route_of,
-                load,
-                demands,
-                capacity,
-                dist,
-                limit,
-            )
+                node, size, other, is_reversed, goes_behind, flat, place, route_of, load, demands, capacity,
+                dist, limit,
+            )  # fmt: skip
         elif kind < 0.8:
             change, is_made = propose_exchange(
                 node, other, flat, place, route_of, load, demands, capacity, dist, limit
@@ -279,20 +160,9 @@ def run(env_data, state, calc_makespan_fn):
     while not budget.exhausted():
         heat = start_heat * cooling(budget.remaining(), COLD / HOT)
         anneal(
-            flat,
-            place,
-            route_of,
-            load,
-            demands,
-            env_data["capacity"],
-            dist,
-            near,
-            heat,
-            lengths,
-            best,
-            CHUNK_PROPOSALS,
-            rng,
-        )
+            flat, place, route_of, load, demands, env_data["capacity"], dist, near, heat, lengths, best,
+            CHUNK_PROPOSALS, rng,
+        )  # fmt: skip
         budget.charge(CHUNK_PROPOSALS // PROPOSALS_PER_UNIT)
     state.sequence = read_flat(best, n)
     return state

@@ -9,24 +9,9 @@ Complexity: O(STARTS n m), m: customers on a route. Work units: one per start.
 
 import numpy as np
 from numba import njit
+from parts.customers import planar_points
 
 STARTS = 60  # tunable: int 1..200
-
-
-# exchangeable: planar-embedding
-def planar_points(dist):
-    """Points on the plane whose distances approximate the edge lengths, the depot at the origin: (n, 2).
-
-    Classical scaling: the two leading eigenvectors of the Gram matrix, by subspace iteration.
-    """
-    exact = dist.astype(np.float64)
-    gram = 0.5 * (exact[0][:, None] ** 2 + exact[0][None, :] ** 2 - exact**2)
-    index = np.arange(len(dist))
-    basis = np.stack([np.cos(index), np.sin(1.7 * index)], axis=1)
-    for _ in range(25):
-        basis, _ = np.linalg.qr(gram @ basis)
-    values, vectors = np.linalg.eigh(basis.T @ gram @ basis)
-    return basis @ vectors @ np.diag(np.sqrt(np.maximum(values, 0.0)))
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ Complexity: O(N (w + n)) per state for N operations, w eligible machines and n j
 
 import numpy as np
 from numba import njit
+from parts.plans import prepare, put_plan
 
 RESTARTS = 40  # tunable: int 1..1000
 GLOBAL_SHARE = 0.7  # tunable: float 0.0..1.0
@@ -70,56 +71,6 @@ def sequence_by_rule(times, shop, by_work, noise, plan, rng):
         left[chosen] = max(left[chosen] - (times[nxt[chosen]] if by_work else 1.0), 0.0)
         operations[chosen] -= 1
         nxt[chosen] += 1
-
-
-def prepare(env_data):
-    """Arrays of an instance and of one schedule; operations are numbered job by job, and the number of all
-    operations stands for "none".
-
-    shop, int32 (5, N + 1), by operation: job, job predecessor, job successor; first operation of each job, at
-    its end the number of jobs; first of its entries in options, int32 (2, E): eligible machine and time.
-    links, int32 (8, N + 1), by operation: machine predecessor, machine successor, machine, time, completion,
-    tail (own time included), topological order and places in it. first, int32 (m + 1,): first operation of
-    each machine. work, int64 (7, N + 7): heads and tails without one operation, marks and list of shifted
-    operations, critical path, ratings along it, the move found.
-    """
-    counts = np.asarray(env_data["op_counts"], dtype=np.int64)
-    n, size = counts.size, int(counts.sum())
-    is_operation = np.arange(env_data["max_ops"]) < counts[:, None]
-    table = np.asarray(env_data["machines_matrix"])[is_operation]
-    times = np.asarray(env_data["times_matrix"])[is_operation]
-    opening, x = np.cumsum(counts) - counts, np.arange(size)
-    shop = np.full((5, size + 1), size, np.int32)
-    shop[0] = np.append(np.repeat(np.arange(n), counts), n)
-    shop[1, 1:size], shop[2, : size - 1] = x[:-1], x[1:]
-    shop[1, opening] = shop[2, opening + counts - 1] = size
-    shop[3, :n], shop[3, size] = opening, n
-    shop[4] = np.concatenate(([0], np.cumsum((table >= 0).sum(axis=1))))
-    options = np.array([table[table >= 0], times[table >= 0]], dtype=np.int32)
-    links = np.zeros((8, size + 1), np.int32)
-    links[:2] = size
-    first = np.full(env_data["num_machines"] + 1, size, np.int32)
-    return shop, options, links, first, np.zeros((7, size + 7), np.int64)
-
-
-def plan_of(env_data, state):
-    """Sequence of jobs and, operation by operation, the machines of a state: int32 (2, total_ops)."""
-    counts = np.asarray(env_data["op_counts"])
-    is_operation = np.arange(env_data["max_ops"]) < counts[:, None]
-    plan = np.empty((2, env_data["total_ops"]), np.int32)
-    plan[0] = state.sequence
-    plan[1] = np.asarray(state.metadata["machine_alloc"])[is_operation]
-    return plan
-
-
-def put_plan(env_data, state, plan):
-    """Make `plan` the solution that `state` holds."""
-    counts = np.asarray(env_data["op_counts"])
-    is_operation = np.arange(env_data["max_ops"]) < counts[:, None]
-    allocation = np.full(is_operation.shape, -1, np.int32)
-    allocation[is_operation] = plan[1]
-    state.sequence = plan[0].copy()
-    state.metadata = {**state.metadata, "machine_alloc": allocation}
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -12,98 +12,13 @@ Complexity: O(n² r m) for n jobs on m machines and reach r.
 
 import numpy as np
 from numba import njit
+from parts.completion import work_arrays
+from parts.idle_time_ties import choose_place as choose_place
+from parts.insertion import insert_job, remove_job
 
 REACH = 4  # tunable: int 0..50
 RESTARTS = 2  # tunable: int 1..200
 NOISE = 0.1  # tunable: float 0.0..1.0
-
-
-# exchangeable: tie-breaking
-@njit(cache=True)
-def choose_place(job, order, size, times, e, value, rng):
-    """Of the places 0..size with the least `value` the one that leaves the least idle time behind `job`,
-    estimated from the heads `e` as by Fernandez-Viagas and Framinan (2014)."""
-    chosen, least = 0, 2**40
-    best = value[: size + 1].min()
-    for place in range(size + 1):
-        if value[place] != best:
-            continue
-        idle = 0
-        done = e[0, place] + times[0, job]
-        after = done + times[0, order[place]] if place < size else 0
-        for k in range(1, times.shape[0]):
-            start = max(done, e[k, place])
-            if place == size:
-                idle += start - e[k, place]
-            else:
-                idle += (
-                    start - e[k, place + 1] + times[k, order[place]] + max(after - start - times[k, job], 0)
-                )
-                after = max(after, start + times[k, job]) + times[k, order[place]]
-            done = start + times[k, job]
-        if idle < least:
-            chosen, least = place, idle
-    return chosen
-
-
-@njit(cache=True)
-def update_heads(order, start, size, times, e):
-    """e[k, i + 1]: when the job at place i of the first `size` ends on machine k; places from `start` on."""
-    for i in range(start, size):
-        e[0, i + 1] = e[0, i] + times[0, order[i]]
-    for k in range(1, times.shape[0]):
-        for i in range(start, size):
-            e[k, i + 1] = max(e[k - 1, i + 1], e[k, i]) + times[k, order[i]]
-
-
-@njit(cache=True)
-def update_tails(order, size, times, q):
-    """q[k, i]: longest path from the start of the job at place i on machine k to the end; q[:, size] = 0."""
-    last = times.shape[0] - 1
-    q[last, size] = 0
-    for i in range(size - 1, -1, -1):
-        q[last, i] = q[last, i + 1] + times[last, order[i]]
-    for k in range(last - 1, -1, -1):
-        q[k, size] = 0
-        for i in range(size - 1, -1, -1):
-            q[k, i] = max(q[k + 1, i], q[k, i + 1]) + times[k, order[i]]
-
-
-@njit(cache=True)
-def rate_places(job, size, times, e, q, done, value):
-    """value[i]: makespan with `job` at place i of `size` others (Taillard's acceleration)."""
-    for i in range(size + 1):
-        done[i] = value[i] = 0
-    for k in range(times.shape[0]):
-        time = times[k, job]
-        heads, tails = e[k], q[k]
-        for i in range(size + 1):
-            done[i] = max(done[i], heads[i]) + time
-            value[i] = max(value[i], done[i] + tails[i])
-
-
-@njit(cache=True)
-def insert_job(job, order, size, times, work, rng):
-    """Put `job` at its best place among the first `size` jobs of `order`; the makespan with it."""
-    e, q, done, value = work
-    update_heads(order, 0, size, times, e)
-    update_tails(order, size, times, q)
-    rate_places(job, size, times, e, q, done, value)
-    place = choose_place(job, order, size, times, e, value, rng)
-    for i in range(size, place, -1):
-        order[i] = order[i - 1]
-    order[place] = job
-    return value[place]
-
-
-@njit(cache=True)
-def remove_job(job, order, size):
-    """Take `job` out of the first `size` jobs of `order`; the jobs behind it move up."""
-    i = 0
-    while order[i] != job:
-        i += 1
-    for k in range(i, size - 1):
-        order[k] = order[k + 1]
 
 
 @njit(cache=True)
@@ -121,14 +36,6 @@ def grow(job, size, reach, order, times, work, near, rng):
         remove_job(near[i], order, size + 1)
         value = insert_job(near[i], order, size, times, work, rng)
     return value
-
-
-def work_arrays(times):
-    """Heads, tails and two rows of values for insertions; see update_heads, update_tails, rate_places."""
-    m, n = times.shape
-    table = np.zeros((2, m, n + 1), np.int32)
-    rows = np.zeros((2, n + 1), np.int32)
-    return table[0], table[1], rows[0], rows[1]
 
 
 def construct(times, reach, noise, budget, rng):

@@ -11,6 +11,7 @@ Complexity: O(n m + n log n) per order for n jobs on m machines.
 """
 
 import numpy as np
+from parts.index_orders import order_by_index
 
 RESTARTS = 20  # tunable: int 1..1000
 NOISE = 0.1  # tunable: float 0.0..2.0
@@ -25,17 +26,4 @@ def job_index(times):
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most RESTARTS orders; the first one follows the bare index."""
-    budget, rng, m = env_data["budget"], env_data["rng"], env_data["num_machines"]
-    index = job_index(np.array(env_data["processing_times"], dtype=np.float64))
-    best, value = None, np.inf
-    for restart in range(RESTARTS):
-        blur = NOISE * index.std() * rng.standard_normal(index.size) if restart else 0.0
-        order = np.argsort(-(index + blur), kind="stable").astype(np.int32)
-        state.sequence = np.repeat(order, m)
-        rated = calc_makespan_fn(state)
-        if rated < value:
-            best, value = state.sequence, rated
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+    return order_by_index(env_data, state, calc_makespan_fn, RESTARTS, NOISE)

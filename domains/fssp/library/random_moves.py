@@ -9,6 +9,7 @@ Complexity: O(n) per move for n jobs.
 """
 
 import numpy as np
+from parts.completion import job_order
 
 MOVES = 4  # tunable: int 1..50
 SWAP_SHARE = 0.5  # tunable: float 0.0..1.0
@@ -23,19 +24,6 @@ def changed(order, swap_share, rng):
         order[i], order[k] = order[k], order[i]
         return order
     return np.insert(np.delete(order, i), k, order[i])
-
-
-def job_order(state, n, m, calc_makespan_fn):
-    """The order of a machine that all machines had best follow, int32 (n,), and the makespan it gives."""
-    given, best, value = state.sequence, None, np.inf
-    places = np.argsort(given, kind="stable").reshape(n, m)
-    for order in np.unique(np.argsort(places, axis=0).T, axis=0).astype(np.int32):
-        state.sequence = np.repeat(order, m)
-        rated = calc_makespan_fn(state)
-        if rated < value:
-            best, value = order, rated
-    state.sequence = given
-    return best, int(value)
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -13,64 +13,11 @@ Complexity: O(n m) per reinsertion for n jobs on m machines, at most DEPTH per c
 
 import numpy as np
 from numba import njit
+from parts.completion import job_order, rate_places, update_heads, update_tails, work_arrays
+from parts.insertion import CHUNK_OPERATIONS, remove_job, shuffle
 
 DEPTH = 6  # tunable: int 1..50
 ROUNDS = 3.0  # tunable: float 0.1..100.0
-CHUNK_OPERATIONS = 2_000_000  # reinsertions of one kernel call times operations of the instance
-
-
-@njit(cache=True)
-def update_heads(order, start, size, times, e):
-    """e[k, i + 1]: when the job at place i of the first `size` ends on machine k; places from `start` on."""
-    for i in range(start, size):
-        e[0, i + 1] = e[0, i] + times[0, order[i]]
-    for k in range(1, times.shape[0]):
-        for i in range(start, size):
-            e[k, i + 1] = max(e[k - 1, i + 1], e[k, i]) + times[k, order[i]]
-
-
-@njit(cache=True)
-def update_tails(order, size, times, q):
-    """q[k, i]: longest path from the start of the job at place i on machine k to the end; q[:, size] = 0."""
-    last = times.shape[0] - 1
-    q[last, size] = 0
-    for i in range(size - 1, -1, -1):
-        q[last, i] = q[last, i + 1] + times[last, order[i]]
-    for k in range(last - 1, -1, -1):
-        q[k, size] = 0
-        for i in range(size - 1, -1, -1):
-            q[k, i] = max(q[k + 1, i], q[k, i + 1]) + times[k, order[i]]
-
-
-@njit(cache=True)
-def rate_places(job, size, times, e, q, done, value):
-    """value[i]: makespan with `job` at place i of `size` others (Taillard's acceleration)."""
-    for i in range(size + 1):
-        done[i] = value[i] = 0
-    for k in range(times.shape[0]):
-        time = times[k, job]
-        heads, tails = e[k], q[k]
-        for i in range(size + 1):
-            done[i] = max(done[i], heads[i]) + time
-            value[i] = max(value[i], done[i] + tails[i])
-
-
-@njit(cache=True)
-def remove_job(job, order, size):
-    """Take `job` out of the first `size` jobs of `order`; the jobs behind it move up."""
-    i = 0
-    while order[i] != job:
-        i += 1
-    for k in range(i, size - 1):
-        order[k] = order[k + 1]
-
-
-@njit(cache=True)
-def shuffle(queue, size, rng):
-    """Put the first `size` entries of `queue` in random order."""
-    for i in range(size - 1, 0, -1):
-        k = int(rng.random() * (i + 1))
-        queue[i], queue[k] = queue[k], queue[i]
 
 
 @njit(cache=True)
@@ -124,27 +71,6 @@ def chains(steps, depth, patience, order, times, work, memory, status, rng):
             status[0] = least
             order[:] = kept
     return made
-
-
-def work_arrays(times):
-    """Heads, tails and two rows of values for insertions; see update_heads, update_tails, rate_places."""
-    m, n = times.shape
-    table = np.zeros((2, m, n + 1), np.int32)
-    rows = np.zeros((2, n + 1), np.int32)
-    return table[0], table[1], rows[0], rows[1]
-
-
-def job_order(state, n, m, calc_makespan_fn):
-    """The order of a machine that all machines had best follow, int32 (n,), and the makespan it gives."""
-    given, best, value = state.sequence, None, np.inf
-    places = np.argsort(given, kind="stable").reshape(n, m)
-    for order in np.unique(np.argsort(places, axis=0).T, axis=0).astype(np.int32):
-        state.sequence = np.repeat(order, m)
-        rated = calc_makespan_fn(state)
-        if rated < value:
-            best, value = order, rated
-    state.sequence = given
-    return best, int(value)
 
 
 def run(env_data, state, calc_makespan_fn):

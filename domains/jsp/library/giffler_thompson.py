@@ -11,27 +11,11 @@ Complexity: O(n) per operation for n jobs, O(n² m) per schedule.
 
 import numpy as np
 from numba import njit
+from parts.priorities import dispatch_repeatedly, priority
 
 RESTARTS = 60  # tunable: int 1..1000
 NOISE = 0.3  # tunable: float 0.0..2.0
 RULE = "mwkr"  # tunable: choice mwkr spt lpt mopnr random
-
-RULES = ("mwkr", "spt", "lpt", "mopnr", "random")
-
-
-# exchangeable: priority-rule
-@njit(cache=True)
-def priority(rule, time, work_left, operations_left, draw):
-    """Value of an operation under a rule, higher is served first; `draw` is uniform on [0, 1)."""
-    if rule == 0:
-        return float(work_left)
-    if rule == 1:
-        return 1.0 / (1.0 + time)
-    if rule == 2:
-        return float(time)
-    if rule == 3:
-        return float(operations_left)
-    return draw
 
 
 @njit(cache=True)
@@ -73,18 +57,4 @@ def schedule(machines, times, rule, noise, sequence, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most RESTARTS schedules; the first one follows the bare rule."""
-    budget, rng = env_data["budget"], env_data["rng"]
-    machines = np.array(env_data["machines_matrix"], dtype=np.int32)
-    times = np.array(env_data["times_matrix"], dtype=np.int32)
-    sequence = np.empty(env_data["total_ops"], np.int32)
-    best = None
-    for restart in range(RESTARTS):
-        noise = 0.0 if restart == 0 else NOISE
-        makespan = schedule(machines, times, RULES.index(RULE), noise, sequence, rng)
-        budget.charge(1)
-        if best is None or makespan < best:
-            best = makespan
-            state.sequence = sequence.copy()
-        if budget.exhausted():
-            break
-    return state
+    return dispatch_repeatedly(env_data, state, RULE, NOISE, RESTARTS)

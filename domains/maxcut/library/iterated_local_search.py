@@ -9,62 +9,12 @@ Complexity: O(n + m) per round at worst. Work units: one per round.
 
 import numpy as np
 from numba import njit
+from parts.gains import descend, gains_of, kick
 
 KICK = 0.01  # tunable: float 0.001..0.2
 ROUNDS_PER_CHUNK = 50  # tunable: int 10..500
 
 CHUNK_ARCS = 1_000_000
-
-
-@njit(cache=True)
-def gains_of(x, offsets, neighbors, weights, gains):
-    """Fill in what flipping each vertex adds to the cut of the signs `x`; returns the cut."""
-    fourfold = 0
-    for v in range(x.size):
-        gain = 0
-        for p in range(offsets[v], offsets[v + 1]):
-            product = x[v] * x[neighbors[p]]
-            gain += weights[p] * product
-            fourfold += weights[p] * (1 - product)
-        gains[v] = gain
-    return fourfold // 4
-
-
-@njit(cache=True)
-def flip(v, x, gains, offsets, neighbors, weights):
-    """Move vertex v to the other side and update the gains."""
-    gains[v] = -gains[v]
-    x[v] = -x[v]
-    double = 2 * x[v]
-    for p in range(offsets[v], offsets[v + 1]):
-        u = neighbors[p]
-        gains[u] += double * weights[p] * x[u]
-
-
-@njit(cache=True)
-def descend(x, gains, offsets, neighbors, weights):
-    """Flip vertices that gain until there is none; returns the change of the cut."""
-    change = 0
-    moved = True
-    while moved:
-        moved = False
-        for v in range(x.size):
-            if gains[v] > 0:
-                moved = True
-                change += gains[v]
-                flip(v, x, gains, offsets, neighbors, weights)
-    return change
-
-
-@njit(cache=True)
-def kick(x, gains, offsets, neighbors, weights, count, rng):
-    """Flip `count` random vertices; returns the change of the cut."""
-    change = 0
-    for _ in range(count):
-        v = int(rng.random() * x.size)
-        change += gains[v]
-        flip(v, x, gains, offsets, neighbors, weights)
-    return change
 
 
 # exchangeable: acceptance

@@ -10,64 +10,11 @@ Complexity: O(n + m) per pass. Work units: one per pass.
 
 import numpy as np
 from numba import njit
+from parts.gains import flip, gains_of, largest_gain
+from parts.tabu import enter, leave
 
 DEPTH = 0.5  # tunable: float 0.05..1.0
 PATIENCE = 3  # tunable: int 1..20
-
-
-@njit(cache=True)
-def gains_of(x, offsets, neighbors, weights, gains):
-    """Fill in what flipping each vertex adds to the cut of the signs `x`; returns the cut."""
-    fourfold = 0
-    for v in range(x.size):
-        gain = 0
-        for p in range(offsets[v], offsets[v + 1]):
-            product = x[v] * x[neighbors[p]]
-            gain += weights[p] * product
-            fourfold += weights[p] * (1 - product)
-        gains[v] = gain
-    return fourfold // 4
-
-
-@njit(cache=True)
-def flip(v, x, gains, offsets, neighbors, weights):
-    """Move vertex v to the other side and update the gains."""
-    gains[v] = -gains[v]
-    x[v] = -x[v]
-    double = 2 * x[v]
-    for p in range(offsets[v], offsets[v + 1]):
-        u = neighbors[p]
-        gains[u] += double * weights[p] * x[u]
-
-
-@njit(cache=True)
-def enter(v, place, head, after, before, bucket):
-    """Put vertex v at the head of bucket `place`."""
-    first = head[place]
-    after[v] = first
-    before[v] = -1
-    if first >= 0:
-        before[first] = v
-    head[place] = v
-    bucket[v] = place
-
-
-@njit(cache=True)
-def leave(v, head, after, before, bucket):
-    """Take vertex v out of its bucket."""
-    if before[v] >= 0:
-        after[before[v]] = after[v]
-    else:
-        head[bucket[v]] = after[v]
-    if after[v] >= 0:
-        before[after[v]] = before[v]
-    bucket[v] = -1
-
-
-def largest_gain(offsets, weights):
-    """Largest sum of absolute weights at a vertex: no gain is larger."""
-    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.abs(weights.astype(np.int64)))))
-    return max(1, int((sums[offsets[1:]] - sums[offsets[:-1]]).max()))
 
 
 @njit(cache=True)

@@ -7,35 +7,11 @@ C. Ribeiro, "Randomized heuristics for the MAX-CUT problem" (2002).
 Complexity: O(n) per round and O(degree) per flip. Work units: one per round.
 """
 
-import numpy as np
 from numba import njit
+from parts.gains import flip
+from parts.rounds import descend_in_rounds
 
 ROUNDS_PER_CHUNK = 4  # tunable: int 1..20
-
-
-@njit(cache=True)
-def gains_of(x, offsets, neighbors, weights, gains):
-    """Fill in what flipping each vertex adds to the cut of the signs `x`; returns the cut."""
-    fourfold = 0
-    for v in range(x.size):
-        gain = 0
-        for p in range(offsets[v], offsets[v + 1]):
-            product = x[v] * x[neighbors[p]]
-            gain += weights[p] * product
-            fourfold += weights[p] * (1 - product)
-        gains[v] = gain
-    return fourfold // 4
-
-
-@njit(cache=True)
-def flip(v, x, gains, offsets, neighbors, weights):
-    """Move vertex v to the other side and update the gains."""
-    gains[v] = -gains[v]
-    x[v] = -x[v]
-    double = 2 * x[v]
-    for p in range(offsets[v], offsets[v + 1]):
-        u = neighbors[p]
-        gains[u] += double * weights[p] * x[u]
 
 
 @njit(cache=True)
@@ -54,13 +30,5 @@ def improve_rounds(x, gains, offsets, neighbors, weights, rounds):
 
 
 def run(env_data, state, calc_makespan_fn):
-    budget, n = env_data["budget"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    gains_of(x, offsets, neighbors, weights, gains)
-    moved = True
-    while moved and not budget.exhausted():
-        moved = improve_rounds(x, gains, offsets, neighbors, weights, ROUNDS_PER_CHUNK)
-        budget.charge(ROUNDS_PER_CHUNK)
-    state.sequence = ((x + 1) // 2).astype(np.int32)
-    return state
+    """Descend from `state` to a local optimum or until the share of the budget is spent."""
+    return descend_in_rounds(env_data, state, ROUNDS_PER_CHUNK)

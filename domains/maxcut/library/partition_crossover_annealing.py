@@ -12,6 +12,8 @@ Complexity: O(n) per sweep and O(degree) per flip; O(n + m) per crossover. Work 
 
 import numpy as np
 from numba import njit
+from parts.annealing import anneal, cooling, heat_unit, odds_table
+from parts.gains import descend, gains_of
 
 ROUNDS = 12  # tunable: int 2..100
 HOT = 0.35  # tunable: float 0.1..1.5
@@ -19,90 +21,6 @@ REHEAT = 0.2  # tunable: float 0.05..0.6
 COLD = 0.05  # tunable: float 0.01..0.2
 
 CHUNK_ARCS = 400_000
-
-
-@njit(cache=True)
-def gains_of(x, offsets, neighbors, weights, gains):
-    """Fill in what flipping each vertex adds to the cut of the signs `x`; returns the cut."""
-    fourfold = 0
-    for v in range(x.size):
-        gain = 0
-        for p in range(offsets[v], offsets[v + 1]):
-            product = x[v] * x[neighbors[p]]
-            gain += weights[p] * product
-            fourfold += weights[p] * (1 - product)
-        gains[v] = gain
-    return fourfold // 4
-
-
-@njit(cache=True)
-def flip(v, x, gains, offsets, neighbors, weights):
-    """Move vertex v to the other side and update the gains."""
-    gains[v] = -gains[v]
-    x[v] = -x[v]
-    double = 2 * x[v]
-    for p in range(offsets[v], offsets[v + 1]):
-        u = neighbors[p]
-        gains[u] += double * weights[p] * x[u]
-
-
-@njit(cache=True)
-def anneal(x, gains, offsets, neighbors, weights, table, heat, sweeps, random_state):
-    """`sweeps` rounds over all vertices at temperature `heat`; returns the change of the cut.
-
-    table[i], uint64, is 2^32 exp(-16 i / table.size): the odds of a loss of 16 i / table.size times the heat.
-    A xorshift generator draws from `random_state`, uint64 (1,).
-    """
-    bits = random_state[0]
-    change = 0
-    scale = table.size / (16.0 * heat)
-    for _ in range(sweeps):
-        for v in range(x.size):
-            gain = gains[v]
-            if gain < 0:
-                place = int(-gain * scale)
-                if place >= table.size:
-                    continue
-                bits ^= bits << np.uint64(13)
-                bits ^= bits >> np.uint64(7)
-                bits ^= bits << np.uint64(17)
-                if (bits >> np.uint64(32)) >= table[place]:
-                    continue
-            change += gain
-            flip(v, x, gains, offsets, neighbors, weights)
-    random_state[0] = bits
-    return change
-
-
-@njit(cache=True)
-def descend(x, gains, offsets, neighbors, weights):
-    """Flip vertices that gain until there is none; returns the change of the cut."""
-    change = 0
-    moved = True
-    while moved:
-        moved = False
-        for v in range(x.size):
-            if gains[v] > 0:
-                moved = True
-                change += gains[v]
-                flip(v, x, gains, offsets, neighbors, weights)
-    return change
-
-
-def odds_table(size):
-    """What `anneal` looks up."""
-    return (np.exp(-16.0 * np.arange(size) / size) * 2.0**32).astype(np.uint64)
-
-
-def heat_unit(weights, n):
-    """Temperatures are multiples of the root of the mean sum of squared weights at a vertex."""
-    return np.sqrt(max(float((weights.astype(np.float64) ** 2).sum()) / n, 1e-9))
-
-
-# exchangeable: cooling
-def cooling(hot, cold, progress):
-    """Temperature when the share `progress` (0 to 1) of a cooling is done."""
-    return hot * (cold / hot) ** progress
 
 
 # exchangeable: region-choice

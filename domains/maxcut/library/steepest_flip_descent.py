@@ -7,33 +7,9 @@ Complexity: O(n) per flip. Work units: one per FLIPS_PER_UNIT flips.
 
 import numpy as np
 from numba import njit
+from parts.gains import flip, gains_of
 
 FLIPS_PER_UNIT = 50  # tunable: int 10..500
-
-
-@njit(cache=True)
-def gains_of(x, offsets, neighbors, weights, gains):
-    """Fill in what flipping each vertex adds to the cut of the signs `x`; returns the cut."""
-    fourfold = 0
-    for v in range(x.size):
-        gain = 0
-        for p in range(offsets[v], offsets[v + 1]):
-            product = x[v] * x[neighbors[p]]
-            gain += weights[p] * product
-            fourfold += weights[p] * (1 - product)
-        gains[v] = gain
-    return fourfold // 4
-
-
-@njit(cache=True)
-def flip(v, x, gains, offsets, neighbors, weights):
-    """Move vertex v to the other side and update the gains."""
-    gains[v] = -gains[v]
-    x[v] = -x[v]
-    double = 2 * x[v]
-    for p in range(offsets[v], offsets[v + 1]):
-        u = neighbors[p]
-        gains[u] += double * weights[p] * x[u]
 
 
 @njit(cache=True)

@@ -13,23 +13,13 @@ Complexity: O(n + degree) per exchange. Work units: one per exchange.
 
 import numpy as np
 from numba import njit
+from parts.xorshift import draw
 
 FORGET_ABOVE = 0.5  # tunable: float 0.05..5.0
 KEEP = 0.3  # tunable: float 0.05..0.9
 
 CHUNK_WORK = 4_000_000
 OUT = 1 << 29
-
-
-@njit(cache=True)
-def draw(stream, bound):
-    """Next number on 0 .. bound - 1 of the xorshift generator whose state is stream[0]."""
-    x = stream[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    stream[0] = x
-    return (np.int64(x >> np.uint64(33)) * bound) >> 31
 
 
 @njit(cache=True)
@@ -133,21 +123,9 @@ def forget(weight, cost, inside, ends):
 
 @njit(cache=True)
 def exchanges(
-    ends,
-    first,
-    near,
-    edges,
-    weight,
-    cost,
-    changed,
-    stamp,
-    open_edges,
-    place,
-    counts,
-    best,
-    n_exchanges,
+    ends, first, near, edges, weight, cost, changed, stamp, open_edges, place, counts, best, n_exchanges,
     stream,
-):
+):  # fmt: skip
     """Make up to `n_exchanges` exchanges; the outside of a full cover is copied into `best` (0/1).
 
     counts = [uncovered edges, cover vertices, clock, total weight, last vertex put in]. Returns the number
@@ -212,21 +190,9 @@ def run(env_data, state, calc_makespan_fn):
     n_exchanges = max(20, CHUNK_WORK // (2 * n + 8 * (2 * len(ends) // n + 1)))
     while not budget.exhausted():
         made = exchanges(
-            ends,
-            first,
-            near,
-            edges,
-            weight,
-            cost,
-            changed,
-            stamp,
-            open_edges,
-            place,
-            counts,
-            best,
-            n_exchanges,
-            stream,
-        )
+            ends, first, near, edges, weight, cost, changed, stamp, open_edges, place, counts, best,
+            n_exchanges, stream,
+        )  # fmt: skip
         budget.charge(made + 1)
         if made < n_exchanges:
             break

@@ -13,22 +13,11 @@ Complexity: exponential; O(n^2 / 64) word operations per node. Work units: one p
 
 import numpy as np
 from numba import njit
+from parts.bit_sets import bit_rows
 
 MAX_CELLS = 16_000_000  # tunable: int 100000..200000000
 
 CHUNK_WORK = 4_000_000
-
-
-@njit(cache=True)
-def bit_rows(adj):
-    """Neighbours of each vertex as bits: uint64 (n, words)."""
-    n = adj.shape[0]
-    rows = np.zeros((n, (n + 63) // 64), np.uint64)
-    for u in range(n):
-        for v in range(n):
-            if adj[u, v]:
-                rows[u, v >> 6] |= np.uint64(1) << np.uint64(v & 63)
-    return rows
 
 
 # exchangeable: branching-order

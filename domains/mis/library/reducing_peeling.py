@@ -13,41 +13,12 @@ Complexity: O(n (n + degree DOMINATION)). Work units: one per vertex taken or dr
 
 import numpy as np
 from numba import njit
+from parts.independent_set import neighbour_lists
+from parts.xorshift import draw
 
 DOMINATION = 8  # tunable: int 0..100
 
 CHUNK_WORK = 2_000_000
-
-
-@njit(cache=True)
-def draw(stream, bound):
-    """Next number on 0 .. bound - 1 of the xorshift generator whose state is stream[0]."""
-    x = stream[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    stream[0] = x
-    return (np.int64(x >> np.uint64(33)) * bound) >> 31
-
-
-@njit(cache=True)
-def neighbour_lists(adj):
-    """Neighbours of vertex v at first[v] .. first[v + 1] - 1 of the second array."""
-    n = adj.shape[0]
-    first = np.zeros(n + 1, np.int64)
-    for u in range(n):
-        degree = 0
-        for v in range(n):
-            degree += adj[u, v]
-        first[u + 1] = first[u] + degree
-    near = np.empty(first[n], np.int32)
-    for u in range(n):
-        at = first[u]
-        for v in range(n):
-            if adj[u, v]:
-                near[at] = v
-                at += 1
-    return first, near
 
 
 @njit(cache=True)

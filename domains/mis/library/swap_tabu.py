@@ -13,23 +13,13 @@ Complexity: O(n) per move. Work units: one per move.
 
 import numpy as np
 from numba import njit
+from parts.xorshift import draw
 
 PATIENCE = 10_000  # tunable: int 100..1000000
 TENURE = 7  # tunable: int 1..50
 DIVERSIFY = 0.1  # tunable: float 0.0..0.5
 
 CHUNK_WORK = 4_000_000
-
-
-@njit(cache=True)
-def draw(stream, bound):
-    """Next number on 0 .. bound - 1 of the xorshift generator whose state is stream[0]."""
-    x = stream[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    stream[0] = x
-    return (np.int64(x >> np.uint64(33)) * bound) >> 31
 
 
 @njit(cache=True)

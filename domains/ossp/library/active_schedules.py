@@ -12,30 +12,11 @@ Complexity: O(N) per operation, O(N²) per schedule for N operations.
 
 import numpy as np
 from numba import njit
+from parts.priorities import dispatch_repeatedly, priority
 
 RESTARTS = 40  # tunable: int 1..1000
 NOISE = 0.3  # tunable: float 0.0..2.0
 RULE = "remaining"  # tunable: choice remaining bottleneck lpt spt random
-
-RULES = ("remaining", "bottleneck", "lpt", "spt", "random")
-
-
-# exchangeable: priority-rule
-@njit(cache=True)
-def priority(rule, time, job_left, machine_left, draw):
-    """Value of an operation under a rule, higher is served first; `draw` is uniform on [0, 1).
-
-    `job_left` and `machine_left` are the times still to be served of its job and its machine.
-    """
-    if rule == 0:
-        return float(job_left + machine_left)
-    if rule == 1:
-        return float(max(job_left, machine_left))
-    if rule == 2:
-        return float(time)
-    if rule == 3:
-        return 1.0 / (1.0 + time)
-    return draw
 
 
 @njit(cache=True)
@@ -80,17 +61,4 @@ def schedule(times, rule, noise, sequence, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most RESTARTS schedules; the first one follows the bare rule."""
-    budget, rng = env_data["budget"], env_data["rng"]
-    times = np.array(env_data["ossp_times"], dtype=np.int32)
-    sequence = np.empty(env_data["total_ops"], np.int32)
-    best = None
-    for restart in range(RESTARTS):
-        noise = 0.0 if restart == 0 else NOISE
-        makespan = schedule(times, RULES.index(RULE), noise, sequence, rng)
-        budget.charge(1)
-        if best is None or makespan < best:
-            best = makespan
-            state.sequence = sequence.copy()
-        if budget.exhausted():
-            break
-    return state
+    return dispatch_repeatedly(env_data, state, RULE, NOISE, RESTARTS)

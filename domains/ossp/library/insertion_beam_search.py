@@ -13,48 +13,12 @@ Complexity: O(W (N + (n + m) log)) per operation for a beam of W schedules and N
 
 import numpy as np
 from numba import njit
+from parts.reinsertion import list_gaps, place_in_gap
 
 WIDTH = 8  # tunable: int 1..100
 RESTARTS = 3  # tunable: int 1..1000
 NOISE = 0.3  # tunable: float 0.0..3.0
 CHUNK_OPERATIONS = 200_000  # insertions of one kernel call times schedules times operations of the instance
-
-
-@njit(cache=True)
-def list_gaps(x, order, n_machines, job, p, c, t, gaps):
-    """List the places of the absent operation x among the operations in `order` that matter to it.
-
-    Only operations of its job and of its machine do; between two of them all places are alike. Column g of
-    `gaps` (int32, at least 3 × (n + m)) holds the place in `order` after which gap g begins, the head x would
-    have there and the longest path through x. Returns the number of gaps; after the last one
-    `gaps` holds the end of the order.
-    """
-    j = job[x]
-    k = x - j * n_machines
-    count = 1
-    head = tail = np.int32(0)
-    gaps[0, 0], gaps[1, 0] = -1, 0
-    for i in range(order.size):
-        y = order[i]
-        if job[y] == j or y - job[y] * n_machines == k:
-            head = max(head, c[y])
-            gaps[0, count], gaps[1, count] = i, head
-            count += 1
-    gaps[0, count] = order.size
-    for g in range(count - 1, -1, -1):
-        gaps[2, g] = gaps[1, g] + p[x] + tail
-        if g > 0:
-            tail = max(tail, t[order[gaps[0, g]]])
-    return count
-
-
-@njit(cache=True)
-def place_in_gap(g, order, p, c, gaps):
-    """Place in `order` for an operation that goes into gap g: before the first one that starts later."""
-    place = gaps[0, g] + 1
-    while place < gaps[0, g + 1] and c[order[place]] - p[order[place]] < gaps[1, g]:
-        place += 1
-    return place
 
 
 @njit(cache=True)

@@ -14,92 +14,12 @@ Complexity: O(n + m) per child for n tasks and m relations, apart from the readi
 
 import numpy as np
 from numba import njit
+from parts.line_graph import least_stations, line_data
+from parts.stations import first_fit, greedy_line
 
 POPULATION = 40  # tunable: int 4..500
 MUTATION = 0.2  # tunable: float 0.0..1.0
 CHUNK_TASKS = 60_000  # children of one kernel call times tasks of the line
-
-
-def kin_of_tasks(edges, n, here, there):
-    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
-    first = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
-    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
-
-
-def line_data(env_data):
-    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
-    times = np.array(env_data["times"], dtype=np.int64)
-    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
-    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
-
-
-def least_stations(times, capacity):
-    """Stations that any line needs: the bin-packing bound L2 of Martello and Toth."""
-    best = 1
-    for small in np.unique(np.append(times[2 * times <= capacity], 0)):
-        alone = np.count_nonzero(times > capacity - small)
-        large = times[(2 * times > capacity) & (times <= capacity - small)]
-        rest = times[(times >= small) & (2 * times <= capacity)].sum()
-        overflow = rest - (large.size * capacity - large.sum())
-        best = max(best, alone + large.size + max(0, -(-int(overflow) // capacity)))
-    return best
-
-
-@njit(cache=True)
-def first_fit(sequence, capacity, times, graph, station, load):
-    """Station of every task of a topological order, load of every station; the number of stations."""
-    _, _, first_before, before = graph
-    used = 0
-    for task in sequence:
-        place = 0
-        for k in range(first_before[task], first_before[task + 1]):
-            place = max(place, station[before[k]])
-        while place < used and load[place] + times[task] > capacity:
-            place += 1
-        if place == used:
-            load[place] = 0
-            used += 1
-        load[place] += times[task]
-        station[task] = place
-    return used
-
-
-@njit(cache=True)
-def greedy_line(priority, capacity, times, graph, sequence):
-    """Fill stations one by one with the available task of highest priority that fits; their number."""
-    first_after, after, first_before, _ = graph
-    n = times.size
-    waiting = np.empty(n, np.int64)
-    available = np.empty(n, np.int64)
-    count = 0
-    for task in range(n):
-        waiting[task] = first_before[task + 1] - first_before[task]
-        if waiting[task] == 0:
-            available[count] = task
-            count += 1
-    stations, free = 1, capacity
-    for i in range(n):
-        chosen = -1
-        while chosen < 0:
-            for p in range(count):
-                if times[available[p]] <= free and (
-                    chosen < 0 or priority[available[p]] > priority[available[chosen]]
-                ):
-                    chosen = p
-            if chosen < 0:
-                stations, free = stations + 1, capacity
-        task = available[chosen]
-        sequence[i] = task
-        free -= times[task]
-        count -= 1
-        available[chosen] = available[count]
-        for k in range(first_after[task], first_after[task + 1]):
-            waiting[after[k]] -= 1
-            if waiting[after[k]] == 0:
-                available[count] = after[k]
-                count += 1
-    return stations
 
 
 # exchangeable: line-value

@@ -13,43 +13,12 @@ Complexity: O(n + m) per neighbour for n tasks and m relations, apart from the r
 
 import numpy as np
 from numba import njit
+from parts.line_graph import line_data
+from parts.stations import first_fit
 
 PATIENCE = 3000  # tunable: int 100..100000
 REACH = 0.3  # tunable: float 0.01..1.0
 CHUNK_DECODES = 100  # neighbours of one kernel call
-
-
-def kin_of_tasks(edges, n, here, there):
-    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
-    first = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
-    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
-
-
-def line_data(env_data):
-    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
-    times = np.array(env_data["times"], dtype=np.int64)
-    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
-    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
-
-
-@njit(cache=True)
-def first_fit(sequence, capacity, times, graph, station, load):
-    """Station of every task of a topological order, load of every station; the number of stations."""
-    _, _, first_before, before = graph
-    used = 0
-    for task in sequence:
-        place = 0
-        for k in range(first_before[task], first_before[task + 1]):
-            place = max(place, station[before[k]])
-        while place < used and load[place] + times[task] > capacity:
-            place += 1
-        if place == used:
-            load[place] = 0
-            used += 1
-        load[place] += times[task]
-        station[task] = place
-    return used
 
 
 # exchangeable: load-measure

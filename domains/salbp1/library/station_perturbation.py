@@ -12,61 +12,11 @@ Complexity: O(d) per move with d relations of a task.
 
 import numpy as np
 from numba import njit
+from parts.line_graph import line_data
+from parts.stations import first_fit, in_order_of_stations, station_window
 
 MOVE_SHARE = 0.1  # tunable: float 0.01..1.0
 REACH = 3  # tunable: int 1..1000
-
-
-def kin_of_tasks(edges, n, here, there):
-    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
-    first = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
-    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
-
-
-def line_data(env_data):
-    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
-    times = np.array(env_data["times"], dtype=np.int64)
-    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
-    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
-
-
-@njit(cache=True)
-def first_fit(sequence, capacity, times, graph, station, load):
-    """Station of every task of a topological order, load of every station; the number of stations."""
-    _, _, first_before, before = graph
-    used = 0
-    for task in sequence:
-        place = 0
-        for k in range(first_before[task], first_before[task + 1]):
-            place = max(place, station[before[k]])
-        while place < used and load[place] + times[task] > capacity:
-            place += 1
-        if place == used:
-            load[place] = 0
-            used += 1
-        load[place] += times[task]
-        station[task] = place
-    return used
-
-
-@njit(cache=True)
-def station_window(task, besides, station, used, graph):
-    """First and last station where a task may stand as things are; the task `besides` is left out."""
-    first_after, after, first_before, before = graph
-    low, high = 0, used - 1
-    for k in range(first_before[task], first_before[task + 1]):
-        if before[k] != besides:
-            low = max(low, station[before[k]])
-    for k in range(first_after[task], first_after[task + 1]):
-        if after[k] != besides:
-            high = min(high, station[after[k]])
-    return low, high
-
-
-def in_order_of_stations(sequence, station):
-    """The tasks station by station, within one in the order of the topological order `sequence`."""
-    return sequence[np.argsort(station[sequence], kind="stable")]
 
 
 # exchangeable: place-draw

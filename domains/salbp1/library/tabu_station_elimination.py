@@ -15,88 +15,14 @@ Complexity: O(o n d) per iteration with o tasks in overloaded stations and d rel
 
 import numpy as np
 from numba import njit
+from parts.line_graph import least_stations, line_data
+from parts.stations import first_fit, in_order_of_stations, may_swap, station_window
 
 PATIENCE = 3000  # tunable: int 50..100000
 MERGERS = 40  # tunable: int 1..10000
 TENURE = 12  # tunable: int 1..200
 TENURE_SPREAD = 10  # tunable: int 0..200
 CHUNK_TRIALS = 300_000  # moves rated by one kernel call
-
-
-def kin_of_tasks(edges, n, here, there):
-    """Direct kin of all tasks: that of task i is kin[first[i] : first[i + 1]]."""
-    first = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(edges[:, here], minlength=n), out=first[1:])
-    return first, edges[np.argsort(edges[:, here], kind="stable"), there].copy()
-
-
-def line_data(env_data):
-    """Task times, int64, and the graph: successors (first, kin) and predecessors (first, kin)."""
-    times = np.array(env_data["times"], dtype=np.int64)
-    edges = np.array(env_data["edges"], dtype=np.int64).reshape(-1, 2)
-    return times, kin_of_tasks(edges, times.size, 0, 1) + kin_of_tasks(edges, times.size, 1, 0)
-
-
-def least_stations(times, capacity):
-    """Stations that any line needs: the bin-packing bound L2 of Martello and Toth."""
-    best = 1
-    for small in np.unique(np.append(times[2 * times <= capacity], 0)):
-        alone = np.count_nonzero(times > capacity - small)
-        large = times[(2 * times > capacity) & (times <= capacity - small)]
-        rest = times[(times >= small) & (2 * times <= capacity)].sum()
-        overflow = rest - (large.size * capacity - large.sum())
-        best = max(best, alone + large.size + max(0, -(-int(overflow) // capacity)))
-    return best
-
-
-@njit(cache=True)
-def first_fit(sequence, capacity, times, graph, station, load):
-    """Station of every task of a topological order, load of every station; the number of stations."""
-    _, _, first_before, before = graph
-    used = 0
-    for task in sequence:
-        place = 0
-        for k in range(first_before[task], first_before[task + 1]):
-            place = max(place, station[before[k]])
-        while place < used and load[place] + times[task] > capacity:
-            place += 1
-        if place == used:
-            load[place] = 0
-            used += 1
-        load[place] += times[task]
-        station[task] = place
-    return used
-
-
-@njit(cache=True)
-def station_window(task, besides, station, used, graph):
-    """First and last station where a task may stand as things are; the task `besides` is left out."""
-    first_after, after, first_before, before = graph
-    low, high = 0, used - 1
-    for k in range(first_before[task], first_before[task + 1]):
-        if before[k] != besides:
-            low = max(low, station[before[k]])
-    for k in range(first_after[task], first_after[task + 1]):
-        if after[k] != besides:
-            high = min(high, station[after[k]])
-    return low, high
-
-
-@njit(cache=True)
-def may_swap(first, second, station, used, graph):
-    """Whether two tasks of different stations, the first one's earlier, may change places."""
-    first_after, after, _, _ = graph
-    is_successor = False
-    for k in range(first_after[first], first_after[first + 1]):
-        is_successor = is_successor or after[k] == second
-    high = station_window(first, second, station, used, graph)[1]
-    low = station_window(second, first, station, used, graph)[0]
-    return not is_successor and station[second] <= high and station[first] >= low
-
-
-def in_order_of_stations(sequence, station):
-    """The tasks station by station, within one in the order of the topological order `sequence`."""
-    return sequence[np.argsort(station[sequence], kind="stable")]
 
 
 @njit(cache=True)
@@ -214,19 +140,9 @@ def run(env_data, state, calc_makespan_fn):
         record = np.iinfo(np.int64).max
         while since < PATIENCE and not budget.exhausted():
             made, rated, least = tabu_moves(
-                CHUNK_TRIALS,
-                capacity,
-                times,
-                graph,
-                trial,
-                loads,
-                fewest - 1,
-                until,
-                now,
-                TENURE,
-                TENURE_SPREAD,
-                rng,
-            )
+                CHUNK_TRIALS, capacity, times, graph, trial, loads, fewest - 1, until, now, TENURE,
+                TENURE_SPREAD, rng,
+            )  # fmt: skip
             now += made
             since = 0 if least < record else since + made
             record = min(record, least)

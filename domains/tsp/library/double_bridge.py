@@ -7,6 +7,7 @@ Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the t
 """
 
 import numpy as np
+from parts.bridges import bridge_repeatedly
 
 BRIDGES = 1  # tunable: int 1..10
 SEGMENT = 50  # tunable: int 2..200
@@ -21,11 +22,5 @@ def bridged(tour, rng):
 
 
 def run(env_data, state, calc_makespan_fn):
-    if env_data["num_nodes"] < 8:
-        return state
-    tour = state.sequence
-    for _ in range(BRIDGES):
-        tour = bridged(tour, env_data["rng"])
-        env_data["budget"].charge(1)
-    state.sequence = np.ascontiguousarray(tour, dtype=np.int32)
-    return state
+    """Make BRIDGES double bridges on the tour of `state`; the result may be longer."""
+    return bridge_repeatedly(env_data, state, BRIDGES)

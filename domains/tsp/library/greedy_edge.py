@@ -7,6 +7,7 @@ Work units: one per accepted edge.
 """
 
 import numpy as np
+from parts.fragments import root_of
 
 NEIGHBOURS = 10  # tunable: int 4..20
 
@@ -20,13 +21,6 @@ def candidate_edges(dist, cities, k):
     pairs = np.unique(np.stack([a, b], axis=1)[a != b], axis=0)
     order = np.argsort(dist[pairs[:, 0], pairs[:, 1]], kind="stable")
     return pairs[order].tolist()
-
-
-def root_of(parent, city):
-    while parent[city] != city:
-        parent[city] = parent[parent[city]]
-        city = parent[city]
-    return city
 
 
 def add_edges(pairs, links, parent):

@@ -10,6 +10,8 @@ Complexity: O(n^2) preparation, O(n) per kick at worst. Work units: one per kick
 
 import numpy as np
 from numba import njit
+from parts.acceptance import cooling
+from parts.cities import nearest_cities
 
 NEIGHBOURS = 8  # tunable: int 4..14
 SEGMENT = 3  # tunable: int 1..6
@@ -18,31 +20,6 @@ HEAT = 0.1  # tunable: float 0.0..0.5
 
 KICKS_PER_CHUNK = 1000
 JOURNAL_CITIES = 64
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
-    n = dist.shape[0]
-    near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for city in range(n):
-        found = 0
-        for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
-    return near
 
 
 @njit(cache=True)
@@ -127,13 +104,6 @@ def bridge_sizes(n, rng, longest, sizes):
     longest = min(longest, (n - 2) // 3)
     for i in range(3):
         sizes[i] = 1 + int(rng.random() * longest)
-
-
-# exchangeable: cooling
-@njit(cache=True)
-def cooling(remaining):
-    """Fraction of the starting temperature to use when the share `remaining` (1 to 0) of the time is left."""
-    return remaining
 
 
 @njit(cache=True)

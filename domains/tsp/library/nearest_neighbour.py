@@ -5,6 +5,7 @@ chapter 9. Complexity: O(STARTS n^2). Work units: one per start.
 """
 
 import numpy as np
+from parts.cities import tour_from
 
 STARTS = 5  # tunable: int 1..30
 
@@ -13,21 +14,6 @@ STARTS = 5  # tunable: int 1..30
 def next_city(distances, is_open, rng):
     """Index of the open city to visit next, given the distances from the current one."""
     return int(np.argmin(np.where(is_open, distances, np.iinfo(np.int64).max)))
-
-
-def tour_from(start, dist, rng):
-    n = len(dist)
-    is_open = np.ones(n, dtype=bool)
-    tour = np.empty(n, dtype=np.int32)
-    city, length = start, 0
-    for i in range(n):
-        if i:
-            following = next_city(dist[city], is_open, rng)
-            length += int(dist[city, following])
-            city = following
-        tour[i] = city
-        is_open[city] = False
-    return tour, length + int(dist[city, start])
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -8,69 +8,13 @@ Source: the segment-insertion form of 3-opt, S. Lin, "Computer solutions of the 
 Complexity: O(n k SEGMENT) per sweep, O(n) per move at worst. Work units: one per move and one per sweep.
 """
 
-import numpy as np
 from numba import njit
+from parts.dont_look_bits import sweep as sweep
+from parts.sweeps import descend_by_sweeps
+from parts.tour_arrays import move_segment
 
 NEIGHBOURS = 8  # tunable: int 4..16
 SEGMENT = 50  # tunable: int 4..150
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
-    n = dist.shape[0]
-    near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for city in range(n):
-        found = 0
-        for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
-    return near
-
-
-@njit(cache=True)
-def move_segment(tour, pos, first, size, place, is_reversed):
-    """Put the `size` cities from position `first` on between positions `place` and `place` + 1 (cyclically).
-
-    Shifts the cities on the shorter way between the old and the new place.
-    """
-    n = tour.size
-    segment = np.empty(size, tour.dtype)
-    for i in range(size):
-        segment[i] = tour[(first + i) % n]
-    ahead = (place - first - size + 1) % n
-    behind = n - size - ahead
-    if ahead <= behind:
-        for i in range(ahead):
-            city = tour[(first + size + i) % n]
-            p = (first + i) % n
-            tour[p] = city
-            pos[city] = p
-        start = first + ahead
-    else:
-        for i in range(behind):
-            city = tour[(first - 1 - i) % n]
-            p = (first + size - 1 - i) % n
-            tour[p] = city
-            pos[city] = p
-        start = first - behind
-    for i in range(size):
-        city = segment[size - 1 - i if is_reversed else i]
-        p = (start + i) % n
-        tour[p] = city
-        pos[city] = p
 
 
 # exchangeable: segment-move-of-city
@@ -114,29 +58,6 @@ def improve_by_segment_move(city, tour, pos, dist, near, awake):
     return best
 
 
-@njit(cache=True)
-def sweep(tour, pos, dist, near, awake):
-    """Try each city whose don't-look bit is off once; returns the number of moves."""
-    moves = 0
-    for city in range(tour.size):
-        if awake[city]:
-            if improve_by_segment_move(city, tour, pos, dist, near, awake) > 0:
-                moves += 1
-            else:
-                awake[city] = 0
-    return moves
-
-
 def run(env_data, state, calc_makespan_fn):
-    budget, n = env_data["budget"], env_data["num_nodes"]
-    if n < 5:
-        return state
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
-    tour = np.array(state.sequence, dtype=np.int32)
-    pos = np.argsort(tour).astype(np.int32)
-    awake = np.ones(n, dtype=np.uint8)
-    while awake.any() and not budget.exhausted():
-        budget.charge(sweep(tour, pos, dist, near, awake) + 1)
-    state.sequence = tour
-    return state
+    """Descend from `state` to a local optimum or until the share of the budget is spent."""
+    return descend_by_sweeps(env_data, state, NEIGHBOURS)

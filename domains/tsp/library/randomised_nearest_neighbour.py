@@ -6,6 +6,7 @@ Complexity: O(STARTS n^2). Work units: one per start.
 """
 
 import numpy as np
+from parts.cities import tour_from
 
 STARTS = 10  # tunable: int 1..50
 CANDIDATES = 3  # tunable: int 1..8
@@ -24,21 +25,6 @@ def next_city(distances, is_open, rng):
     while place < few - 1 and rng.random() > GREED:
         place += 1
     return int(order[place])
-
-
-def tour_from(start, dist, rng):
-    n = len(dist)
-    is_open = np.ones(n, dtype=bool)
-    tour = np.empty(n, dtype=np.int32)
-    city, length = start, 0
-    for i in range(n):
-        if i:
-            following = next_city(dist[city], is_open, rng)
-            length += int(dist[city, following])
-            city = following
-        tour[i] = city
-        is_open[city] = False
-    return tour, length + int(dist[city, start])
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -11,6 +11,7 @@ recreate principle" (2000). Complexity: O(removed k) per round. Work units: one 
 
 import numpy as np
 from numba import njit
+from parts.cities import nearest_cities
 
 NEIGHBOURS = 15  # tunable: int 6..30
 REMOVED = 10  # tunable: int 3..40
@@ -20,31 +21,6 @@ HOT = 0.3  # tunable: float 0.05..1.0
 COLD = 0.01  # tunable: float 0.0005..0.05
 
 ROUNDS_PER_CHUNK = 2000
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
-    n = dist.shape[0]
-    near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for city in range(n):
-        found = 0
-        for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
-    return near
 
 
 # exchangeable: cooling

@@ -7,6 +7,7 @@ Source: G. Clarke, J. W. Wright, "Scheduling of vehicles from a central depot to
 """
 
 import numpy as np
+from parts.fragments import root_of
 
 NEIGHBOURS = 12  # tunable: int 5..30
 SHAPE = 1.0  # tunable: float 0.8..1.5
@@ -28,13 +29,6 @@ def ranked_pairs(dist, cities, hub, k):
     a, b = pairs[:, 0], pairs[:, 1]
     saving = dist[hub, a] + dist[hub, b] - SHAPE * dist[a, b]
     return pairs[np.argsort(-saving, kind="stable")].tolist()
-
-
-def root_of(parent, city):
-    while parent[city] != city:
-        parent[city] = parent[parent[city]]
-        city = parent[city]
-    return city
 
 
 def merge(pairs, links, parent):

@@ -11,6 +11,8 @@ Work units: one per PROPOSALS_PER_UNIT proposals.
 
 import numpy as np
 from numba import njit
+from parts.cities import nearest_cities
+from parts.tour_arrays import reverse
 
 NEIGHBOURS = 8  # tunable: int 4..16
 SEGMENT = 3  # tunable: int 1..10
@@ -20,47 +22,6 @@ SEGMENT_SHARE = 0.5  # tunable: float 0.0..0.9
 
 PROPOSALS_PER_UNIT = 50
 UNITS_PER_CHUNK = 1000
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
-    n = dist.shape[0]
-    near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for city in range(n):
-        found = 0
-        for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
-    return near
-
-
-@njit(cache=True)
-def reverse(tour, pos, first, last):
-    """Reverse the cyclic run of positions first..last, or what lies outside it if that is shorter."""
-    n = tour.size
-    size = last - first + 1 if last >= first else last - first + 1 + n
-    if 2 * size > n:
-        first, last, size = last + 1, first - 1, n - size
-    first, last = first % n, last % n
-    for _ in range(size // 2):
-        a, b = tour[first], tour[last]
-        tour[first], tour[last] = b, a
-        pos[b], pos[a] = first, last
-        first = first + 1 if first + 1 < n else 0
-        last = last - 1 if last > 0 else n - 1
 
 
 # exchangeable: cooling

@@ -1,8 +1,6 @@
-"""The offline proposer on the real operator libraries: their files are data, nothing of them is run here."""
+"""The offline proposer on the real operator libraries: their texts are data, nothing of them is run here."""
 
 from __future__ import annotations
-
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -18,16 +16,16 @@ from dga2d.agents.proposing.blocks import Block, read_module
 from dga2d.agents.proposing.tunables import find_tunables, tunable_faults
 from dga2d.agents.proposing.variation import variations
 from dga2d.domains.contract import Card
-from dga2d.domains.registry import domain_names
+from dga2d.domains.registry import domain_names, get_domain
 from dga2d.events import ImplementationId, OperatorId
 
 CARD = Card("t", "o", "e", "d", {}, "c")
 OPERATOR = OperatorContract(OperatorId("op"), "t", "s", "local_search", "complete", "complete")
 SOURCES = {
-    f"{domain}/{entry.name}": entry.read_text(encoding="utf-8")
+    f"{domain}/{implementation.origin.removeprefix('library:')}": implementation.source
     for domain in domain_names()
-    for entry in (files("dga2d.domains") / domain / "library").iterdir()
-    if entry.name.endswith(".py")
+    for operator in get_domain(domain).operators()
+    for implementation in operator.implementations
 }
 
 

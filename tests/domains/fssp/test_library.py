@@ -28,7 +28,18 @@ class FlowShopLibrary(LibraryRuns, LibraryTexts):
         smoke_target=427.0,
         blocks=frozenset({"tie-breaking", "destruction", "job-index", "kick"}),
         own_functions=frozenset(
-            {"construct", "rebuild", "iterate", "tabu_search", "choose_place", "job_index", "tabu_tenure"}
+            {
+                "construct",
+                "rebuild",
+                "iterate",
+                "tabu_search",
+                "choose_place",
+                "job_index",
+                "tabu_tenure",
+                "update_heads",
+                "update_tails",
+                "improve",
+            }
         ),
         oddities=((ZERO_TIMES, 0.0),),
     )

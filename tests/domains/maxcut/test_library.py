@@ -12,7 +12,6 @@ import pytest
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specimen
 from tests.domains.maxcut.specimens import graph_instance, random_instance, random_sides
 
-from dga2d.domains import maxcut
 from dga2d.domains.budget import Budget
 from dga2d.domains.contract import Instance, InstanceRef, State
 from dga2d.domains.execution import execute, load_implementation
@@ -38,22 +37,26 @@ class MaxCutLibrary(LibraryRuns, LibraryTexts):
         larger=((60, 1770), (400, 800), (2000, 20_000), (800, 19_000)),
         smoke_target=-13.0,
         blocks=frozenset({"tabu-tenure", "region-choice", "cooling", "acceptance", "jump-kind"}),
-        own_functions=frozenset({"run"}),
+        own_functions=frozenset({"run", "improve_rounds"}),
         oddities=((NO_EDGES, 0.0), (ZERO_WEIGHTS, 0.0)),
     )
 
 
 @pytest.fixture(scope="module")
-def texts() -> dict[str, ModuleType]:
-    """Implementation files as modules, compiled where they are called."""
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModuleType]:
+    """Implementations as modules, compiled where they are called."""
+    folder = tmp_path_factory.mktemp("texts")
     modules = {}
-    folder = Path(maxcut.__file__).parent
-    for name in ("partition_crossover_annealing", "forest_optimisation", "tabu_search"):
-        spec = importlib.util.spec_from_file_location(f"maxcut_{name}", folder / "library" / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(modules[name])
+    for _, implementation in MaxCutLibrary.specimen.cases:
+        name = implementation.origin.removeprefix("library:").removesuffix(".py")
+        if name in ("partition_crossover_annealing", "forest_optimisation", "tabu_search"):
+            path = folder / f"{name}.py"
+            path.write_text(implementation.source, encoding="utf-8")
+            spec = importlib.util.spec_from_file_location(f"maxcut_{name}", path)
+            assert spec is not None
+            assert spec.loader is not None
+            modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(modules[name])
     return modules
 
 

@@ -1,0 +1,97 @@
+"""Routes in a row, as one array of customers and depot markers, and as lists.
+
+:func:`lay_flat` explains the array.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def lay_flat(sequence, n, spare):
+    """Routes in a row, each opened by a depot marker of its own: n, n + 1, …; one more marker closes the row.
+
+    `spare` empty routes stand at the end. Node ids from n on mean the depot.
+    """
+    routes = 1 + spare
+    for i in range(sequence.size):
+        routes += sequence[i] == 0
+    flat = np.empty(n + routes, np.int32)
+    flat[0] = n
+    marker = n
+    for i in range(sequence.size):
+        if sequence[i] == 0:
+            marker += 1
+        flat[i + 1] = sequence[i] if sequence[i] > 0 else marker
+    for i in range(sequence.size + 1, flat.size):
+        marker += 1
+        flat[i] = marker
+    return flat
+
+
+@njit(cache=True)
+def read_flat(flat, n):
+    """The routes of a row as a sequence of the card's encoding."""
+    sequence = np.empty(2 * n, np.int32)
+    size = 0
+    for i in range(1, flat.size):
+        if flat[i] < n:
+            if size > 0 and flat[i - 1] >= n:
+                sequence[size] = 0
+                size += 1
+            sequence[size] = flat[i]
+            size += 1
+    return sequence[:size].copy()
+
+
+@njit(cache=True)
+def note_places(flat, first, last, place, route_of, n):
+    """Bring place[node] and route_of[node] up to date for the positions first..last of the row."""
+    route = route_of[flat[first - 1]] if first > 0 else 0
+    for i in range(first, last + 1):
+        node = flat[i]
+        if node >= n:
+            route = node - n
+        place[node] = i
+        route_of[node] = route
+
+
+@njit(cache=True)
+def move_block(flat, first, size, gap, is_reversed, place, route_of, n):
+    """Move the `size` nodes from position `first` on to the gap before position `gap`, perhaps reversed."""
+    block = flat[first : first + size].copy()
+    if gap > first:
+        for i in range(first + size, gap):
+            flat[i - size] = flat[i]
+        start, low, high = gap - size, first, gap - 1
+    else:
+        for i in range(first - 1, gap - 1, -1):
+            flat[i + size] = flat[i]
+        start, low, high = gap, gap, first + size - 1
+    for i in range(size):
+        flat[start + i] = block[size - 1 - i if is_reversed else i]
+    note_places(flat, low, high, place, route_of, n)
+
+
+@njit(cache=True)
+def route_loads(flat, demands, load):
+    """Write the load of each route of the row into `load`."""
+    n = demands.size
+    load[:] = 0
+    route = 0
+    for i in range(flat.size):
+        if flat[i] >= n:
+            route = flat[i] - n
+        else:
+            load[route] += demands[flat[i]]
+
+
+def routes_of(sequence):
+    """The routes as lists of customers."""
+    routes = [[]]
+    for node in sequence.tolist():
+        if node == 0:
+            routes.append([])
+        else:
+            routes[-1].append(node)
+    return routes
