@@ -43,6 +43,9 @@ class Envelope(NamedTuple):
     hash: bytes
 
 
+HEADER_FIELDS = tuple(sorted(Envelope._fields[:9]))
+"""What is hashed of an envelope besides its payload, in canonical order."""
+
 StoredEvent = tuple[RunId, int, str, str, int, str, int | None, int | None, int, bytes, bytes, bytes]
 """The values of an `Envelope`, as a database gives them: what a replay goes through by the million."""
 
@@ -122,45 +125,32 @@ def dumped_header(
     CanonicalEncodingError
         As `RecordedEvent.header_bytes`.
     """
-    line = dumped_header_line(
-        run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at
-    )
-    return line[:-1]
+    return dumped_line(
+        {
+            "agent": agent,
+            "caused_by": caused_by,
+            "event_id": event_id,
+            "generation": generation,
+            "recorded_at": recorded_at,
+            "run_id": run_id,
+            "seq": seq,
+            "type": type_name,
+            "version": version,
+        }
+    )[:-1]
 
 
-def dumped_header_line(
-    run_id: str,
-    seq: int,
-    event_id: str,
-    type_name: str,
-    version: int,
-    agent: str,
-    generation: int | None,
-    caused_by: int | None,
-    recorded_at: int,
-) -> bytes:
-    """The same with a line feed behind it, as it is hashed.
+def dumped_line(header: dict[str, object]) -> bytes:
+    """The same of values by their names, which stand in canonical order; with a line feed behind it, as it is
+    hashed.
 
     Raises
     ------
     CanonicalEncodingError
         As `RecordedEvent.header_bytes`.
     """
-    try:  # the keys stand in canonical order
-        return orjson.dumps(
-            {
-                "agent": agent,
-                "caused_by": caused_by,
-                "event_id": event_id,
-                "generation": generation,
-                "recorded_at": recorded_at,
-                "run_id": run_id,
-                "seq": seq,
-                "type": type_name,
-                "version": version,
-            },
-            option=orjson.OPT_APPEND_NEWLINE,
-        )
+    try:
+        return orjson.dumps(header, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
         raise CanonicalEncodingError("event", str(error)) from error
 

@@ -43,7 +43,7 @@ async def open_store(
         The file is missing or empty and may not be created, is not a database, belongs to another program,
         or has a newer schema than this program knows.
     """
-    from dga2d.store._sqlite import create_engine
+    from dga2d.store._connections import create_engine
     from dga2d.store._store import SqlEventStore
 
     path = _path_of(url)

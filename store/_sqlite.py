@@ -1,25 +1,21 @@
-"""What only SQLite understands: opening files, pragmas, triggers, transactions, error codes."""
+"""What only SQLite understands: triggers, transactions, journals, error codes."""
 
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
-from urllib.parse import quote
 
 import aiosqlite
 from sqlalchemy import insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql import Insert
 
+from dga2d.store import _connections
 from dga2d.store._tables import blobs, events, quotas
 from dga2d.store.errors import ForeignDatabaseError, StoreError, StoreFullError, StoreLockedError
 
 APPLICATION_ID = 0x44474132
 """``PRAGMA application_id`` of our files, "DGA2"."""
-
-BUSY_TIMEOUT_S = 30.0
 
 TRIGGERS = (
     *(
@@ -126,60 +122,6 @@ insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
 insert_events: Insert = insert(events)
 
 
-class RollingBackConnection(sqlite3.Connection):
-    """Ends its transaction before it closes.
-
-    SQLite keeps a closed connection, and its write lock with it, until the last cursor is gone; a cursor that
-    hangs on the traceback of a cancelled task can stay for long.
-    """
-
-    def close(self) -> None:
-        if self.in_transaction:
-            self.rollback()
-        super().close()
-
-
-def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
-    """Engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
-
-    async def connect() -> aiosqlite.Connection:
-        connection = await aiosqlite.connect(
-            _uri(path, read_only),
-            uri=True,
-            timeout=BUSY_TIMEOUT_S,
-            isolation_level=None,
-            factory=RollingBackConnection,
-        )
-        try:
-            await connection.execute("PRAGMA foreign_keys = ON")
-            await connection.execute("PRAGMA recursive_triggers = ON")
-            await connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
-            await connection.execute("PRAGMA synchronous = FULL")
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
-
-    pool = {"poolclass": NullPool} if read_only else {"poolclass": AsyncAdaptedQueuePool, "max_overflow": -1}
-    return create_async_engine(
-        "sqlite+aiosqlite://",
-        async_creator=connect,
-        isolation_level="AUTOCOMMIT",
-        pool_reset_on_return=None,
-        **pool,
-    )
-
-
-def _uri(path: Path, read_only: bool) -> str:
-    """SQLite URI of a file. Without a write-ahead log nobody is writing, and only an immutable open leaves
-    no side files behind; `create_engine` asks anew for every connection."""
-    uri = f"file:{quote(str(path.absolute()))}"
-    if not read_only:
-        return f"{uri}?mode=rwc"
-    has_log = path.with_name(path.name + "-wal").exists()
-    return f"{uri}?mode=ro" if has_log else f"{uri}?mode=ro&immutable=1"
-
-
 async def begin(driver: aiosqlite.Connection) -> None:
     """Start a transaction that holds the write lock from its first moment."""
     await driver.execute_fetchall("BEGIN IMMEDIATE")
@@ -230,7 +172,7 @@ def translated(error: sqlite3.Error, url: str) -> StoreError:
         return StoreFullError(f"{url}: {text}; nothing acknowledged is lost, free some space and resume")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLockedError(
-            f"{url}: another process kept the database locked for over {BUSY_TIMEOUT_S:g} s; "
+            f"{url}: another process kept the database locked for over {_connections.BUSY_TIMEOUT_S:g} s; "
             "end it (backup tool? other run?) and try again"
         )
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN):

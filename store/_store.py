@@ -119,9 +119,10 @@ class SqlEventStore:
             self._lineages[run_id] = found
         return self._lineages[run_id]
 
-    async def _page(self, run_id: RunId, after: int, until: int | None) -> list[StoredEvent]:
+    async def _page(
+        self, run_id: RunId, lineage: Lineage, after: int, until: int | None
+    ) -> list[StoredEvent]:
         async with self._query() as connection:
-            lineage = await self._lineage(connection, run_id)
             return await _read.page(connection, run_id, lineage, after, until)
 
     async def read(
@@ -148,7 +149,7 @@ class SqlEventStore:
         while page:
             after, is_last = page[-1][1], len(page) < _read.PAGE_SIZE
             yield page
-            page = [] if is_last else await self._page(run_id, after, until)
+            page = [] if is_last else await self._page(run_id, lineage, after, until)
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)
@@ -161,13 +162,15 @@ class SqlEventStore:
         return reached
 
     async def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
-        await self.head(run_id)
+        async with self._query() as connection:
+            lineage = await self._lineage(connection, run_id)
+            await _read.head(connection, run_id, lineage)
         tail = self._tails.setdefault(run_id, LiveTail())
         while not self._is_closed:
             bell = tail.bell
             events = tail.after(after)
             if events is None:
-                events = list(map(RecordedEvent._make, await self._page(run_id, after, None)))
+                events = list(map(RecordedEvent._make, await self._page(run_id, lineage, after, None)))
             for event in events:
                 if event.seq != after + 1:
                     raise CorruptEventError(run_id, after + 1, f"is missing; event {event.seq} follows")

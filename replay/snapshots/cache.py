@@ -13,7 +13,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import CorruptEventError, EventStore, Head, Snapshot, check_page
 
-FORMAT = "3"
+FORMAT = "4"
 """Rises with the form of the bytes."""
 
 

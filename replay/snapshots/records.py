@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -57,8 +57,8 @@ def codec_of(hint: Any) -> Codec:
             lambda value: sorted(map(item.to_json, value)),
             lambda value: frozenset(map(item.from_json, value)),
         )
-    if origin is Map or (isinstance(origin, type) and issubclass(origin, Mapping)):
-        return _map(*arguments)
+    if isinstance(origin, type) and issubclass(origin, Mapping | Map):
+        return _map(dict if origin is dict else Map, *arguments)
     if isinstance(hint, type):
         return _record(hint)
     raise TypeError(f"no codec for {hint!r}")
@@ -91,11 +91,11 @@ def _tuple(arguments: tuple[Any, ...]) -> Codec:
     )
 
 
-def _map(key_type: Any, value_type: Any) -> Codec:
+def _map(make: Callable[[Iterable[tuple[Any, Any]]], Any], key_type: Any, value_type: Any) -> Codec:
     key, item = codec_of(key_type), codec_of(value_type)
     return Codec(
         lambda value: sorted(([key.to_json(k), item.to_json(v)] for k, v in value.items()), key=_first),
-        lambda value: Map((key.from_json(k), item.from_json(v)) for k, v in value),
+        lambda value: make((key.from_json(k), item.from_json(v)) for k, v in value),
     )
 
 

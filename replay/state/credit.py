@@ -90,6 +90,16 @@ class CreditTable:
         """All records, sorted by transition."""
         return tuple(sorted(self.records.items()))
 
+    @cached_property
+    def _touching(self) -> dict[ImplementationId, list[TransitionRecord]]:
+        """Records of the transitions into or out of each implementation, in their order."""
+        found: dict[ImplementationId, list[TransitionRecord]] = {}
+        for transition, record in self.ordered:
+            found.setdefault(transition.target, []).append(record)
+            if transition.predecessor != transition.target:
+                found.setdefault(transition.predecessor, []).append(record)
+        return found
+
     def updated(self, records: Iterable[tuple[Transition, TransitionRecord]]) -> CreditTable:
         """The table with some transitions set."""
         return CreditTable(self.records.update(dict(records)), self.order)
@@ -101,9 +111,7 @@ class CreditTable:
 
     def implementation_credit(self, implementation: ImplementationId, epsilon: float) -> float:
         """Q̄(c): activation-weighted mean over the transitions into or out of c; 0 if none (Eq. 10)."""
-        return _weighted_mean(
-            (r for t, r in self.ordered if implementation in (t.predecessor, t.target)), epsilon
-        )
+        return _weighted_mean(self._touching.get(implementation, ()), epsilon)
 
     def operator_credit(self, pool: Iterable[ImplementationId], epsilon: float) -> float:
         """Q̄(O): plain mean of Q̄(c) over the operator's pool; 0 for an empty pool (Eq. 11)."""

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import Any
 
-from dga2d.events import ImplementationId, OperatorId, canonical_bytes
+from dga2d.events import ImplementationId, InstanceKey, OperatorId, canonical_bytes
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, RunState, ScoredProgram
-
-_OBJECTIVE, _FAILURE = attrgetter("objective"), attrgetter("failure")
 
 
 def _sha256(value: Any) -> str:
@@ -89,18 +86,15 @@ def _generation(generation: GenerationState) -> dict[str, Any]:
 
 
 def _outcomes(generation: GenerationState) -> list[tuple[int, str, float | None, str | None]]:
-    """Rows sorted by candidate and instance. A generation has thousands, hence column by column."""
-    outcomes = generation.outcomes
-    if not outcomes:
-        return []
-    names = sorted({name for _, name in outcomes})
-    keys = [(j, name) for j in sorted(generation.pipelines) for name in names]
-    if len(keys) != len(outcomes):  # some are still to come
-        keys = sorted(outcomes)
-    candidates, instances = zip(*keys, strict=True)
-    found = list(map(outcomes.__getitem__, keys))
-    objectives, failures = map(_OBJECTIVE, found), map(_FAILURE, found)
-    return list(zip(candidates, instances, objectives, failures, strict=True))
+    """Rows sorted by candidate and instance."""
+    rows = generation.outcomes.rows
+    names = sorted(set[InstanceKey]().union(*rows.values()))
+    return [
+        (j, name, outcome.objective, outcome.failure)
+        for j, row in sorted(rows.items())
+        for name in names
+        if (outcome := row.get(name)) is not None
+    ]
 
 
 def _program(program: ScoredProgram | None) -> Any:

@@ -9,12 +9,12 @@ from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.fold_run import outcome_of, record_test_outcome
 from dga2d.replay.state.invariants import Handler, open_generation, refuse, require
+from dga2d.replay.state.outcomes import Outcome
 from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,
     GenerationSummary,
-    Outcome,
     RunState,
     SampledPipeline,
     SavedPolicy,
@@ -92,7 +92,8 @@ def _candidate_scored(state: RunState, event: RecordedEvent, payload: p.Candidat
     generation = open_generation(state, event, payload.generation)
     require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
     require(payload.candidate not in generation.scores, event, "the candidate was scored before")
-    missing = [b for b in state.header.batch if (payload.candidate, b) not in generation.outcomes]
+    outcomes = generation.outcomes.row(payload.candidate)
+    missing = [instance for instance in state.header.batch if instance not in outcomes]
     require(not missing, event, f"the candidate was not evaluated on {', '.join(missing)}")
     require(payload.score >= state.settings.failure_reward, event, "the score is below R_fail")
     best = state.best
@@ -239,7 +240,7 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
     summary = GenerationSummary(
         number=generation.number,
         candidates=len(generation.scores),
-        failures=len({j for (j, _), outcome in generation.outcomes.items() if outcome.failure is not None}),
+        failures=generation.outcomes.failed_candidates,
         mean=generation.scoring.mean,
         best=max(generation.scores.values()),
         best_so_far=state.best.score,

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from dga2d.events import ImplementationId, OperatorId, StoredEvent
 from dga2d.events.frequent import NOT_DECODED, decode_evaluation, decode_sample, decode_score
 from dga2d.events.payloads import CandidateScored, EvaluationRecorded, Payload, PipelineSampled, Step
+from dga2d.replay.state.outcomes import Outcome, Row
 from dga2d.replay.state.replacing import replace
-from dga2d.replay.state.run_state import Outcome, RunState, SampledPipeline, ScoredProgram
+from dga2d.replay.state.run_state import RunState, SampledPipeline, ScoredProgram
 from dga2d.replay.state.walks import violation_of_walk
 
 Record = TypeVar("Record")
@@ -55,7 +56,7 @@ def fold_outcomes(state: RunState, page: list[Stored]) -> RunState:
         return state
     sampled, number = generation.pipelines, generation.number
     batch = {instance: instance for instance in state.header.batch}  # one text for all keys, not one for each
-    outcomes = generation.outcomes.mutate()
+    outcomes, rows = generation.outcomes, dict[int, Row]()
     seq = state.seq
     while page:  # `_following` written out: nine events of ten come here
         _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
@@ -71,17 +72,22 @@ def fold_outcomes(state: RunState, page: list[Stored]) -> RunState:
             or found.split != "train"
             or found.generation != number
             or (objective is None) == (failure is None)
-            or candidate not in sampled
             or (instance := batch.get(found.instance)) is None
-            or (key := (candidate, instance)) in outcomes
         ):
             break
-        outcomes[key] = Outcome(objective, failure, data)
+        row = rows.get(candidate)
+        if row is None:
+            if candidate not in sampled:
+                break
+            row = rows[candidate] = dict(outcomes.row(candidate))
+        if instance in row:
+            break
+        row[instance] = Outcome(objective, failure, data)
         seq = at
         page.pop()
     if seq == state.seq:
         return state
-    generation = replace(generation, outcomes=outcomes.finish(), outcomes_seq=seq)
+    generation = replace(generation, outcomes=outcomes.with_rows(rows), outcomes_seq=seq)
     return replace(state, seq=seq, generation=generation)
 
 
@@ -90,7 +96,7 @@ def fold_scores(state: RunState, page: list[Stored]) -> RunState:
     generation = state.generation
     if generation is None or state.status != "running":
         return state
-    sampled, outcomes, batch = generation.pipelines, generation.outcomes, state.header.batch
+    sampled, outcomes, batch = generation.pipelines, generation.outcomes, set(state.header.batch)
     number, lowest = generation.number, state.settings.failure_reward
     scores = generation.scores.mutate()
     best, seq = state.best, state.seq
@@ -101,7 +107,7 @@ def fold_scores(state: RunState, page: list[Stored]) -> RunState:
             or candidate not in sampled
             or candidate in scores
             or not score >= lowest
-            or any((candidate, instance) not in outcomes for instance in batch)
+            or not outcomes.row(candidate).keys() >= batch
         ):
             break
         if best is None or score > best.score:

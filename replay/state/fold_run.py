@@ -16,8 +16,9 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.invariants import Handler, judge, require
 from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.outcomes import Outcome
 from dga2d.replay.state.replacing import replace
-from dga2d.replay.state.run_state import Outcome, RunState, TestState
+from dga2d.replay.state.run_state import RunState, TestState
 from dga2d.replay.state.structure import violation
 
 

@@ -9,7 +9,7 @@ Appendix D.3 (input–output-relevant graph, walk counts).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from dga2d.events import OperatorId
@@ -17,6 +17,19 @@ from dga2d.events.payloads import Edge
 
 START = OperatorId("START")
 END = OperatorId("END")
+
+
+@dataclass(slots=True)
+class _Position:
+    """Where a walk stands, for all walks that may go on alike."""
+
+    used: frozenset[OperatorId]
+    """Initialisers visited."""
+    length: int
+    feasible: tuple[OperatorId, ...]
+    """M_{t,j,i}."""
+    following: dict[OperatorId, _Position] = field(default_factory=dict)
+    """By the next operator, as far as asked for."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +79,29 @@ class OperatorGraph:
         after at least one operator when the edge exists.
         """
         here = history[-1] if history else START
-        return self._feasible_from(here, self.initialisers.intersection(history), len(history), max_length)
+        used = self.initialisers.intersection(history)
+        return self._position(here, used, len(history), max_length).feasible
 
     def feasible_along(self, walk: Sequence[OperatorId], max_length: int) -> Iterator[tuple[OperatorId, ...]]:
         """`feasible_actions` before each operator of `walk` and behind its last, in order."""
-        used: frozenset[OperatorId] = frozenset()
-        yield self._feasible_from(START, used, 0, max_length)
-        for length, here in enumerate(walk, 1):
-            if here in self.initialisers:
-                used |= {here}
-            yield self._feasible_from(here, used, length, max_length)
+        position = self._position(START, frozenset(), 0, max_length)
+        yield position.feasible
+        for here in walk:
+            following = position.following.get(here)
+            if following is None:
+                used = position.used | {here} if here in self.initialisers else position.used
+                following = self._position(here, used, position.length + 1, max_length)
+                position.following[here] = following
+            position = following
+            yield position.feasible
 
-    def _feasible_from(
+    def _position(
         self, here: OperatorId, used: frozenset[OperatorId], length: int, max_length: int
-    ) -> tuple[OperatorId, ...]:
-        """M behind `length` operators, the last of them `here`, of which `used` are initialisers."""
-        known = self._feasible.get((here, used, length, max_length))
+    ) -> _Position:
+        """Behind `length` operators, the last of them `here`, of which `used` are initialisers."""
+        known = self._positions.get((here, used, length, max_length))
         if known is None:
-            known = tuple(
+            feasible = tuple(
                 target
                 for target in self.successors[here]
                 if target not in used
@@ -91,12 +109,12 @@ class OperatorGraph:
                 and (target != END or length)
                 and length + self.steps_to_end[target] <= max_length
             )
-            self._feasible[here, used, length, max_length] = known
+            known = self._positions[here, used, length, max_length] = _Position(used, length, feasible)
         return known
 
     @cached_property
-    def _feasible(self) -> dict[tuple[OperatorId, frozenset[OperatorId], int, int], tuple[OperatorId, ...]]:
-        """Answers of `feasible_actions` so far: a generation asks the same thing for most of its walks."""
+    def _positions(self) -> dict[tuple[OperatorId, frozenset[OperatorId], int, int], _Position]:
+        """Those asked for so far: most walks of a generation pass the same ones."""
         return {}
 
     def has_route(self, max_length: int | None = None) -> bool:

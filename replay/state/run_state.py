@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
 from immutables import Map
 
-from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, decode_payload
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
 from dga2d.events.payloads import (
-    EvaluationRecorded,
-    FailureKind,
     InstanceEntry,
     PolicyUpdated,
-    PositionTrace,
     RunStarted,
     Step,
     TestCandidate,
@@ -23,32 +19,9 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable, Pools
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcomes
 
 RunStatus = Literal["new", "running", "paused", "completed", "failed"]
-EvaluationKey = tuple[int, InstanceKey]
-"""Candidate j and instance."""
-
-
-class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What an evaluation gave: an objective or the kind of failure.
-
-    A replay makes and drops a thousand of them for every generation that it passes. What few readers want is
-    therefore kept as the bytes that were checked when they were folded, at a fifth of the objects.
-    """
-
-    objective: float | None
-    failure: FailureKind | None
-    recorded: bytes = b""
-    """Payload of the evaluation in its current version; empty where there was none."""
-
-    @property
-    def trace(self) -> tuple[PositionTrace, ...]:
-        """What every position of the pipeline did; decoded anew every time."""
-        if not self.recorded:
-            return ()
-        payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
-        assert isinstance(payload, EvaluationRecorded)
-        return payload.trace
 
 
 @dataclass(frozen=True)
@@ -91,7 +64,7 @@ class ValidationState:
     instances: tuple[InstanceKey, ...]
     pipelines: tuple[tuple[Step, ...], ...] | None = None
     decoded_seq: int = 0
-    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
     scores: tuple[float, ...] | None = None
     scored_seq: int = 0
@@ -106,7 +79,7 @@ class GenerationState:
     size: int
     """Candidates N, fixed when the generation starts."""
     pipelines: Map[int, SampledPipeline] = Map()
-    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
     """Event that brought the last outcome."""
     scores: Map[int, float] = Map()
@@ -140,7 +113,7 @@ class TestState:
     forced: bool
     candidates: tuple[TestCandidate, ...]
     instances: tuple[InstanceKey, ...]
-    outcomes: Map[EvaluationKey, Outcome] = Map()
+    outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
     mean_gaps: tuple[float | None, ...] | None = None
 

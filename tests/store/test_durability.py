@@ -108,7 +108,7 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
     raw: Callable[[], sqlite3.Connection],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dga2d.store._sqlite.BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("dga2d.store._connections.BUSY_TIMEOUT_S", 0.05)
     async with open_store(url) as store, store.write(run_id, create=True) as writer:
         with closing(raw()) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dga2d.events import Draft, RunId
-from dga2d.store import _migrations, _sqlite, open_store
+from dga2d.store import _connections, _migrations, open_store
 
 Drafter = Callable[[object], Draft]
 
@@ -19,7 +19,7 @@ Drafter = Callable[[object], Draft]
 async def test_an_older_database_is_read_and_then_written(
     url: str, path: Path, note: Drafter, raw: Callable[[], sqlite3.Connection], version: int
 ) -> None:
-    engine = _sqlite.create_engine(path, read_only=False)
+    engine = _connections.create_engine(path, read_only=False)
     async with engine.connect() as connection:
         await _migrations.migrate(connection, url, _migrations.MIGRATIONS[:version])
     await engine.dispose()

@@ -24,7 +24,7 @@ from dga2d.store import (
     _migrations,
     open_store,
 )
-from dga2d.store._sqlite import create_engine
+from dga2d.store._connections import create_engine
 
 Drafter = Callable[[object], Draft]
 Raw = Callable[[], sqlite3.Connection]

@@ -1,0 +1,156 @@
+"""Connections to a file, made and kept as SQLite's journal allows."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sqlite3
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import quote
+
+import aiosqlite
+from anyio import CancelScope
+from sqlalchemy import event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
+
+BUSY_TIMEOUT_S = 30.0
+
+
+class FileState(NamedTuple):
+    """What tells whether a file without a write-ahead log is still the one that was opened."""
+
+    inode: int
+    size: int
+    modified_ns: int
+
+
+class LogConnection(sqlite3.Connection):
+    """Sets its pragmas in its own thread, and ends its transaction before it closes.
+
+    SQLite keeps a closed connection, and its write lock with it, until the last cursor is gone; a cursor that
+    hangs on the traceback of a cancelled task can stay for long.
+    """
+
+    pragmas: ClassVar[tuple[str, ...]] = (
+        "foreign_keys = ON",
+        "recursive_triggers = ON",
+        "synchronous = FULL",
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for pragma in self.pragmas:
+            self.execute(f"PRAGMA {pragma}")
+
+    def close(self) -> None:
+        if self.in_transaction:
+            self.rollback()
+        super().close()
+
+
+class ReadingConnection(LogConnection):
+    """Refuses to write."""
+
+    pragmas = (*LogConnection.pragmas, "query_only = ON")
+
+
+class DriverConnection(aiosqlite.Connection):
+    """The driver's connection; one that could not be opened has ended its thread when that is raised."""
+
+    opened: FileState | None = None
+    """The file when it was opened as one that nobody writes; ``None``: it has a write-ahead log."""
+    _stopping: asyncio.Future[Any] | None = None
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        self._stopping = super().stop()
+        return self._stopping
+
+    async def _connect(self) -> DriverConnection:
+        try:
+            await super()._connect()
+        except BaseException:
+            if self._stopping is not None:
+                with CancelScope(shield=True):
+                    await self._stopping
+            raise
+        return self
+
+
+def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
+    """Engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
+
+    async def connect() -> DriverConnection:
+        opened = unwritten(path) if read_only else None
+        database = _uri(path, read_only=read_only, is_immutable=opened is not None)
+        connection = DriverConnection(functools.partial(_open, database, read_only), iter_chunk_size=64)
+        connection.opened = opened
+        await connection
+        return connection
+
+    engine = create_async_engine(
+        "sqlite+aiosqlite://",
+        async_creator=connect,
+        isolation_level="AUTOCOMMIT",
+        pool_reset_on_return=None,
+        poolclass=AsyncAdaptedQueuePool,
+        max_overflow=-1,
+    )
+    if read_only:
+        _keep_only_immutable(engine, path)
+    return engine
+
+
+def unwritten(path: Path) -> FileState | None:
+    """State of a file that nobody writes, ``None`` if it has a write-ahead log or is gone.
+
+    Without such a log nobody is writing, and only an immutable open leaves no side files behind.
+    """
+    if path.with_name(path.name + "-wal").exists():
+        return None
+    try:
+        found = path.stat()
+    except FileNotFoundError:  # SQLite says so when it opens it
+        return None
+    return FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _uri(path: Path, *, read_only: bool, is_immutable: bool) -> str:
+    uri = f"file:{quote(str(path.absolute()))}?mode={'ro' if read_only else 'rwc'}"
+    return f"{uri}&immutable=1" if is_immutable else uri
+
+
+def _open(database: str, read_only: bool) -> sqlite3.Connection:
+    return sqlite3.connect(
+        database,
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,
+        factory=ReadingConnection if read_only else LogConnection,
+    )
+
+
+def _keep_only_immutable(engine: AsyncEngine, path: Path) -> None:
+    """Reading connections are used again while the file stays as it was. A writer is not kept from clearing
+    its side files by readers that have nothing to read: next to one, each connection serves one query."""
+
+    def check(connection: DBAPIConnection, _entry: ConnectionPoolEntry, _proxy: object) -> None:
+        opened = _state_when_opened(connection)
+        if opened is not None and opened != unwritten(path):
+            raise DisconnectionError("the file has been written since it was opened")
+
+    def put_back(connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:
+        if connection is not None and _state_when_opened(connection) is None:
+            entry.close()
+
+    event.listen(engine.sync_engine, "checkout", check)
+    event.listen(engine.sync_engine, "checkin", put_back)
+
+
+def _state_when_opened(connection: DBAPIConnection) -> FileState | None:
+    driver = connection.driver_connection
+    assert isinstance(driver, DriverConnection)
+    return driver.opened

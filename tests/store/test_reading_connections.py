@@ -1,0 +1,103 @@
+"""Reading connections are kept while nobody writes, and only then."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from dga2d.events import Draft, RunId
+from dga2d.store import _connections, open_store
+from dga2d.store.errors import ForeignDatabaseError
+
+Drafter = Callable[[object], Draft]
+
+
+@pytest.fixture
+async def filled(url: str, run_id: RunId, note: Drafter) -> str:
+    async with open_store(url) as store, store.write(run_id, create=True) as writer:
+        await writer.append([note(n) for n in range(5)])
+    return url
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Addresses under which connections were opened."""
+    found: list[str] = []
+
+    def connect(database: str, **options: object) -> sqlite3.Connection:
+        found.append(database)
+        return original(database, **options)
+
+    original: Callable[..., sqlite3.Connection] = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    return found
+
+
+async def test_one_connection_serves_all_queries_on_a_log_that_nobody_writes(
+    filled: str, run_id: RunId, opened: list[str]
+) -> None:
+    async with open_store(filled, read_only=True) as store:
+        for _ in range(5):
+            assert (await store.verify(run_id)).seq == 5
+    assert len(opened) == 1
+
+
+async def test_a_log_written_and_closed_again_is_read_anew(
+    filled: str, run_id: RunId, note: Drafter, opened: list[str]
+) -> None:
+    async with open_store(filled, read_only=True) as reader:
+        assert (await reader.verify(run_id)).seq == 5
+        async with open_store(filled) as store, store.write(run_id) as writer:
+            await writer.append([note(n) for n in range(2000)])
+        assert (await reader.verify(run_id)).seq == 2005
+
+
+async def test_next_to_a_writer_no_reading_connection_stays_open(
+    filled: str, run_id: RunId, path: Path, opened: list[str]
+) -> None:
+    async with open_store(filled) as store, store.write(run_id), open_store(filled, read_only=True) as reader:
+        opened.clear()
+        for _ in range(3):
+            assert (await reader.head(run_id)).seq == 5
+        assert len(opened) == 3
+        assert not any("immutable" in address for address in opened)
+    assert os.listdir(path.parent) == [path.name]
+
+
+async def test_a_file_that_vanished_is_named(filled: str, run_id: RunId, path: Path) -> None:
+    async with open_store(filled, read_only=True) as store:
+        path.unlink()
+        with pytest.raises(ForeignDatabaseError, match="unable to open"):
+            await store.head(run_id)
+
+
+async def test_every_connection_has_its_pragmas(url: str, filled: str, path: Path) -> None:
+    for read_only in (False, True):
+        engine = _connections.create_engine(path, read_only=read_only)
+        async with engine.connect() as connection:
+            found = [
+                (await connection.exec_driver_sql(f"PRAGMA {name}")).scalar_one()
+                for name in ("foreign_keys", "recursive_triggers", "synchronous", "query_only")
+            ]
+        await engine.dispose()
+        assert found == [1, 1, 2, int(read_only)]
+
+
+def test_a_connection_that_cannot_be_set_up_is_closed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        _connections.LogConnection,
+        "pragmas",
+        (
+            "synchronous = FULL",
+            "no such = (",
+        ),
+    )
+    with pytest.raises(sqlite3.OperationalError):
+        sqlite3.connect(path, factory=_connections.LogConnection)
+    with closing(sqlite3.connect(path)) as plain:
+        assert plain.execute("SELECT 1").fetchone() == (1,)
