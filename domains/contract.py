@@ -65,7 +65,9 @@ class Reference:
     """The value a gap is measured against (y_ref of Eq. 3), in the problem's own direction."""
 
     value: float
+    """In the unit of the objective."""
     kind: ReferenceKind
+    """Whether it is proven, the best published, or computed here."""
     source: str
     """Who published or computed it, and how."""
 
@@ -78,12 +80,15 @@ class Instance:
     """
 
     domain: str
+    """Name of its domain."""
     group: str
     """Benchmark group, the unit of the 60/20/20 split (``ta``, ``tsplib``, …)."""
     name: str
     """Stable id within the group, e.g. ``ta01``."""
     data: Mapping[str, Any] = field(repr=False)
+    """What the domain's reader produced."""
     reference: Reference | None = None
+    """What its gap is measured against; ``None`` where nothing is known, as for a user's own file."""
 
     @property
     def key(self) -> str:
@@ -96,11 +101,15 @@ class InstanceRef:
     """Where an instance can be had: cheap to list, loaded by :meth:`Domain.load` when needed."""
 
     domain: str
+    """Name of its domain."""
     group: str
+    """Benchmark group, as in `Instance`."""
     name: str
+    """Stable id within the group."""
     path: Path | None
     """File in its published format; ``None`` where the domain generates the instance itself."""
     reference: Reference | None = None
+    """As in `Instance`."""
 
     @property
     def key(self) -> str:
@@ -126,12 +135,17 @@ class Card:
     """The problem card shown to proposers (own wording of the paper's Appendix C.5 facts)."""
 
     title: str
+    """The problem's full name."""
     objective: str
+    """What is minimised or maximised, and the decoder's score where it differs."""
     encoding: str
+    """What `State.sequence` and `State.metadata` hold: length, dtype, range."""
     decoder: str
+    """How a state becomes a solution."""
     environment: Mapping[str, str]
     """Key of ``env_data`` → its shape, dtype, unit and meaning."""
     constraints: str
+    """What a state must keep to be valid."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +153,9 @@ class Implementation:
     """One piece of code for an operator: text, addressed by its digest."""
 
     operator: OperatorId
+    """The operator it stands for."""
     source: str
+    """The whole text; it imports nothing of the domain."""
     origin: str
     """``library:<file>`` or the event that brought it."""
 
@@ -158,18 +174,25 @@ class Operator:
     """A node of the graph: what it does, what it accepts and leaves, where it comes from."""
 
     id: OperatorId
+    """Unique within the domain."""
     title: str
+    """Name for people."""
     summary: str
+    """What it does, in a sentence for proposers."""
     category: str
     """``initialisation``, ``local_search``, ``perturbation``, ``intensification`` or ``recombination``."""
     requires: SolutionKind
     """Kind of solution the operator needs; ``none`` marks an initialiser (entry node)."""
     provides: SolutionKind
+    """Kind of solution it leaves."""
     tier: Tier
+    """``--library basic`` uses operators of the basic tier alone."""
     complexity: str
+    """Of one step, in the size of the instance."""
     source: str
     """Author, title, year of the method."""
     implementations: tuple[Implementation, ...]
+    """Its pool at the start of a run, at least one."""
 
     @property
     def is_initialiser(self) -> bool:
@@ -181,7 +204,9 @@ class PipelineStep:
     """One position of a concrete algorithm: the operator and the implementation that stands for it."""
 
     operator: OperatorId
+    """The operator."""
     implementation: Implementation
+    """One of its implementations."""
 
 
 class Domain(Protocol):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +21,19 @@ class Bar(NamedTuple):
     job: int
     start: int
     length: int
+
+
+def shop_chart(
+    title: str, machines: NDArray[Any], times: NDArray[Any], starts: NDArray[Any], n_machines: int
+) -> Figure:
+    """The chart of a shop: machine, time and start of each operation, integers `(jobs, operations)`."""
+    rows = zip(machines.tolist(), times.tolist(), starts.tolist(), strict=True)
+    bars = (
+        Bar(machine, job, start, time)
+        for job, row in enumerate(rows)
+        for machine, time, start in zip(*row, strict=True)
+    )
+    return gantt_chart(title, bars, n_machines)
 
 
 def gantt_chart(title: str, bars: Iterable[Bar], n_machines: int) -> Figure:

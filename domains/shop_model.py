@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from dga2d.domains.or_tools import solve_model
+
 
 def solve_shop(
     machines: NDArray[Any],
@@ -50,13 +52,10 @@ def solve_shop(
     for intervals in by_machine:
         model.add_no_overlap(intervals)
     model.minimize(makespan)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed % 2**31
-    solver.parameters.num_workers = workers
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    return np.array([[solver.value(start) for start in row] for row in starts], dtype=np.int64)
+    return np.array([[solved.solver.value(start) for start in row] for row in starts], dtype=np.int64)
 
 
 def by_start(starts: NDArray[np.int64], times: NDArray[Any]) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,7 +12,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection import DIFFERENCES
-from dga2d.runtime.views import calls_view, gap_of, ledger_view
+from dga2d.runtime.views import calls_view, gap_of, ledger_view, totals_of
 from dga2d.store import open_store, verified
 
 Bought = dict[int, dict[str, Any]]
@@ -112,21 +111,8 @@ def _groups(ledger: Ledger) -> dict[str, dict[str, Any]]:
         for call in calls:
             members.setdefault(key(call), []).append(call)
         order = sorted(members, key=lambda k: (len(k), k) if name == "by_generation" else (0, k))
-        groups[name] = {group: _totals(members[group]) for group in order}
+        groups[name] = {group: totals_of(members[group]) for group in order}
     return groups
-
-
-def _totals(calls: list[Call]) -> dict[str, Any]:
-    status = Counter(call.status for call in calls)
-    return {
-        "calls": len(calls),
-        "accepted": sum(call.verdict == "accepted" for call in calls),
-        "rejected": sum(call.verdict == "rejected" for call in calls),
-        "abandoned": status["abandoned"],
-        "prompt_tokens": sum(call.prompt_tokens for call in calls),
-        "completion_tokens": sum(call.completion_tokens for call in calls),
-        "cost_usd": sum(call.cost_usd for call in calls),
-    }
 
 
 def _refused(ledger: Ledger) -> list[dict[str, Any]]:

@@ -31,10 +31,6 @@ class Network:
         self.head_bias: torch.Tensor | None = getattr(head, "bias", None)
         self.device = self.embedding.device
 
-    @property
-    def is_tied(self) -> bool:
-        return self.head is self.embedding
-
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
         return nn.functional.embedding(ids, self.embedding)
 

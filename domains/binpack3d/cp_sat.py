@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 from dga2d.domains.packing.disjunctions import keep_apart
 
 MAX_ITEMS = 300
@@ -43,13 +44,9 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
             model.add(bins[i] > bins[j]).only_enforce_if(after)
             keep_apart(model, starts, ends, i, j, [before, after])
     model.minimize(last)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    places = [
-        [solver.value(bins[i]), *(solver.value(starts[i][axis]) for axis in (2, 1, 0))] for i in range(n)
-    ]
+    value = solved.solver.value
+    places = [[value(bins[i]), *(value(starts[i][axis]) for axis in (2, 1, 0))] for i in range(n)]
     return State(np.lexsort(np.array(places).T[::-1]).astype(np.int32))

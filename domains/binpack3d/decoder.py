@@ -18,8 +18,7 @@ from dga2d.domains.packing.extreme_points import bin_arrays, find_point, least_s
 def first_fit(sequence, sizes, volumes, size, least, box, keys, room, counts, free, seen):  # type: ignore[no-untyped-def]
     """Number of bins for an int32 `sequence` of the right length, or -1 if it is no permutation.
 
-    `free` (int64 per bin) holds the empty volume of each bin afterwards, `seen` (bool per item) is a work
-    array.
+    `free` (int64 per bin) holds the empty volume of each bin afterwards; `seen` (bool per item) is for work.
     """
     n_bins = 0
     capacity = np.int64(size[0]) * size[1] * size[2]

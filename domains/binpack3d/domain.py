@@ -18,7 +18,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances
 
@@ -68,8 +69,6 @@ class BinPacking(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Bin and place of each item; the format is described in :mod:`dga2d.domains.binpack3d.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        objective = require_feasible(self.verify(instance, state))
         sizes = instance.data["bin_size"], instance.data["item_sizes"]
-        return solution_text_of(instance.key, *sizes, state.sequence, verdict.objective)
+        return solution_text_of(instance.key, *sizes, state.sequence, objective)

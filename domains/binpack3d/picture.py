@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dga2d.domains.binpack3d.verifier import packing_of, verify_sequence
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.packing.picture import packing_figure
 
 if TYPE_CHECKING:
@@ -22,10 +22,8 @@ def picture(instance: Instance, state: State) -> Figure:
         The state is broken.
     """
     size, items = instance.data["bin_size"], instance.data["item_sizes"]
-    verdict = verify_sequence(size, items, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sequence(size, items, state))
     packing = packing_of(size, items, state.sequence)
     n_bins = int(packing.bins.max()) + 1
-    title = f"{instance.key}: {len(items)} items in {n_bins} bins (score {verdict.objective:.4f})"
+    title = f"{instance.key}: {len(items)} items in {n_bins} bins (score {objective:.4f})"
     return packing_figure(packing, size.tolist(), range(len(items)), title)

@@ -2,9 +2,8 @@
 
 References
 ----------
-The model of Appendix A.2 of the DGA2D paper, with the permitted orientations added: is an item packed, how
-is it
-turned, where does it lie; six relative positions per pair of items.
+The model of Appendix A.2 of the DGA2D paper, with the permitted orientations added: is an item packed, how is
+it turned, where does it lie; six relative positions per pair of items.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 
 from dga2d.domains.clp3d.reader import COLUMNS
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 from dga2d.domains.packing.disjunctions import keep_apart
 
 MAX_ITEMS = 300
@@ -57,14 +57,12 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
             keep_apart(model, starts, ends, i, j, [~is_packed[i], ~is_packed[j]])
     model.add(sum(v * s for v, s in zip(volumes, is_packed, strict=True)) <= size[0] * size[1] * size[2])
     model.maximize(sum(v * s for v, s in zip(volumes, is_packed, strict=True)))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
+    value = solved.solver.value
     places = []
     for i in range(n):
-        at = [solver.value(starts[i][axis]) for axis in (2, 1, 0)]
-        places.append([0, *at] if solver.value(is_packed[i]) else [1, -volumes[i], 0, 0])
+        at = [value(starts[i][axis]) for axis in (2, 1, 0)]
+        places.append([0, *at] if value(is_packed[i]) else [1, -volumes[i], 0, 0])
     return State(np.lexsort(np.array(places).T[::-1]).astype(np.int32))

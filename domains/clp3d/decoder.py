@@ -19,9 +19,8 @@ from dga2d.domains.packing.extreme_points import bin_arrays, find_turned, least_
 def load(sequence, kind, turned, first, volumes, size, least, box, keys, room, counts, age, upto, seen):  # type: ignore[no-untyped-def]
     """Packed volume of an int32 `sequence` of the right length, or -1 if it is no permutation.
 
-    `kind` is the type of each item; rows first[t] to first[t + 1] - 1 of `turned` are the sides of type t
-    in its
-    permitted orientations. A type remembers which points have refused it: `age` and `upto` (int64 per
+    `kind` is the type of each item; rows first[t] to first[t + 1] - 1 of `turned` are the sides of type t in
+    its permitted orientations. A type remembers which points have refused it: `age` and `upto` (int64 per
     type).
     """
     open_bin(keys, room, counts, 0, size)

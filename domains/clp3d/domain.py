@@ -19,7 +19,7 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 
 
@@ -65,10 +65,8 @@ class ContainerLoading(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Place of each item; the format is described in :mod:`dga2d.domains.clp3d.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
-        return solution_text_of(instance.key, *_arrays(instance), state.sequence, verdict.objective)
+        objective = require_feasible(self.verify(instance, state))
+        return solution_text_of(instance.key, *_arrays(instance), state.sequence, objective)
 
 
 def _arrays(instance: Instance) -> tuple[Any, Any, Any]:

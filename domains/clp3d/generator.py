@@ -4,10 +4,9 @@ They equal the published problems number by number.
 
 References
 ----------
-E. E. Bischoff, M. S. W. Ratcliff, Issues in the development of approaches to container loading, Omega
-23(4), 1995
-(generator, BR1–BR7); A. P. Davies, E. E. Bischoff, Weight distribution considerations in container loading,
-European Journal of Operational Research 114(3), 1999 (BR8–BR15).
+E. E. Bischoff, M. S. W. Ratcliff, Issues in the development of approaches to container loading, Omega 23(4),
+1995 (generator, BR1–BR7); A. P. Davies, E. E. Bischoff, Weight distribution considerations in container
+loading, European Journal of Operational Research 114(3), 1999 (BR8–BR15).
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from dga2d.domains.lehmer import MODULUS, LehmerGenerator
 CONTAINER: Final = (587, 233, 220)
 TYPES: Final = (3, 5, 8, 10, 12, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Number of box types in BR1 … BR15."""
-PROBLEMS: Final = 100
-"""Published problems of each class; the first ten are the suite of the DGA2D paper."""
 _SHORTEST, _LONGEST, _RATIO = (30, 25, 20), (120, 100, 80), 2
 
 

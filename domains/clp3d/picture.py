@@ -8,7 +8,7 @@ import numpy as np
 
 from dga2d.domains.clp3d.verifier import packing_of, verify_sequence
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.packing.picture import packing_figure
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ def picture(instance: Instance, state: State) -> Figure:
     """
     size, sides = instance.data["bin_size"], instance.data["item_sizes"]
     allowed = instance.data["orientation_allowed"]
-    verdict = verify_sequence(size, sides, allowed, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sequence(size, sides, allowed, state))
     packing = packing_of(size, sides, allowed, state.sequence)
     kinds = np.unique(sides, axis=0, return_inverse=True)[1].ravel().tolist()
     packed = int((packing.bins >= 0).sum())
-    title = f"{instance.key}: {packed} of {len(sides)} boxes, {verdict.objective:.2f} % of the volume"
+    title = f"{instance.key}: {packed} of {len(sides)} boxes, {objective:.2f} % of the volume"
     return packing_figure(packing, size.tolist(), kinds, title)

@@ -1,10 +1,8 @@
 """Readers of container loading instances: the OR-Library's thpack format and the program's own JSON.
 
-thpack, several problems to a file: the number of problems; per problem its number and a seed, the
-container's
+thpack, several problems to a file: the number of problems; per problem its number and a seed, the container's
 length, width and height, the number of box types, then per type: index, length, flag, width, flag, height,
-flag,
-quantity, where flag 1 permits that side to stand vertically. JSON, one problem:
+flag, quantity, where flag 1 permits that side to stand vertically. JSON, one problem:
 ``{"container": [L, W, H], "boxes": [{"sides": [a, b, c], "upright": [0, 1, 1], "quantity": q}, ...]}``.
 """
 

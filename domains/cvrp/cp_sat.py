@@ -11,13 +11,14 @@ Journal of Operational Research 113(2), 1999. L. Perron, V. Furnon, OR-Tools, Go
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
 from dga2d.domains.contract import Instance, State
 from dga2d.domains.cvrp.environment import operator_environment
+from dga2d.domains.or_tools import search_routes
 
 SPARE_VEHICLES = 1.3
 """Vehicles offered for each that the total demand needs at least, and three more."""
@@ -38,27 +39,9 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(distances))
     load = routing.RegisterUnaryTransitVector(demands)
     routing.AddDimensionWithVehicleCapacity(load, 0, [capacity] * n_vehicles, True, "load")
-    parameters = pywrapcp.DefaultRoutingSearchParameters()
-    strategies, searches = routing_enums_pb2.FirstSolutionStrategy, routing_enums_pb2.LocalSearchMetaheuristic
-    parameters.first_solution_strategy = strategies.SAVINGS
-    parameters.local_search_metaheuristic = searches.GUIDED_LOCAL_SEARCH
-    parameters.time_limit.FromMilliseconds(max(math.floor(1000 * time_limit_s), 1))
-    solution = routing.SolveWithParameters(parameters)
-    if solution is None:
-        return None
-    starts = [routing.Start(vehicle) for vehicle in range(n_vehicles)]
-    routes = [_route(start, solution, routing, manager.IndexToNode) for start in starts]
-    return _state(routes)
-
-
-def _route(start: int, solution: object, routing: object, node_of: Callable[[int], int]) -> list[int]:
-    """Customers from `start` to the end of its vehicle's route."""
-    route = []
-    index = solution.Value(routing.NextVar(start))  # type: ignore[attr-defined]
-    while not routing.IsEnd(index):  # type: ignore[attr-defined]
-        route.append(node_of(index))
-        index = solution.Value(routing.NextVar(index))  # type: ignore[attr-defined]
-    return route
+    strategy = routing_enums_pb2.FirstSolutionStrategy.SAVINGS
+    routes = search_routes(manager, routing, strategy, time_limit_s)
+    return None if routes is None else _state(routes)
 
 
 def _state(routes: Sequence[Sequence[int]]) -> State:

@@ -15,6 +15,7 @@ from dga2d.domains.contract import Instance, State
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData
 from dga2d.domains.fjsp.verifier import Choices, choices_of
+from dga2d.domains.or_tools import solve_model
 
 
 class Answer(NamedTuple):
@@ -65,15 +66,11 @@ def optimise(shop: FlexibleShopData, time_limit_s: float, seed: int, workers: in
     for members in intervals.values():
         model.add_no_overlap(members)
     model.minimize(makespan)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    state = _state(choices, solver, starts, presences)
-    return Answer(state, solver.best_objective_bound, status == cp_model.OPTIMAL)
+    state = _state(choices, solved.solver, starts, presences)
+    return Answer(state, solved.solver.best_objective_bound, solved.is_proven)
 
 
 def _state(

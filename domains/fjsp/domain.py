@@ -14,7 +14,7 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.fjsp import reader, smoke
 from dga2d.domains.fjsp.card import CARD, INVALID_SCORE
 from dga2d.domains.fjsp.environment import operator_environment
@@ -80,8 +80,6 @@ class FlexibleJobShop(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Machine, start and end per operation; :mod:`dga2d.domains.fjsp.solution` has the format."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        require_feasible(self.verify(instance, state))
         shop = instance.data["shop"]
         return schedule_text(instance.key, shop.n_machines, schedule(choices_of(shop), state))

@@ -6,7 +6,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
 
 MAX_LABELLED = 120
@@ -24,9 +24,7 @@ def picture(instance: Instance, state: State) -> Figure:
         The state does not pass the verifier.
     """
     shop = instance.data["shop"]
-    verdict = verify_state(shop, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_state(shop, state))
     tasks = schedule(choices_of(shop), state)
     figure = Figure(figsize=(12.0, min(max(2.5, 0.35 * shop.n_machines + 1.5), 16.0)), layout="constrained")
     axes = figure.add_subplot()
@@ -47,12 +45,12 @@ def picture(instance: Instance, state: State) -> Figure:
         for k, task in enumerate(row if is_labelled else ()):
             middle = (task.start + task.end) / 2
             axes.text(middle, task.machine, f"{job}.{k}", ha="center", va="center", fontsize=6)
-    axes.axvline(verdict.objective, color="black", linestyle="--", linewidth=1.0)
+    axes.axvline(objective, color="black", linestyle="--", linewidth=1.0)
     axes.set_ylim(shop.n_machines - 0.5, -0.5)
     axes.set_yticks(range(0, shop.n_machines, max(1, shop.n_machines // 30)))
     axes.set_xlabel("time")
     axes.set_ylabel("machine")
-    axes.set_title(f"{instance.key}: makespan {verdict.objective:.0f}")
+    axes.set_title(f"{instance.key}: makespan {objective:.0f}")
     if len(tasks) <= MAX_LEGEND:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7)
     return figure

@@ -15,7 +15,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.fssp import reader, smoke, taillard
 from dga2d.domains.fssp.card import CARD, INVALID_SCORE
 from dga2d.domains.fssp.environment import operator_environment
@@ -75,11 +76,9 @@ class FlowShop(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times per job; the format is described in :mod:`dga2d.domains.fssp.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["times"], state.sequence)
-        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(objective))
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

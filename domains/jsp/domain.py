@@ -13,7 +13,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.jsp import reader, smoke, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
 from dga2d.domains.jsp.environment import operator_environment
@@ -75,8 +76,6 @@ class JobShop(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times per job; the format is described in :mod:`dga2d.domains.jsp.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
-        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(objective))

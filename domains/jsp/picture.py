@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.gantt import Bar, gantt_chart
+from dga2d.domains.feasible import require_feasible
+from dga2d.domains.gantt import shop_chart
 from dga2d.domains.jsp.verifier import schedule, verify_sequence
 
 if TYPE_CHECKING:
@@ -22,14 +22,7 @@ def picture(instance: Instance, state: State) -> Figure:
         The state does not pass the verifier.
     """
     machines, times = instance.data["machines"], instance.data["times"]
-    verdict = verify_sequence(machines, times, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sequence(machines, times, state))
     starts = schedule(machines, times, state.sequence)
-    n_jobs, n_machines = times.shape
-    bars = (
-        Bar(int(machines[job, k]), job, int(starts[job, k]), int(times[job, k]))
-        for job in range(n_jobs)
-        for k in range(n_machines)
-    )
-    return gantt_chart(f"{instance.key}: makespan {verdict.objective:g}", bars, n_machines)
+    title = f"{instance.key}: makespan {objective:g}"
+    return shop_chart(title, machines, times, starts, times.shape[1])

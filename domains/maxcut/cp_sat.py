@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
@@ -46,11 +47,7 @@ def solve_with_status(
         terms.append(weight * is_cut)
     if terms:
         model.maximize(sum(terms))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None, False
-    return [int(solver.value(variable)) for variable in side], status == cp_model.OPTIMAL
+    return [int(solved.solver.value(variable)) for variable in side], solved.is_proven

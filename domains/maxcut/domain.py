@@ -14,7 +14,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.maxcut import gset, reader, smoke
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
@@ -72,7 +73,5 @@ class MaxCut(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """The side of each vertex; the format is described in :mod:`dga2d.domains.maxcut.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
-        return sides_text(instance.key, state.sequence, int(verdict.objective))
+        objective = require_feasible(self.verify(instance, state))
+        return sides_text(instance.key, state.sequence, int(objective))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.maxcut.verifier import verify_sides
 
 MAX_LABELLED_VERTICES: Final = 60
@@ -29,9 +29,7 @@ def picture(instance: Instance, state: State) -> Figure:
     InvalidSolutionError
         The state does not pass the verifier.
     """
-    verdict = verify_sides(**instance.data, state=state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sides(**instance.data, state=state))
     sides = np.asarray(state.sequence, dtype=np.int64)
     edges, weights = instance.data["edges"], instance.data["weights"]
     figure = Figure(figsize=(12.0, 6.0), layout="constrained")
@@ -40,7 +38,7 @@ def picture(instance: Instance, state: State) -> Figure:
     _draw_matrix(right, sides, edges, weights)
     heaviest = int(weights[weights > 0].sum(dtype=np.int64))
     figure.suptitle(
-        f"{instance.key}: cut of weight {int(verdict.objective)} "
+        f"{instance.key}: cut of weight {int(objective)} "
         f"({len(sides)} vertices, {len(weights)} edges, positive weights add up to {heaviest})"
     )
     return figure

@@ -6,6 +6,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
@@ -34,13 +35,10 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     for clique in edge_clique_cover(adjacency):
         model.add_at_most_one(chosen[v] for v in clique)
     model.maximize(sum(chosen))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed % 2**31
-    solver.parameters.num_workers = workers
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    return State(np.array([solver.value(variable) for variable in chosen], dtype=np.int32))
+    return State(np.array([solved.solver.value(variable) for variable in chosen], dtype=np.int32))
 
 
 def edge_clique_cover(adjacency: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[list[int]]:

@@ -16,7 +16,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.mis import reader, smoke, suite
 from dga2d.domains.mis.card import CARD, INVALID_SCORE
@@ -66,9 +67,7 @@ class IndependentSet(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """The vertices of the set; the format is described in :mod:`dga2d.domains.mis.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        require_feasible(self.verify(instance, state))
         return set_text(instance.key, selected(state.sequence))
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.mis.verifier import selected, verify_vector
 
 MAX_DRAWN_EDGES = 4000
@@ -28,9 +28,7 @@ def picture(instance: Instance, state: State) -> Figure:
         The state does not pass the verifier.
     """
     adjacency: NDArray[np.uint8] = instance.data["adjacency"]
-    verdict = verify_vector(adjacency, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    require_feasible(verify_vector(adjacency, state))
     chosen = selected(state.sequence)
     points, tight = _layout(adjacency, chosen)
     edges = np.argwhere(np.triu(adjacency))

@@ -13,7 +13,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.ossp import reader, smoke, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
@@ -70,8 +71,6 @@ class OpenShop(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times per job; the format is described in :mod:`dga2d.domains.ossp.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["times"], state.sequence)
-        return schedule_text(instance.key, START_TIMES, starts, int(verdict.objective))
+        return schedule_text(instance.key, START_TIMES, starts, int(objective))

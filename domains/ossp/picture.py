@@ -1,12 +1,14 @@
-"""Picture of a open shop schedule."""
+"""Picture of an open shop schedule."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.gantt import Bar, gantt_chart
+from dga2d.domains.feasible import require_feasible
+from dga2d.domains.gantt import shop_chart
 from dga2d.domains.ossp.verifier import schedule, verify_sequence
 
 if TYPE_CHECKING:
@@ -22,14 +24,8 @@ def picture(instance: Instance, state: State) -> Figure:
         The state does not pass the verifier.
     """
     times = instance.data["times"]
-    verdict = verify_sequence(times, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sequence(times, state))
     starts = schedule(times, state.sequence)
-    n_jobs, n_machines = times.shape
-    bars = (
-        Bar(k, job, int(starts[job, k]), int(times[job, k]))
-        for job in range(n_jobs)
-        for k in range(n_machines)
-    )
-    return gantt_chart(f"{instance.key}: makespan {verdict.objective:g}", bars, n_machines)
+    machines = np.broadcast_to(np.arange(times.shape[1]), times.shape)
+    title = f"{instance.key}: makespan {objective:g}"
+    return shop_chart(title, machines, times, starts, times.shape[1])

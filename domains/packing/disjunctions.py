@@ -9,8 +9,7 @@ def keep_apart(model: Any, starts: Any, ends: Any, first: int, second: int, esca
     """Items `first` and `second` are apart along x, y or z, or one of the literals `escapes` holds.
 
     `starts` and `ends` hold three expressions per item: the corners of its box (Appendix A.2 of the DGA2D
-    paper:
-    six relative positions per pair of items).
+    paper: six relative positions per pair of items).
     """
     sides = []
     for axis in range(3):

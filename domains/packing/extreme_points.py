@@ -11,15 +11,13 @@ Arrays of a set of bins (the first index is the bin):
 - box: int32 `(bins, capacity, 6)`, columns x0, x1, y0, y1, z0, z1 of the placed boxes;
 - keys: int64 `(bins, 2 * capacity + 1)`, points as ``z << 42 | y << 21 | x``, sorted;
 - room: int32 `(bins, 2 * capacity + 1, 4)`, free lengths along x, y, z from each point and its age;
-- counts: int32 `(bins, 5)`, numbers of boxes and of points, largest free lengths of any point along x, y,
-  z.
+- counts: int32 `(bins, 5)`, numbers of boxes and of points, largest free lengths of any point along x, y, z.
 
 Coordinates must be below 2²¹.
 
 References
 ----------
-T. G. Crainic, G. Perboli, R. Tadei, Extreme point-based heuristics for three-dimensional bin packing,
-INFORMS
+T. G. Crainic, G. Perboli, R. Tadei, Extreme point-based heuristics for three-dimensional bin packing, INFORMS
 Journal on Computing 20(3), 2008 (candidate points, residual space); the rule itself is the card's.
 """
 
@@ -65,10 +63,9 @@ def find_point(box, keys, room, counts, b, dx, dy, dz):  # type: ignore[no-untyp
 def find_turned(box, keys, room, counts, b, turned, low, high, seen_age, seen_key):  # type: ignore[no-untyped-def]
     """First point of bin b that is feasible for one of the rows low..high - 1 of `turned`, in that order.
 
-    `turned`: int32 `(rows, 3)`, sides along x, y, z; at most 8 rows of them are an item's. Returns 8 *
-    point +
-    row - low, or -1. Points of age up to `seen_age` whose key lies below `seen_key` are known to be of no
-    use.
+    `turned`: int32 `(rows, 3)`, sides along x, y, z; at most 8 rows of them are an item's. Returns
+    8 * point + row - low, or -1. Points of age up to `seen_age` whose key lies below `seen_key` are known to
+    be of no use.
     """
     for k in range(counts[b, 1]):
         key = keys[b, k]
@@ -125,8 +122,9 @@ def add_point(box, keys, room, counts, b, px, py, pz, size, least):  # type: ign
 
 @njit(cache=True)
 def place(box, keys, room, counts, b, k, dx, dy, dz, size, least):  # type: ignore[no-untyped-def]
-    """Put a box of dx × dy × dz at point k of bin b; update the points. `least`: smallest sides of all
-    items.
+    """Put a box of dx × dy × dz at point k of bin b; update the points.
+
+    `least`: smallest sides of all items.
     """
     key = keys[b, k]
     x0, y0, z0 = np.int32(key & 2097151), np.int32((key >> 21) & 2097151), np.int32(key >> 42)

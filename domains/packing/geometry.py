@@ -18,9 +18,7 @@ Sides = tuple[int, int, int]
 
 
 class Packing(NamedTuple):
-    """Where each item lies: bin, int64 `(n,)`, −1 for an item left out; corners `low` and `high`,
-    `(n, 3)`.
-    """
+    """Where each item lies: bin, int64 `(n,)`, −1 if left out; corners `low` and `high`, int64 `(n, 3)`."""
 
     bins: Ints
     low: Ints

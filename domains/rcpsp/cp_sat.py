@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 from dga2d.domains.rcpsp.project import topological_order
 
 if TYPE_CHECKING:
@@ -55,12 +56,8 @@ def solve_project(data: Mapping[str, Any], time_limit_s: float, seed: int, worke
         if users:
             model.add_cumulative([intervals[i] for i in users], [requests[i] for i in users], capacity)
     model.minimize(starts[-1])
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None
-    times = np.array([solver.value(s) for s in starts], np.int64)
-    return Solved(times, int(times[-1]), round(solver.best_objective_bound))
+    times = np.array([solved.solver.value(s) for s in starts], np.int64)
+    return Solved(times, int(times[-1]), round(solved.solver.best_objective_bound))

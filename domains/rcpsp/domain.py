@@ -13,7 +13,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances
 from dga2d.domains.rcpsp import progen, reader, smoke
@@ -66,7 +67,5 @@ class ProjectScheduling(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times; the format is described in :mod:`dga2d.domains.rcpsp.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        require_feasible(self.verify(instance, state))
         return project_schedule_text(instance.key, instance.data, state)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.rcpsp.verifier import schedule, verify_sequence
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ def picture(instance: Instance, state: State) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    verdict = verify_sequence(instance.data, state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_sequence(instance.data, state))
     starts = schedule(instance.data, state.sequence)
     n_real, n_profiles = starts.size - 2, min(instance.data["capacities"].size, MAX_PROFILES)
     height = min(max(0.16 * n_real, 2.5), 9.0)
@@ -40,12 +38,12 @@ def picture(instance: Instance, state: State) -> Figure:
     axes = figure.subplots(
         1 + n_profiles, 1, sharex=True, squeeze=False, height_ratios=[height, *[1.1] * n_profiles]
     )[:, 0]
-    figure.suptitle(f"{instance.key}: makespan {int(verdict.objective)}")
+    figure.suptitle(f"{instance.key}: makespan {int(objective)}")
     _gantt(axes[0], instance.data["durations"], starts)
     for resource, axis in enumerate(axes[1:]):
         _profile(axis, instance.data, starts, resource)
     axes[-1].set_xlabel("time (periods)")
-    axes[-1].set_xlim(0, max(verdict.objective, 1))
+    axes[-1].set_xlim(0, max(objective, 1))
     return figure
 
 

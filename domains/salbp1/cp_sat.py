@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import solve_model
 from dga2d.domains.salbp1.line import LineData
 
 
@@ -51,14 +52,10 @@ def solve_with_status(
     for before, after in data.edges.tolist():
         model.add(station[before] <= station[after])
     model.minimize(used)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = time_limit_s
-    solver.parameters.random_seed = seed
-    solver.parameters.num_workers = workers
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
         return None, False
-    return [int(solver.value(variable)) for variable in station], status == cp_model.OPTIMAL
+    return [int(solved.solver.value(variable)) for variable in station], solved.is_proven
 
 
 def bin_packing_bound(times: list[int], capacity: int) -> int:

@@ -13,7 +13,8 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances
 from dga2d.domains.salbp1 import generator, reader, smoke
@@ -74,8 +75,6 @@ class AssemblyLine(LibraryDomain):
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Tasks per station; the format is described in :mod:`dga2d.domains.salbp1.solution`."""
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
+        require_feasible(self.verify(instance, state))
         stations = line_of(**instance.data, sequence=state.sequence)
         return line_text(instance.key, instance.data["cycle_time"], stations)

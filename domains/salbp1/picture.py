@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.salbp1.verifier import line_of, verify_sequence
 
 MAX_LABELLED_STATIONS: Final = 40
@@ -26,9 +26,7 @@ def picture(instance: Instance, state: State) -> Figure:
     InvalidSolutionError
         The state does not pass the verifier.
     """
-    verdict = verify_sequence(**instance.data, state=state)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    require_feasible(verify_sequence(**instance.data, state=state))
     stations = line_of(**instance.data, sequence=state.sequence)
     figure = Figure(figsize=(min(16.0, max(6.0, 2.0 + 0.35 * len(stations))), 5.0), layout="constrained")
     axes = figure.add_subplot()

@@ -8,12 +8,11 @@ local search until the time is up).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
 from dga2d.domains.contract import Instance, State
+from dga2d.domains.or_tools import search_routes
 from dga2d.domains.tsp.distances import euc_2d_matrix
 
 
@@ -30,16 +29,6 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     manager = pywrapcp.RoutingIndexManager(n, 1, 0)
     routing = pywrapcp.RoutingModel(manager)
     routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(distances.tolist()))
-    parameters = pywrapcp.DefaultRoutingSearchParameters()
-    strategies, searches = routing_enums_pb2.FirstSolutionStrategy, routing_enums_pb2.LocalSearchMetaheuristic
-    parameters.first_solution_strategy = strategies.PATH_CHEAPEST_ARC
-    parameters.local_search_metaheuristic = searches.GUIDED_LOCAL_SEARCH
-    parameters.time_limit.FromMilliseconds(max(math.floor(1000 * time_limit_s), 1))
-    solution = routing.SolveWithParameters(parameters)
-    if solution is None:
-        return None
-    tour, index = [], routing.Start(0)
-    while not routing.IsEnd(index):
-        tour.append(manager.IndexToNode(index))
-        index = solution.Value(routing.NextVar(index))
-    return State(np.array(tour, dtype=np.int32))
+    strategy = routing_enums_pb2.FirstSolutionStrategy.PATH_CHEAPEST_ARC
+    routes = search_routes(manager, routing, strategy, time_limit_s)
+    return None if routes is None else State(np.array([0, *routes[0]], dtype=np.int32))

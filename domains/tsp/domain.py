@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,14 +16,18 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.errors import InvalidSolutionError
 from dga2d.domains.library_domain import LibraryDomain
+from dga2d.domains.published import list_instances
 from dga2d.domains.tsp.card import CARD
 from dga2d.domains.tsp.environment import operator_environment
 from dga2d.domains.tsp.generator import uniform_cities
 from dga2d.domains.tsp.suite import find_generated, generated_refs
 from dga2d.domains.tsp.tsplib import format_tour, read_tsplib
 from dga2d.domains.tsp.verifier import verify_tour
+
+SUFFIXES = (".tsp",)
+"""Endings of instance files."""
 
 
 class TspDomain(LibraryDomain):
@@ -43,13 +45,7 @@ class TspDomain(LibraryDomain):
         return generated_refs()
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        root = data_dir / self.name
-        best_known = _best_known(root / "bks.json")
-        refs = []
-        for path in root.glob("*/*.tsp"):
-            group, name = path.parent.name, path.stem
-            refs.append(InstanceRef(self.name, group, name, path, best_known.get(f"{group}/{name}")))
-        return tuple(sorted(refs, key=lambda ref: ref.key))
+        return list_instances(self.name, data_dir / self.name, SUFFIXES, needs_table=False)
 
     def load(self, ref: InstanceRef) -> Instance:
         if ref.path is not None:
@@ -77,23 +73,3 @@ class TspDomain(LibraryDomain):
 def _instance(group: str, name: str, coords: NDArray[np.float64], reference: Reference | None) -> Instance:
     coords.setflags(write=False)
     return Instance("tsp", group, name, {"coords": coords}, reference)
-
-
-def _best_known(path: Path) -> dict[str, Reference]:
-    """Best-known tour lengths by ``group/name``; empty when there is no table."""
-    if not path.exists():
-        return {}
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-        return {key: _reference(entry) for key, entry in table.items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InstanceFormatError(path, None, f"malformed table of best-known values: {error!r}") from error
-
-
-def _reference(entry: Mapping[str, Any]) -> Reference:
-    value = entry["best"]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise ValueError(f"expected a finite length, got {value!r}")
-    return Reference(
-        float(value), "optimal" if entry["optimal"] is True else "best_known", str(entry["source"])
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.feasible import require_feasible
 from dga2d.domains.tsp.verifier import verify_tour
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def picture(instance: Instance, state: State) -> Figure:
     from matplotlib.figure import Figure  # slow to import, and optional
 
     coords = instance.data["coords"]
-    verdict = verify_tour(coords, state.sequence)
-    if verdict.objective is None:
-        raise InvalidSolutionError(verdict.violation)
+    objective = require_feasible(verify_tour(coords, state.sequence))
     closed = coords[np.append(state.sequence, state.sequence[:1])]
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.subplots()
@@ -39,7 +37,7 @@ def picture(instance: Instance, state: State) -> Figure:
     if len(coords) <= MAX_LABELLED_CITIES:
         for city, (x, y) in enumerate(coords.tolist(), start=1):
             axes.annotate(str(city), (x, y), textcoords="offset points", xytext=(3, 3), size=7)
-    axes.set_title(f"{instance.key}: tour of length {verdict.objective:g} through {len(coords)} cities")
+    axes.set_title(f"{instance.key}: tour of length {objective:g} through {len(coords)} cities")
     axes.set_xlabel("x")
     axes.set_ylabel("y")
     axes.set_aspect("equal", adjustable="datalim")

@@ -35,6 +35,10 @@ from dga2d.store.digest_set import DigestSet
 EVENTS_AT_ONCE = 500
 BLOBS_AT_ONCE = 100
 LONGEST_MANIFEST = 2**24
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Compressions that are read; each of the others has errors of its own for damaged data."""
+ENCRYPTED = 0x1
+"""The flag bit of an encrypted member (APPNOTE.TXT 6.3.10, section 4.4.4)."""
 
 
 async def import_run(store: EventStore, path: Path) -> Manifest:
@@ -56,6 +60,7 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
     with ExitStack() as stack:
         with _damage_named(path, "table of contents"):
             file = zipfile.ZipFile(stack.enter_context(path.open("rb")))
+        _check_table(file, path)
         manifest = _manifest(file, path)
         lineage = tuple((entry.run, entry.until) for entry in manifest.lineage)
         hashes = {entry.run: bytes.fromhex(entry.hash) for entry in manifest.lineage}
@@ -66,10 +71,22 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
     return manifest
 
 
-def _manifest(file: zipfile.ZipFile, path: Path) -> Manifest:
-    names = sorted(file.namelist())
-    if names != sorted((BLOBS, EVENTS, MANIFEST)):
+def _check_table(file: zipfile.ZipFile, path: Path) -> None:
+    """The three members, none of them encrypted, packed in another way or said to lie outside the file."""
+    if sorted(file.namelist()) != sorted((BLOBS, EVENTS, MANIFEST)):
         raise ArchiveError(path, "table of contents", "is not that of a run exported by dga2d")
+    file_bytes = path.stat().st_size
+    for member in file.infolist():
+        if member.flag_bits & ENCRYPTED:
+            raise ArchiveError(path, member.filename, "is encrypted")
+        if member.compress_type not in METHODS:
+            reason = f"is compressed by method {member.compress_type}, not by deflate"
+            raise ArchiveError(path, member.filename, reason)
+        if not 0 <= member.header_offset < file_bytes:
+            raise ArchiveError(path, member.filename, "damaged or cut off (it lies outside the file)")
+
+
+def _manifest(file: zipfile.ZipFile, path: Path) -> Manifest:
     with _damage_named(path, MANIFEST):
         if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
             raise ArchiveError(path, MANIFEST, "is too long")
@@ -195,12 +212,17 @@ class _Lines:
 
 @contextmanager
 def _damage_named(path: Path, place: str) -> Iterator[None]:
-    """Turn what reading a damaged zip file raises into an error that names the place."""
+    """Turn what reading a damaged zip file raises into an error that names the place.
+
+    That is ``BadZipFile`` for what does not fit together or has another checksum, ``zlib.error`` for
+    data that is no deflate stream, ``EOFError`` where it ends too early, ``NotImplementedError`` for a
+    version or flag that ``zipfile`` does not know, ``UnicodeDecodeError`` for a name that is no UTF-8.
+    """
     try:
         yield
     except FileNotFoundError as error:
         raise ArchiveError(path, "opening", "there is no such file") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise ArchiveError(path, place, f"damaged or cut off ({error})") from error
-    except (OSError, ValueError, OverflowError) as error:
+    except OSError as error:
         raise ArchiveError(path, place, f"cannot be read ({error})") from error

@@ -158,7 +158,9 @@ def _print_event(view: dict[str, Any]) -> None:
     when = datetime.fromtimestamp(view["recorded_at"] / 1e6, UTC).strftime("%m-%d %H:%M:%S")
     generation = "" if view["generation"] is None else view["generation"]
     said = ", ".join(
-        f"{key} {_short(value)}" for key, value in view["payload"].items() if key != "generation"
+        f"{key} {_short(value)}"
+        for key, value in view["payload"].items()
+        if key != "generation" and value is not None and value != ""
     )
     line = f"{view['seq']:>7}  {when}  {generation:>4}  {view['agent']:<21} {view['type']:<23} {said}"
     click.echo(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
@@ -167,6 +169,8 @@ def _print_event(view: dict[str, Any]) -> None:
 def _short(value: Any) -> str:
     if isinstance(value, list | dict) and len(value) > 3:
         return f"({len(value)})"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return text if len(text) <= 32 else text[:12] + "…"

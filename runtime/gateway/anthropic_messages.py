@@ -10,21 +10,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from dga2d.runtime.gateway.chat import (
-    MAX_TEXT_CHARS,
     Answer,
     ChatRequest,
     MalformedAnswerError,
     StreamReader,
     Text,
     Usage,
-    Wire,
     joined,
 )
+from dga2d.runtime.gateway.wire import GrowingAnswer, Wire, document_of, event_of
 
 TOOL = "answer"
+KIND = "a message"
+"""What a document of this protocol is called where it is none."""
 
 
 class _Block(Wire):
@@ -88,10 +89,7 @@ class AnthropicMessages:
         return body
 
     def parse(self, document: Any) -> Answer:
-        try:
-            message = _Message.model_validate(document)
-        except ValidationError as error:
-            raise MalformedAnswerError(_first(error)) from None
+        message = document_of(_Message, document, KIND)
         texts = [_text(block) for block in message.content]
         thoughts = [block.thinking for block in message.content]
         joined([*texts, *thoughts])
@@ -107,37 +105,22 @@ class _Reader:
     """Blocks of one stream."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._thoughts: list[str] = []
-        self._length = 0
+        self._answer = GrowingAnswer()
         self._started: _Message | None = None
         self._last_usage: _Usage | None = None
         self._stop_reason: str | None = None
         self._is_over = False
 
     def feed(self, data: str) -> None:
-        try:
-            event = _Event.model_validate(json.loads(data))
-        except ValidationError as error:
-            raise MalformedAnswerError(_first(error)) from None
-        except (ValueError, RecursionError):
-            raise MalformedAnswerError("an event of the stream is not JSON") from None
+        event = event_of(_Event, data, KIND)
         if event.type == "error":
             raise MalformedAnswerError("the stream broke off with an error of the provider")
         self._started = event.message or self._started
         self._last_usage = event.usage or self._last_usage
         self._is_over = self._is_over or event.type == "message_stop"
         if event.delta is not None:
-            self._add(event.delta)
-
-    def _add(self, delta: _Delta) -> None:
-        text = delta.text + delta.partial_json
-        self._text.append(text)
-        self._thoughts.append(delta.thinking)
-        self._length += len(text) + len(delta.thinking)
-        if self._length > MAX_TEXT_CHARS:
-            raise MalformedAnswerError(f"the answer has more than {MAX_TEXT_CHARS} characters")
-        self._stop_reason = delta.stop_reason or self._stop_reason
+            self._answer.add(event.delta.text + event.delta.partial_json, event.delta.thinking)
+            self._stop_reason = event.delta.stop_reason or self._stop_reason
 
     def answer(self) -> Answer:
         if not self._is_over:
@@ -145,9 +128,7 @@ class _Reader:
         first = None if self._started is None else self._started.usage
         usage = _merged(first, self._last_usage)
         response_id = None if self._started is None else self._started.id
-        return Answer(
-            joined(self._text), joined(self._thoughts), _counts(usage), response_id, self._stop_reason
-        )
+        return Answer(*self._answer.whole(), _counts(usage), response_id, self._stop_reason)
 
 
 def _text(block: _Block) -> str:
@@ -172,10 +153,3 @@ def _counts(usage: _Usage | None) -> Usage | None:
     known = [part for part in parts if part is not None]
     countable = bool(known) and all(isinstance(part, int) and part >= 0 for part in known)
     return Usage(sum(known) if countable else None, usage.output_tokens)
-
-
-def _first(error: ValidationError) -> str:
-    """Where a document departs from the protocol; never what it holds."""
-    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if isinstance(part, int | str))
-    return f"not a message: {place or 'document'}: {first['msg']}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr
+from pydantic import BeforeValidator, SecretStr
 
 Structure = Literal["schema", "json", "off"]
 """How an answer that is JSON is asked for."""
@@ -107,12 +107,6 @@ def _printable(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_printable)]
 """Text of a provider."""
-
-
-class Wire(BaseModel):
-    """Base of what is read from a provider: only what is used is checked, the rest is ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 def joined(parts: list[str]) -> str:

@@ -8,25 +8,25 @@ OpenAI API reference, "Chat completions: create", fields as of 2025; DeepSeek an
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr
 
 from dga2d.runtime.gateway.chat import (
-    MAX_TEXT_CHARS,
     Answer,
     ChatRequest,
     MalformedAnswerError,
     StreamReader,
     Text,
     Usage,
-    Wire,
     joined,
     split_thoughts,
 )
+from dga2d.runtime.gateway.wire import GrowingAnswer, Wire, document_of, event_of
 
 DONE = "[DONE]"
+KIND = "a chat completion"
+"""What a document of this protocol is called where it is none."""
 
 
 class _Part(Wire):
@@ -108,10 +108,7 @@ class OpenAIChat:
         return body
 
     def parse(self, document: Any) -> Answer:
-        try:
-            completion = _Completion.model_validate(document)
-        except ValidationError as error:
-            raise MalformedAnswerError(_first(error)) from None
+        completion = document_of(_Completion, document, KIND)
         choice = completion.choices[0]
         return _answer(
             choice.message.text,
@@ -129,9 +126,7 @@ class _Reader:
     """Deltas of one stream."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._thoughts: list[str] = []
-        self._length = 0
+        self._answer = GrowingAnswer()
         self._usage: _Usage | None = None
         self._id: str | None = None
         self._finish_reason: str | None = None
@@ -143,31 +138,19 @@ class _Reader:
         if data.strip() == DONE:
             self._is_done = True
             return
-        try:
-            chunk = _Chunk.model_validate(json.loads(data))
-        except ValidationError as error:
-            raise MalformedAnswerError(_first(error)) from None
-        except (ValueError, RecursionError):
-            raise MalformedAnswerError("an event of the stream is not JSON") from None
+        chunk = event_of(_Chunk, data, KIND)
         if chunk.error is not None:
             raise MalformedAnswerError("the stream broke off with an error of the provider")
         self._id = self._id or chunk.id
         self._usage = chunk.usage or self._usage
         for piece in chunk.choices[:1]:
-            self._add(piece)
-
-    def _add(self, piece: _Piece) -> None:
-        self._text.append(piece.delta.text)
-        self._thoughts.append(piece.delta.thoughts)
-        self._length += len(piece.delta.text) + len(piece.delta.thoughts)
-        if self._length > MAX_TEXT_CHARS:
-            raise MalformedAnswerError(f"the answer has more than {MAX_TEXT_CHARS} characters")
-        self._finish_reason = piece.finish_reason or self._finish_reason
+            self._answer.add(piece.delta.text, piece.delta.thoughts)
+            self._finish_reason = piece.finish_reason or self._finish_reason
 
     def answer(self) -> Answer:
         if not self._is_done and self._finish_reason is None:
             raise MalformedAnswerError("the stream ended before the answer did")
-        return _answer(joined(self._text), joined(self._thoughts), self._usage, self._id, self._finish_reason)
+        return _answer(*self._answer.whole(), self._usage, self._id, self._finish_reason)
 
 
 def _answer(
@@ -177,10 +160,3 @@ def _answer(
     inline, text = split_thoughts(text)
     counts = None if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens)
     return Answer(text, thoughts or inline, counts, response_id, finish_reason)
-
-
-def _first(error: ValidationError) -> str:
-    """Where a document departs from the protocol; never what it holds."""
-    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if isinstance(part, int | str))
-    return f"not a chat completion: {place or 'document'}: {first['msg']}"

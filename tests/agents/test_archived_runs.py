@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import struct
 import zipfile
+import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from dataclasses import replace
@@ -205,6 +207,75 @@ async def test_no_flipped_byte_and_no_truncation_gives_another_run(store: EventS
                 assert await contents(other, WHOLE) == wanted
     assert messages == {str(target)}
     assert refused > 90
+
+
+def patched(data: bytes, record: bytes, offset: int, value: bytes) -> bytes:
+    """`data` with `value` at `offset` of the first record that begins with the signature `record`."""
+    first = data.index(record) + offset
+    return data[:first] + value + data[first + len(value) :]
+
+
+LOCAL, CENTRAL = b"PK\3\4", b"PK\1\2"
+"""Signatures of a member's own header and of its entry in the table of contents (APPNOTE.TXT 4.3)."""
+FLAGS_UTF8 = struct.pack("<H", 0x800)
+
+
+def misnamed(data: bytes, record: bytes, flags_at: int, name_at: int) -> bytes:
+    """A name said to be UTF-8, which it is not."""
+    return patched(patched(data, record, flags_at, FLAGS_UTF8), record, name_at, b"\xff")
+
+
+def end_of_table(data: bytes, offset: int, value: int) -> bytes:
+    return patched(data, b"PK\5\6", offset, struct.pack("<L", value))
+
+
+def beyond_all_files(data: bytes) -> bytes:
+    """The first entry says, in its zip64 field, that its member lies at 2⁶⁴ - 5."""
+    extra = struct.pack("<HHQ", 1, 8, 2**64 - 5)
+    data = patched(patched(data, CENTRAL, 42, b"\xff" * 4), CENTRAL, 30, struct.pack("<H", len(extra)))
+    entry, end = data.index(CENTRAL), data.rindex(b"PK\5\6")
+    (table_bytes,) = struct.unpack_from("<L", data, end + 12)
+    data = end_of_table(data, 12, table_bytes + len(extra))
+    (name_bytes,) = struct.unpack_from("<H", data, entry + 28)
+    after = entry + 46 + name_bytes
+    return data[:after] + extra + data[after:]
+
+
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], type[Exception] | None, str]] = {
+    "no table": (lambda d: d[:-30], zipfile.BadZipFile, "table of contents: damaged"),
+    "table elsewhere": (lambda d: end_of_table(d, 16, 100), None, "it lies outside the file"),
+    "offset too large": (beyond_all_files, None, "it lies outside the file"),
+    "version 25.5": (lambda d: patched(d, CENTRAL, 6, b"\xff"), NotImplementedError, "table of .* version"),
+    "name of an entry": (lambda d: misnamed(d, CENTRAL, 8, 46), UnicodeDecodeError, "table of .* decode"),
+    "name of a member": (lambda d: misnamed(d, LOCAL, 6, 30), UnicodeDecodeError, "jsonl.* decode"),
+    "encrypted": (lambda d: patched(d, CENTRAL, 8, b"\1"), None, "jsonl: is encrypted"),
+    "patched data": (lambda d: patched(d, CENTRAL, 8, b"\x20"), NotImplementedError, "jsonl.*flag bit 5"),
+    "bzip2": (lambda d: patched(d, CENTRAL, 10, b"\x0c"), None, "jsonl: is compressed by method 12"),
+    "lzma": (lambda d: patched(d, CENTRAL, 10, b"\x0e"), None, "jsonl: is compressed by method 14"),
+    "checksum": (lambda d: patched(d, CENTRAL, 16, bytes(4)), zipfile.BadZipFile, "jsonl.* CRC-32"),
+    "block type": (lambda d: patched(d, LOCAL, 62, b"\xff"), zlib.error, "jsonl.* decompressing"),
+    "long header": (lambda d: patched(d, LOCAL, 28, b"\xff\xff"), EOFError, "jsonl.*damaged"),
+}
+"""How a file is damaged → what reading it raises (``None``: it is seen before), the message."""
+
+
+@pytest.mark.parametrize(("damage", "cause", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+async def test_every_kind_of_damage_is_named(
+    tmp_path: Path, damage: Callable[[bytes], bytes], cause: type[Exception] | None, message: str
+) -> None:
+    whole = (Path(__file__).parent / "golden" / "run-v1.zip").read_bytes()
+    (tmp_path / "damaged.zip").write_bytes(damage(whole))
+    async with open_store(url_of(tmp_path / "log.db")) as store:
+        with pytest.raises(ArchiveError, match=message) as refusal:
+            await import_run(store, tmp_path / "damaged.zip")
+        assert await store.runs() == []
+    assert type(refusal.value.__cause__) is (cause or type(None))
+
+
+async def test_a_folder_is_no_run(tmp_path: Path) -> None:
+    async with open_store(url_of(tmp_path / "log.db")) as store:
+        with pytest.raises(ArchiveError, match=r"cannot be read .*Is a directory"):
+            await import_run(store, tmp_path)
 
 
 async def test_what_is_no_zip_file_is_refused(store: EventStore, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Parameters of the shared library tests, and the folder of published instances."""
+"""Parameters of the tests that domains inherit, and the folder of published instances."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.domains.library_claims")
+for claims in ("library_claims", "scoring_claims", "reading_claims"):
+    pytest.register_assert_rewrite(f"tests.domains.{claims}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests inherited from ``library_claims`` run for every implementation (and size) of their domain."""
+    """Tests inherited from ``library_claims`` run for every implementation (and size) of their domain.
+
+    Those of ``scoring_claims`` run for every breakage, those of ``reading_claims`` for every malformed text.
+    """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
         return
@@ -20,6 +24,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("operator", "implementation"), specimen.cases, ids=ids)
     if "size" in metafunc.fixturenames:
         metafunc.parametrize("size", specimen.small, ids=str)
+    if "breakage" in metafunc.fixturenames:
+        metafunc.parametrize("breakage", specimen.all_breakages.values(), ids=specimen.all_breakages.keys())
+    if "malformed" in metafunc.fixturenames:
+        metafunc.parametrize("malformed", specimen.malformed.values(), ids=specimen.malformed.keys())
 
 
 @pytest.fixture

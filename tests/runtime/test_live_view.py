@@ -7,117 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from immutables import Map
 from rich.console import Console
+from tests.runtime.run_states import BEGUN, HOSTILE, RUNNING, STEPS, closed, header
 
 from dga2d.events import (
-    GENESIS_HASH,
-    Draft,
-    ImplementationId,
     InstanceKey,
-    OperatorId,
-    RecordedEvent,
-    RunId,
-    blob_digest,
-    encode_payload,
 )
 from dga2d.events import payloads as p
-from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.credit import CreditTable
-from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.ledger import Call, Ledger
+from dga2d.replay.state.outcomes import Outcomes
 from dga2d.replay.state.run_state import (
-    GenerationState,
-    GenerationSummary,
-    Outcome,
     RunState,
-    ScoredProgram,
     Scoring,
     TestState,
 )
 from dga2d.runtime.live_view import clock, curve, generations_left, live_view, phase, time_left_s
-from dga2d.runtime.meter import Edit, Measurements, Meter
-from dga2d.runtime.progress import LiveProgress, ProgressLines, is_live_terminal, progress, silent
+from dga2d.runtime.meter import Edit, Measurements
 from dga2d.runtime.shown_text import shown
 
-STEPS = (p.Step(operator=OperatorId("nearest"), implementation=ImplementationId("nearest.1")),)
-HOSTILE = "[red]x[/red] \x1b[2J\x1b]0;owned\x07 \r\n \u202e [link=http://e.example]y[/link]"
-
-
-def header(domain: str = "tsp") -> p.RunStarted:
-    entries = tuple(p.InstanceEntry(key=InstanceKey(f"g/{i}"), reference=1.0) for i in range(2))
-    return p.RunStarted(
-        domain=domain,
-        sense="min",
-        seed=7,
-        settings={},
-        code_version="0",
-        library=(),
-        baseline=STEPS,
-        splits=p.SplitManifest(train=entries, validation=(), test=entries, digest="d"),
-        batch=tuple(entry.key for entry in entries),
-        policy="uniform",
-        llm="offline",
-        sandbox={},
-        data_dir=None,
-    )
-
-
-def graph() -> OperatorGraph:
-    nodes = (OperatorId("nearest"),)
-    edges = frozenset({(OperatorId("START"), nodes[0]), (nodes[0], OperatorId("END"))})
-    return OperatorGraph(operators=nodes, edges=edges, initialisers=frozenset(nodes))
-
-
-def closed(number: int, best: float, failures: int = 0) -> GenerationSummary:
-    update = p.PolicyUpdated(
-        generation=number, loss=0, gradient_norm=0, entropy=0, kl_to_initial=None, parameters_digest=""
-    )
-    return GenerationSummary(
-        number=number,
-        candidates=4,
-        failures=failures,
-        mean=-0.25,
-        best=best,
-        best_so_far=best,
-        validation=None,
-        calls=number,
-        state_digest="",
-        graph=graph(),
-        walks=(),
-        credits=CreditTable(),
-        policy=update,
-    )
-
-
-def call(number: int) -> Call:
-    return Call(number, "implement", "implementation_evolver", 1, "s", 1, "m", 5, blob_digest(b""))
-
-
-BEGUN = RunState(seq=1, status="running", started=header(), settings=RunSettings(generations=10))
-RUNNING = replace(
-    BEGUN,
-    graph=graph(),
-    completed=2,
-    history=Map({1: closed(1, -0.2), 2: closed(2, -0.1, failures=1)}),
-    generation=GenerationState(
-        number=3,
-        seq=9,
-        size=4,
-        outcomes=Map({(0, InstanceKey("g/0")): Outcome(1.0, None)}),
-        pipelines=Map(),
-    ),
-    best=ScoredProgram(2, 0, -0.0123, STEPS),
-    checkpoint=ScoredProgram(2, 0, -0.05, STEPS),
-    ledger=Ledger(
-        limit=500,
-        calls=Map({number: call(number) for number in range(1, 22)}),
-        token_limit=2_000_000,
-        charged_tokens=1_700_000,
-        microusd_limit=5_000_000,
-        charged_microusd=120_000,
-    ),
-)
 MEASURED = Measurements(
     run="tsp-k3v9q2",
     elapsed_s=751.0,
@@ -330,150 +236,5 @@ def test_clock_has_hours_only_when_there_are_some(seconds: float, expected: str)
 def test_every_phase_has_words() -> None:
     assert phase(replace(RUNNING, generation=None)) == "between generations"
     assert RUNNING.generation is not None
-    fresh = replace(RUNNING.generation, outcomes=Map())
+    fresh = replace(RUNNING.generation, outcomes=Outcomes())
     assert phase(replace(RUNNING, generation=fresh)) == "sampling, 0 of 4 pipelines"
-
-
-# ---------------------------------------------------------------- the meter
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def event(payload: p.Payload, generation: int | None = None) -> RecordedEvent:
-    draft = Draft("conductor", payload, generation)
-    return RecordedEvent(
-        run_id=RunId("run"),
-        seq=1,
-        event_id="",
-        type=type(payload).__name__,
-        version=type(payload).version,
-        agent=draft.agent,
-        generation=generation,
-        caused_by=None,
-        recorded_at=0,
-        payload_bytes=encode_payload(payload),
-        prev_hash=GENESIS_HASH,
-        hash=GENESIS_HASH,
-    )
-
-
-def evaluation() -> RecordedEvent:
-    return event(
-        p.EvaluationRecorded(
-            split="train",
-            generation=1,
-            candidate=0,
-            instance=InstanceKey("g/0"),
-            objective=1.0,
-            failure=None,
-            diagnostic="",
-            elapsed_s=0.0,
-            work=0,
-            trace=(),
-            solution=None,
-        ),
-        1,
-    )
-
-
-def test_the_rate_is_that_of_the_last_minute() -> None:
-    now = Clock()
-    meter = Meter(now)
-    assert meter.read(RUNNING).evaluations_per_s is None
-    for now.now in (1.0, 2.0, 10.0):
-        meter.saw(evaluation())
-    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(0.3)
-    now.now = 65.0
-    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(1 / 60)
-    now.now = 100.0
-    measured = meter.read(RUNNING)
-    assert (measured.evaluations_per_s, measured.evaluations, measured.run) == (0.0, 3, "run")
-
-
-def test_only_generations_seen_from_their_beginning_are_timed() -> None:
-    now = Clock()
-    meter = Meter(now)
-    ends = event(p.GenerationCompleted(generation=1, state_digest=""), 1)
-    begins = event(p.GenerationStarted(generation=2, graph_digest="", pools_digest=""), 2)
-    for now.now, what in ((5.0, ends), (6.0, begins), (9.0, ends), (10.0, begins)):
-        meter.saw(what)
-    now.now = 14.0
-    measured = meter.read(RUNNING)
-    assert (measured.generation_times_s, measured.generation_s) == ((3.0,), 4.0)
-
-
-def test_the_last_edits_and_the_outage_are_kept() -> None:
-    now = Clock()
-    meter = Meter(now)
-    for t in range(1, 7):
-        deleted = p.ImplementationDeleted(
-            generation=t, slot=0, operator=OperatorId("o"), implementation=ImplementationId(f"o.{t}")
-        )
-        meter.saw(event(deleted, t))
-    meter.saw(event(p.CallsSuspended(reason="down")))
-    now.now = 12.0
-    measured = meter.read(replace(RUNNING, suspension="down"))
-    assert [edit.generation for edit in measured.edits] == [3, 4, 5, 6]
-    assert measured.edits[-1].changes == ("- implementation o.6",)
-    assert measured.suspended_s == 12.0
-    meter.saw(event(p.CallsResumed(waited_s=12.0)))
-    assert meter.read(RUNNING).suspended_s is None
-
-
-# ---------------------------------------------------------------- which progress is shown
-
-
-class Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("stream", "environment", "expected"),
-    [
-        (Screen(), {"TERM": "xterm"}, True),
-        (io.StringIO(), {"TERM": "xterm"}, False),
-        (Screen(), {"TERM": "dumb"}, False),
-        (Screen(), {}, False),
-        (Screen(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
-        (Screen(), {"TERM": "xterm", "NO_COLOR": ""}, True),
-    ],
-)
-def test_only_a_capable_terminal_is_drawn_on(
-    stream: io.StringIO, environment: dict[str, str], expected: bool
-) -> None:
-    assert is_live_terminal(stream, environment) is expected
-
-
-@pytest.mark.parametrize(
-    ("quiet", "as_json", "term", "kind"),
-    [
-        (False, False, "xterm", LiveProgress),
-        (False, True, "xterm", ProgressLines),
-        (False, False, "dumb", ProgressLines),
-        (True, False, "xterm", type(silent)),
-    ],
-)
-def test_the_progress_shown_follows_flags_and_terminal(
-    monkeypatch: pytest.MonkeyPatch, quiet: bool, as_json: bool, term: str, kind: type
-) -> None:
-    screen = Screen()
-    monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setenv("TERM", term)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    with progress(quiet, as_json) as chosen:
-        assert type(chosen) is kind
-    assert ("\x1b" in screen.getvalue()) is (kind is LiveProgress)
-
-
-def test_lines_escape_what_an_endpoint_says() -> None:
-    stream = io.StringIO()
-    ProgressLines(stream)(RUNNING, event(p.CallsSuspended(reason=HOSTILE)))
-    assert stream.getvalue().count("\n") == 1
-    assert "\x1b" not in stream.getvalue()
-    assert r"\x1b[2J" in stream.getvalue()

@@ -215,10 +215,8 @@ def test_an_initialiser_constructs_first_and_then_improves() -> None:
 @pytest.mark.parametrize("name", domain_names())
 def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
     operators = get_domain(name).operators()
-    kick = next((op for op in operators if op.category == "perturbation"), None)
-    improver = next((op for op in operators if op.category == "local_search"), None)
-    if kick is None or improver is None:
-        pytest.skip(f"{name} has no perturbation or no local search")
+    kick = next(op for op in operators if op.category == "perturbation")
+    improver = next(op for op in operators if op.category == "local_search")
     for op in operators:
         if op.is_initialiser:
             first, second, third = (o.implementations[0].source for o in (op, improver, kick))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,6 @@ def test_the_written_packing_can_be_read_back() -> None:
 
 
 def test_the_picture_has_an_axis_for_each_bin() -> None:
-    pytest.importorskip("matplotlib")
     instance = DOMAIN.smoke_instance()
     state = random_order(instance, 6)
     objective = DOMAIN.verify(instance, state).objective
@@ -138,11 +137,15 @@ def test_the_picture_has_an_axis_for_each_bin() -> None:
     assert len(DOMAIN.picture(instance, state).axes) == int(objective)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="ortools is not installed")
-def test_cp_sat_packs_the_smoke_instance() -> None:
-    instance = DOMAIN.smoke_instance()
-    state = DOMAIN.cp_sat(instance, 2.0, seed=1)
-    assert state is None or DOMAIN.verify(instance, state).is_feasible
+def test_cp_sat_needs_no_more_bins_than_the_best_order() -> None:
+    instance = bins_and_items(6, 6, 1)
+    decode = DOMAIN.decoder(DOMAIN.environment(instance))
+    best = min(decode(State(np.array(order, np.int32))) for order in permutations(range(6)))
+    state = DOMAIN.cp_sat(instance, 60.0, seed=1)
+    assert state is not None
+    verdict = DOMAIN.verify(instance, state)
+    assert verdict.objective is not None, verdict.violation
+    assert int(verdict.objective) == int(best)
 
 
 def test_the_suite_has_the_papers_groups() -> None:

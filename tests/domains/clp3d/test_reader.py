@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -113,17 +112,9 @@ def test_the_suite_is_split_as_in_the_papers_table() -> None:
     assert tuple(map(len, parts)) == (90, 30, 30)
 
 
-def data_dir() -> Path | None:
-    folder = Path(os.environ.get("DGA2D_DATA", "nowhere"))
-    return folder if (folder / "clp3d").is_dir() else None
-
-
-@pytest.mark.skipif(data_dir() is None, reason="the published files are not here (DGA2D_DATA)")
-def test_the_generator_equals_the_published_files() -> None:
-    folder = data_dir()
-    assert folder is not None
+def test_the_generator_equals_the_published_files(data_dir: Path) -> None:
     count = 0
-    for path in sorted((folder / "clp3d" / "BR").glob("BR*.txt")):
+    for path in sorted((data_dir / "clp3d" / "BR").glob("BR*.txt")):
         br_class = int(path.stem.removeprefix("BR"))
         for problem in read_problems(path):
             made = generate(br_class, problem.number)

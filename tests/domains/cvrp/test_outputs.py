@@ -138,7 +138,6 @@ def test_the_standalone_functions_agree_with_the_domain(tmp_path: Path) -> None:
 
 
 def test_or_tools_routes_are_feasible() -> None:
-    pytest.importorskip("ortools", reason="the baseline needs ortools")
     for instance in (DOMAIN.smoke_instance(), random_instance(1, 4), _twins()):
         state = DOMAIN.cp_sat(instance, 0.3, seed=1)
         assert state is not None

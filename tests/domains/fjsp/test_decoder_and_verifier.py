@@ -1,8 +1,7 @@
+"""Decoder, plain decoder and verifier of flexible job shops agree; schedules made by hand."""
+
 from __future__ import annotations
 
-import ast
-import inspect
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domains.fjsp.specimens import plain_makespan, random_instance, random_state
+from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
 from dga2d.domains.contract import Instance, State
 from dga2d.domains.errors import InvalidSolutionError
@@ -18,63 +18,20 @@ from dga2d.domains.fjsp.card import INVALID_SCORE
 from dga2d.domains.fjsp.reader import tabulate
 from dga2d.domains.fjsp.verifier import Task, choices_of, schedule, schedule_violation
 
-SIZES = st.tuples(st.integers(1, 6), st.integers(1, 5))
-SEEDS = st.integers(0, 2**32 - 1)
-ANY_ENTRY = st.one_of(st.integers(-2, 9), st.integers(-(2**31), 2**31 - 1))
 
-
-@settings(max_examples=500, deadline=None)
-@given(size=SIZES, seed=SEEDS)
-def test_decoder_plain_decoder_and_verifier_agree_on_valid_states(size: tuple[int, int], seed: int) -> None:
-    instance = random_instance(*size, seed, low=0)
-    state = random_state(instance, seed)
-    expected = plain_makespan(instance, state)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
-    assert DOMAIN.verify(instance, state).objective == expected
-
-
-@settings(max_examples=500, deadline=None)
-@given(size=SIZES, seed=SEEDS, data=st.data())
-def test_all_three_agree_on_mutated_states(size: tuple[int, int], seed: int, data: st.DataObject) -> None:
-    instance = random_instance(*size, seed)
-    state = random_state(instance, seed)
-    array = data.draw(st.sampled_from([state.sequence, state.metadata["machine_alloc"]]))
-    array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(ANY_ENTRY)
-    expected = plain_makespan(instance, state)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
-    verdict = DOMAIN.verify(instance, state)
-    assert verdict.objective == (None if expected == INVALID_SCORE else expected)
-    assert verdict.is_feasible is (expected != INVALID_SCORE)
-
-
-@settings(max_examples=100, deadline=None)
-@given(seed=SEEDS)
-def test_a_decoder_used_again_and_again_agrees_with_the_plain_one(seed: int) -> None:
-    """Ten states through one decoder, every third of them broken: nothing is left over from a call."""
-    instance = random_instance(6, 5, seed)
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    for k in range(10):
-        state = random_state(instance, seed + k)
-        if k % 3 == 1:
-            state.sequence[0] = (state.sequence[0] + 1) % 6
-        assert decode(state) == plain_makespan(instance, state)
-
-
-def test_decoding_allocates_no_arrays() -> None:
-    """A work array of a hundred jobs alone would be 800 bytes."""
-    instance = random_instance(100, 10, 0)
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    state = random_state(instance, 0)
-    decode(state)
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        decode(state)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak - before < 700
+class FlexibleJobShopClaims(SequenceScoring):
+    specimen = Scored(
+        domain=DOMAIN,
+        verifier=verifier,
+        make_instance=lambda size, seed: random_instance(size[0], size[1], seed, low=seed % 2),
+        random_state=random_state,
+        plain_score=plain_makespan,
+        sizes=st.tuples(st.integers(1, 6), st.integers(1, 5)),
+        middle=(6, 5),
+        highest=7,
+        large=lambda: random_instance(100, 10, 0),  # a work array of the jobs alone: 800 bytes
+        most_bytes=700,
+    )
 
 
 HAND = Instance(
@@ -94,17 +51,6 @@ def smoke_state() -> State:
     return random_state(DOMAIN.smoke_instance(), 1)
 
 
-BROKEN_SEQUENCES: dict[str, Any] = {
-    "none": None,
-    "a list": [0] * 36,
-    "floats": np.zeros(36),
-    "booleans": np.zeros(36, bool),
-    "empty": np.empty(0, np.int32),
-    "too short": np.repeat(np.arange(6, dtype=np.int32), 6)[:-1],
-    "two-dimensional": np.repeat(np.arange(6, dtype=np.int32), 6).reshape(6, 6),
-    "wraps around in 32 bits": np.repeat(np.arange(6, dtype=np.int64) + 2**32, 6),
-    "a masked array": np.ma.masked_array(np.repeat(np.arange(6, dtype=np.int32), 6)),
-}
 GOOD = smoke_state().metadata["machine_alloc"]
 BROKEN_METADATA: dict[str, Any] = {
     "none": None,
@@ -132,59 +78,11 @@ def assert_refused(state: State) -> None:
         DOMAIN.write_solution(instance, state)
 
 
-@pytest.mark.parametrize("sequence", BROKEN_SEQUENCES.values(), ids=BROKEN_SEQUENCES.keys())
-def test_a_garbage_sequence_is_a_violation_and_scores_invalid(sequence: Any) -> None:
-    assert_refused(State(sequence, smoke_state().metadata))
-
-
 @pytest.mark.parametrize("metadata", BROKEN_METADATA.values(), ids=BROKEN_METADATA.keys())
 def test_garbage_machines_are_a_violation_and_score_invalid(metadata: Any) -> None:
     state = smoke_state()
     state.metadata = metadata
     assert_refused(state)
-
-
-def test_verify_does_not_raise_on_something_that_is_no_state() -> None:
-    assert not DOMAIN.verify(DOMAIN.smoke_instance(), object()).is_feasible  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint8", "uint64", ">i4"])
-def test_other_integer_arrays_are_decoded(dtype: str) -> None:
-    instance = DOMAIN.smoke_instance()
-    state = smoke_state()
-    expected = plain_makespan(instance, state)
-    other = State(
-        state.sequence.astype(dtype), {"machine_alloc": state.metadata["machine_alloc"].astype(dtype)}
-    )
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(other) == expected
-    assert DOMAIN.verify(instance, other).objective == expected
-
-
-def test_strided_and_read_only_arrays_are_decoded() -> None:
-    instance = DOMAIN.smoke_instance()
-    state = smoke_state()
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    expected = decode(state)
-    strided = State(
-        np.repeat(state.sequence, 2)[::2],
-        {"machine_alloc": np.asfortranarray(state.metadata["machine_alloc"])},
-    )
-    frozen = state.copy()
-    frozen.sequence.setflags(write=False)
-    frozen.metadata["machine_alloc"].setflags(write=False)
-    assert decode(strided) == decode(frozen) == expected
-
-
-def test_scribbling_on_the_environment_changes_neither_scores_nor_the_instance() -> None:
-    instance = DOMAIN.smoke_instance()
-    environment = DOMAIN.environment(instance)
-    decode = DOMAIN.decoder(environment)
-    state = smoke_state()
-    before = decode(state)
-    for value in environment.values():
-        if isinstance(value, np.ndarray):
-            value[...] = 0
-    assert decode(state) == before == DOMAIN.verify(instance, state).objective
 
 
 @settings(max_examples=200, deadline=None)
@@ -224,15 +122,6 @@ def test_the_verifier_names_what_is_broken() -> None:
     assert check(0, 1, Task(1, 3, 6)) == "operation 1 of job 0 does not take 2"
     assert check(1, 0, Task(0, 2, 6)) == "jobs 0 and 1 overlap on machine 0"
     assert schedule_violation(choices, [good[0][:1], good[1]]) == "job 0 has 1 operations, expected 2"
-
-
-def test_the_verifier_does_not_import_the_decoder() -> None:
-    imported = {
-        node.module
-        for node in ast.walk(ast.parse(inspect.getsource(verifier)))
-        if isinstance(node, ast.ImportFrom)
-    }
-    assert not any(module and ("decoder" in module or "numba" in module) for module in imported)
 
 
 def test_the_written_schedule_can_be_read_back() -> None:

@@ -14,7 +14,6 @@ from dga2d.domains.fjsp.reader import tabulate
 
 @pytest.mark.parametrize("size", [(1, 1), (6, 5), (60, 40)], ids=str)
 def test_a_picture_shows_every_operation_and_the_makespan(size: tuple[int, int]) -> None:
-    pytest.importorskip("matplotlib")
     instance = random_instance(*size, seed=3)
     state = random_state(instance, 3)
     figure = DOMAIN.picture(instance, state)
@@ -27,13 +26,11 @@ def test_a_picture_shows_every_operation_and_the_makespan(size: tuple[int, int])
 
 
 def test_a_broken_state_has_no_picture() -> None:
-    pytest.importorskip("matplotlib")
     with pytest.raises(InvalidSolutionError):
         DOMAIN.picture(DOMAIN.smoke_instance(), State(np.zeros(36, np.int32)))
 
 
 def test_cp_sat_reaches_a_verified_schedule_of_the_smoke_instance() -> None:
-    pytest.importorskip("ortools")
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
@@ -41,7 +38,6 @@ def test_cp_sat_reaches_a_verified_schedule_of_the_smoke_instance() -> None:
 
 
 def test_cp_sat_puts_operations_without_length_in_a_feasible_order() -> None:
-    pytest.importorskip("ortools")
     jobs = [[[(0, 0)], [(0, 3), (1, 3)], [(0, 0)]], [[(0, 2)], [(0, 0)]]]
     instance = Instance("fjsp", "random", "zeros", {"shop": tabulate(2, jobs)})
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
@@ -50,5 +46,4 @@ def test_cp_sat_puts_operations_without_length_in_a_feasible_order() -> None:
 
 
 def test_cp_sat_without_time_has_no_answer() -> None:
-    pytest.importorskip("ortools")
     assert DOMAIN.cp_sat(random_instance(60, 20, 1), time_limit_s=1e-6, seed=1) is None

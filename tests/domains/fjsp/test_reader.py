@@ -1,10 +1,12 @@
+"""Flexible job-shop files are read, and refused with the line that is wrong."""
+
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.domains.reading_claims import PublishedFiles, ReadFile
 
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.fjsp import DOMAIN
@@ -80,35 +82,6 @@ def test_times_just_below_the_invalid_score_pass() -> None:
     assert parse_instance("1 2\n2 1 0 999999997 2 0 0 1 1\n", "edge").times.max() == 999_999_997
 
 
-def published(folder: Path) -> None:
-    group = folder / "fjsp" / "own"
-    group.mkdir(parents=True)
-    (group / "tiny.txt").write_text(GOOD)
-    table = {"own/tiny": {"best": 12, "optimal": None, "source": "by hand"}}
-    (folder / "fjsp" / "bks.json").write_text(json.dumps(table))
-
-
-def test_published_instances_come_with_their_references(tmp_path: Path) -> None:
-    published(tmp_path)
-    (ref,) = DOMAIN.published(tmp_path)
-    assert (ref.key, ref.domain) == ("own/tiny", "fjsp")
-    assert ref.reference is not None
-    assert (ref.reference.value, ref.reference.kind) == (12.0, "best_known")
-    assert DOMAIN.load(ref).data["shop"].op_counts.tolist() == [2, 1]
-
-
-def test_a_missing_or_binary_file_is_a_format_error(tmp_path: Path) -> None:
-    published(tmp_path)
-    (ref,) = DOMAIN.published(tmp_path)
-    assert ref.path is not None
-    ref.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-    ref.path.unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-
-
 def test_all_published_files_can_be_read(data_dir: Path) -> None:
     refs = DOMAIN.published(data_dir)
     assert len(refs) == len({ref.key for ref in refs}) == 336
@@ -135,3 +108,14 @@ def test_the_smoke_instance_is_the_published_one(data_dir: Path) -> None:
         for k in range(6):
             pairs = [sorted(zip(s.machines[job, k], s.times[job, k], strict=True)) for s in (a, b)]
             assert [pair for pair in pairs[0] if pair[0] >= 0] == [pair for pair in pairs[1] if pair[0] >= 0]
+
+
+class FlexibleJobShopFileClaims(PublishedFiles):
+    specimen = ReadFile(
+        domain=DOMAIN,
+        text=GOOD,
+        file="own/tiny.txt",
+        key="own/tiny",
+        holds=lambda instance: instance.data["shop"].op_counts.tolist(),
+        expected=[2, 1],
+    )

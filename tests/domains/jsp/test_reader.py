@@ -1,12 +1,10 @@
+"""Job-shop files are read, and refused with the line that is wrong."""
+
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
-import pytest
+from tests.domains.reading_claims import MALFORMED_PAIRS, ShopFile, ShopFiles, longest_job_and_total
 
-from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.jsp import DOMAIN
 from dga2d.domains.jsp.reader import parse_instance
 
@@ -22,128 +20,18 @@ def test_a_file_is_read_row_by_row() -> None:
     assert not data.times.flags.writeable
 
 
-MALFORMED = {
-    "empty": ("", None),
-    "only comments": ("# nothing\n", None),
-    "header of one number": ("2\n0 1\n0 1\n", 1),
-    "header of three numbers": ("1 1 1\n0 1\n", 1),
-    "no jobs": ("0 3\n", 1),
-    "negative size": ("-1 3\n", 1),
-    "a word": ("1 2\n0 five 1 6\n", 2),
-    "a decimal": ("1 2\n0 5.0 1 6\n", 2),
-    "a digit of another script": ("1 2\n0 ٥ 1 6\n", 2),
-    "an underscore": ("1 2\n0 1_0 1 6\n", 2),
-    "a plus sign": ("1 2\n0 +1 1 6\n", 2),
-    "a huge number": ("1 2\n0 9999999999999 1 6\n", 2),
-    "too few numbers": ("2 2\n0 1 1 2\n0 1 1\n", 3),
-    "too many numbers": ("2 2\n0 1 1 2\n0 1 1 2 0\n", 3),
-    "truncated": ("2 2\n0 1 1 2\n", 2),
-    "trailing line": ("1 2\n0 1 1 2\n0 1 1 2\n", 3),
-    "repeated machine": ("1 2\n0 1 0 2\n", 2),
-    "machine too large": ("1 2\n0 1 2 2\n", 2),
-    "machine negative": ("1 2\n0 1 -1 2\n", 2),
-    "time negative": ("1 2\n0 1 1 -2\n", 2),
-    "times reach the invalid score": ("1 2\n0 999999998 1 1\n", None),
-}
-
-
-@pytest.mark.parametrize(("text", "line"), MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) -> None:
-    with pytest.raises(InstanceFormatError) as caught:
-        parse_instance(text, "bad")
-    assert caught.value.line == line
-    assert caught.value.path == "bad"
-
-
-def test_windows_line_ends_and_tabs_pass() -> None:
-    assert parse_instance(GOOD.replace("\n", "\r\n").replace(" ", "\t"), "dos").times.tolist() == [
-        [5, 6, 7],
-        [1, 0, 9],
-    ]
-
-
-def test_times_just_below_the_invalid_score_pass() -> None:
-    assert parse_instance("1 2\n0 999999997 1 1\n", "edge").times.sum() == 999_999_998
-
-
-def published(folder: Path, table: object) -> None:
-    group = folder / "jsp" / "ft"
-    group.mkdir(parents=True)
-    (group / "tiny").write_text(GOOD)
-    (group / ".hidden").write_text("x")
-    (folder / "jsp" / "bks.json").write_text(table if isinstance(table, str) else json.dumps(table))
-
-
-def test_published_instances_come_with_their_references(tmp_path: Path) -> None:
-    published(tmp_path, {"ft/tiny": {"best": 21, "optimal": None, "source": "by hand"}})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert (ref.key, ref.domain) == ("ft/tiny", "jsp")
-    assert ref.reference is not None
-    assert (ref.reference.value, ref.reference.kind) == (21.0, "best_known")
-    assert DOMAIN.load(ref).data["times"].tolist() == [[5, 6, 7], [1, 0, 9]]
-
-
-def test_an_instance_without_an_entry_has_no_reference(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    assert DOMAIN.published(tmp_path)[0].reference is None
-
-
-def test_no_folder_means_no_instances(tmp_path: Path) -> None:
-    assert DOMAIN.published(tmp_path) == ()
-
-
-BAD_TABLES = {
-    "not JSON": "{",
-    "a list": "[]",
-    "no best": '{"ft/tiny": {"optimal": true, "source": "x"}}',
-    "best is text": '{"ft/tiny": {"best": "21", "optimal": true, "source": "x"}}',
-    "best is a truth value": '{"ft/tiny": {"best": true, "optimal": true, "source": "x"}}',
-    "best is negative": '{"ft/tiny": {"best": -1, "optimal": true, "source": "x"}}',
-    "best is not finite": '{"ft/tiny": {"best": NaN, "optimal": true, "source": "x"}}',
-    "optimal is a number": '{"ft/tiny": {"best": 21, "optimal": 1, "source": "x"}}',
-    "no source": '{"ft/tiny": {"best": 21, "optimal": true}}',
-}
-
-
-@pytest.mark.parametrize("table", BAD_TABLES.values(), ids=BAD_TABLES.keys())
-def test_a_malformed_table_of_best_values_is_refused(tmp_path: Path, table: str) -> None:
-    published(tmp_path, table)
-    with pytest.raises(InstanceFormatError, match=r"bks\.json"):
-        DOMAIN.published(tmp_path)
-
-
-def test_a_missing_table_of_best_values_is_refused(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    (tmp_path / "jsp" / "bks.json").unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.published(tmp_path)
-
-
-def test_two_files_of_one_instance_are_refused(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    (tmp_path / "jsp" / "ft" / "tiny.txt").write_text(GOOD)
-    with pytest.raises(InstanceFormatError, match=r"tiny\.txt: a second file of the instance ft/tiny"):
-        DOMAIN.published(tmp_path)
-
-
-def test_a_missing_or_binary_file_is_a_format_error(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert ref.path is not None
-    ref.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-    ref.path.unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-
-
-def test_all_published_files_can_be_read(data_dir: Path) -> None:
-    refs = DOMAIN.published(data_dir)
-    assert len(refs) == 162
-    assert len({ref.key for ref in refs}) == 162
-    for ref in refs:
-        instance = DOMAIN.load(ref)
-        assert ref.reference is not None
-        bound = max(int(instance.data["times"].sum(axis=1).max()), 1)
-        assert bound <= ref.reference.value <= int(instance.data["times"].sum())
+class JobShopFileClaims(ShopFiles):
+    specimen = ShopFile(
+        domain=DOMAIN,
+        text=GOOD,
+        file="ft/tiny",
+        key="ft/tiny",
+        holds=lambda instance: instance.data["times"].tolist(),
+        expected=[[5, 6, 7], [1, 0, 9]],
+        parse=parse_instance,
+        malformed=MALFORMED_PAIRS,
+        edge="1 2\n0 999999997 1 1\n",
+        second_file="ft/tiny.txt",
+        bounds=longest_job_and_total,
+        n_published=162,
+    )

@@ -65,7 +65,6 @@ def test_a_picture_of_the_empty_set_can_be_drawn() -> None:
 
 
 def test_cp_sat_solves_the_smoke_instance() -> None:
-    pytest.importorskip("ortools", reason="OR-Tools is an optional dependency")
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, 10.0, 1)
     assert state is not None
@@ -74,7 +73,6 @@ def test_cp_sat_solves_the_smoke_instance() -> None:
 
 
 def test_the_cliques_of_the_cp_sat_model_cover_exactly_the_edges() -> None:
-    pytest.importorskip("ortools", reason="OR-Tools is an optional dependency")
     from dga2d.domains.mis.cp_sat import edge_clique_cover
 
     for seed, percent in enumerate((0, 20, 70, 100)):

@@ -1,69 +1,35 @@
+"""Decoder, plain decoder and verifier of project scheduling agree; schedules made by hand."""
+
 from __future__ import annotations
 
-import ast
-import inspect
-import tracemalloc
-from typing import Any
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domains.rcpsp.specimens import plain_makespan, random_instance, random_sequence
+from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
 from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
 from dga2d.domains.rcpsp import DOMAIN, verifier
-from dga2d.domains.rcpsp.card import INVALID_SCORE
 from dga2d.domains.rcpsp.decoder import pack
 from dga2d.domains.rcpsp.project import Project
 
-SIZES = st.tuples(st.integers(0, 9), st.integers(1, 4))
-SEEDS = st.integers(0, 2**32 - 1)
 
-
-@settings(max_examples=250, deadline=None)
-@given(size=SIZES, seed=SEEDS)
-def test_decoder_plain_decoder_and_verifier_agree_on_valid_sequences(
-    size: tuple[int, int], seed: int
-) -> None:
-    instance = random_instance(*size, seed, low=0)
-    state = State(random_sequence(instance, seed))
-    expected = plain_makespan(instance, state.sequence)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
-    verdict = DOMAIN.verify(instance, state)
-    assert verdict.is_feasible
-    assert verdict.objective == expected
-
-
-@settings(max_examples=250, deadline=None)
-@given(size=SIZES, seed=SEEDS, data=st.data())
-def test_all_three_agree_on_mutated_sequences(size: tuple[int, int], seed: int, data: st.DataObject) -> None:
-    instance = random_instance(*size, seed)
-    sequence = random_sequence(instance, seed)
-    where = data.draw(st.integers(0, sequence.size - 1))
-    if data.draw(st.booleans()):
-        sequence[where] = data.draw(st.one_of(st.integers(-2, 12), st.integers(-(2**31), 2**31 - 1)))
-    else:
-        other = data.draw(st.integers(0, sequence.size - 1))
-        sequence[[where, other]] = sequence[[other, where]]
-    expected = plain_makespan(instance, sequence)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(State(sequence)) == expected
-    verdict = DOMAIN.verify(instance, State(sequence))
-    assert verdict.objective == (None if expected == INVALID_SCORE else expected)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=SEEDS)
-def test_a_decoder_used_again_and_again_agrees_with_the_plain_one(seed: int) -> None:
-    """Ten lists through one decoder, every third of them broken: nothing is left over from a call."""
-    instance = random_instance(12, 3, seed)
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    for k in range(10):
-        sequence = random_sequence(instance, seed + k)
-        if k % 3 == 1:
-            sequence[k] = (sequence[k] + 1) % 14
-        assert decode(State(sequence)) == plain_makespan(instance, sequence)
+class ProjectClaims(SequenceScoring):
+    specimen = Scored(
+        domain=DOMAIN,
+        verifier=verifier,
+        make_instance=lambda size, seed: random_instance(size[0], size[1], seed, low=seed % 2),
+        random_state=lambda instance, seed: State(random_sequence(instance, seed)),
+        plain_score=lambda instance, state: plain_makespan(instance, state.sequence),
+        sizes=st.tuples(st.integers(0, 9), st.integers(1, 4)),
+        middle=(12, 3),
+        highest=10,
+        large=lambda: random_instance(60, 4, 1),  # the profile of the resources alone: 2500 bytes
+        breakages={
+            "an activity twice": lambda good: np.append(good[:-1], good[3:4]),
+            "successors first": lambda good: good[::-1].copy(),
+        },
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -85,23 +51,6 @@ def test_resources_are_packed_with_a_guard_bit_each() -> None:
     assert need.tolist() == [[0b01_0101], [0b10_0000]]
     assert capacities.tolist() == [0b10_0111]
     assert guard.tolist() == [0b100_1000]
-
-
-def test_decoding_allocates_no_arrays() -> None:
-    """The profile of the resources alone would be 2500 bytes."""
-    instance = random_instance(60, 4, 1)
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    state = State(random_sequence(instance, 0))
-    decode(state)
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        decode(state)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak - before < 500
 
 
 def by_hand() -> Instance:
@@ -140,52 +89,6 @@ def test_the_environment_by_hand() -> None:
     assert np.argwhere(environment["adj_matrix"]).tolist() == environment["edges"].tolist()
 
 
-IDENTITY = np.arange(10, dtype=np.int32)
-BROKEN: dict[str, Any] = {
-    "none": None,
-    "a list": list(range(10)),
-    "text": "0" * 10,
-    "floats": IDENTITY.astype(float),
-    "booleans": np.zeros(10, bool),
-    "objects": IDENTITY.astype(object),
-    "empty": np.empty(0, np.int32),
-    "too short": IDENTITY[:-1],
-    "too long": np.arange(11, dtype=np.int32),
-    "an activity twice": np.append(IDENTITY[:-1], np.int32(3)),
-    "successor first": np.array([0, 4, 2, 3, 1, 5, 6, 7, 8, 9], np.int32),
-    "two-dimensional": IDENTITY.reshape(2, 5),
-    "wraps around in 32 bits": IDENTITY.astype(np.int64) + 2**32,
-    "huge unsigned": np.full(10, 2**64 - 1, np.uint64),
-    "a masked array": np.ma.masked_array(IDENTITY),
-}
-
-
-@pytest.mark.parametrize("sequence", BROKEN.values(), ids=BROKEN.keys())
-def test_garbage_is_a_violation_and_scores_invalid(sequence: Any) -> None:
-    instance = DOMAIN.smoke_instance()
-    state = State(sequence)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == INVALID_SCORE
-    verdict = DOMAIN.verify(instance, state)
-    assert verdict.objective is None
-    assert verdict.violation
-    with pytest.raises(InvalidSolutionError):
-        DOMAIN.write_solution(instance, state)
-
-
-def test_a_state_without_a_sequence_is_a_violation() -> None:
-    assert not DOMAIN.verify(DOMAIN.smoke_instance(), object()).is_feasible  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8])
-def test_other_integer_arrays_are_converted(dtype: Any) -> None:
-    instance = DOMAIN.smoke_instance()
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    assert decode(State(IDENTITY.astype(dtype))) == decode(State(IDENTITY))
-    frozen = IDENTITY.copy()
-    frozen.setflags(write=False)
-    assert decode(State(frozen)) == decode(State(IDENTITY))
-
-
 @settings(max_examples=100, deadline=None)
 @given(seed=SEEDS, data=st.data())
 def test_an_activity_that_starts_one_period_earlier_breaks_a_constraint(
@@ -210,9 +113,3 @@ def test_each_kind_of_violation_is_named() -> None:
     )
     crowded = {**instance.data, "capacities": np.array([2], np.int32)}
     assert "resource 0 is used 3 times at time 0" in str(verifier.schedule_violation(crowded, starts))
-
-
-def test_the_verifier_shares_no_code_with_the_decoder() -> None:
-    tree = ast.parse(inspect.getsource(verifier))
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not any("decoder" in str(module) or "numba" in str(module) for module in imported)

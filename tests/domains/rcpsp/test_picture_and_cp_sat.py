@@ -13,7 +13,6 @@ from dga2d.domains.rcpsp import DOMAIN, smoke
 
 @pytest.mark.parametrize("size", [(1, 1), (8, 2), (90, 9)], ids=str)
 def test_a_picture_shows_every_activity_the_makespan_and_the_resources(size: tuple[int, int]) -> None:
-    pytest.importorskip("matplotlib")
     instance = random_instance(*size, seed=3)
     state = State(random_sequence(instance, 3))
     figure = DOMAIN.picture(instance, state)
@@ -28,13 +27,11 @@ def test_a_picture_shows_every_activity_the_makespan_and_the_resources(size: tup
 
 
 def test_a_broken_state_has_no_picture() -> None:
-    pytest.importorskip("matplotlib")
     with pytest.raises(InvalidSolutionError):
         DOMAIN.picture(DOMAIN.smoke_instance(), State(np.zeros(10, np.int32)))
 
 
 def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
-    pytest.importorskip("ortools")
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
@@ -42,5 +39,4 @@ def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
 
 
 def test_cp_sat_out_of_time_gives_nothing() -> None:
-    pytest.importorskip("ortools")
     assert DOMAIN.cp_sat(random_instance(60, 4, 1), time_limit_s=0.0, seed=1) is None

@@ -1,11 +1,13 @@
+"""PSPLIB files are read, and refused with the line that is wrong."""
+
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.domains.reading_claims import PublishedFiles, ReadFile
 
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.rcpsp import DOMAIN
@@ -150,36 +152,6 @@ def test_windows_line_ends_tabs_and_blank_lines_at_the_end_pass() -> None:
         assert (project.data()[key] == value).all()
 
 
-def published(folder: Path, table: object) -> None:
-    group = folder / "rcpsp" / "tiny"
-    group.mkdir(parents=True)
-    (group / "one.sm").write_text(GOOD)
-    (group / "one.txt").write_text("x")
-    (folder / "rcpsp" / "bks.json").write_text(json.dumps(table))
-
-
-def test_published_instances_come_with_their_references(tmp_path: Path) -> None:
-    published(tmp_path, {"tiny/one": {"best": 4, "optimal": True, "source": "by hand"}})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert (ref.key, ref.domain) == ("tiny/one", "rcpsp")
-    assert ref.reference is not None
-    assert (ref.reference.value, ref.reference.kind) == (4.0, "optimal")
-    assert DOMAIN.load(ref).data["durations"].tolist() == [0, 2, 3, 2, 0]
-
-
-def test_a_missing_or_binary_file_is_a_format_error(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert ref.reference is None
-    assert ref.path is not None
-    ref.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-    ref.path.unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-
-
 def test_all_published_files_can_be_read(data_dir: Path) -> None:
     refs = DOMAIN.published(data_dir)
     assert len(refs) == 480
@@ -189,3 +161,14 @@ def test_all_published_files_can_be_read(data_dir: Path) -> None:
         assert (environment["num_activities"], environment["num_resources"]) == (32, 4)
         assert ref.reference is not None
         assert ref.reference.value <= environment["upper_bound"]
+
+
+class ProjectFileClaims(PublishedFiles):
+    specimen = ReadFile(
+        domain=DOMAIN,
+        text=GOOD,
+        file="tiny/one.sm",
+        key="tiny/one",
+        holds=lambda instance: instance.data["durations"].tolist(),
+        expected=[0, 2, 3, 2, 0],
+    )

@@ -1,14 +1,12 @@
-from __future__ import annotations
+"""Decoder, plain decoder and verifier of assembly lines agree; lines made by hand."""
 
-import ast
-import inspect
-import tracemalloc
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.domains.library_claims import Size
 from tests.domains.salbp1.specimens import (
     instance_of_line,
     plain_stations,
@@ -16,26 +14,30 @@ from tests.domains.salbp1.specimens import (
     random_line,
     random_sequence,
 )
+from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
-from dga2d.domains.contract import State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.contract import Instance, State
 from dga2d.domains.salbp1 import DOMAIN, verifier
 from dga2d.domains.salbp1.card import INVALID_SCORE
 from dga2d.domains.salbp1.line import LineData
 
-SEEDS = st.integers(0, 2**32 - 1)
+
+def line_of_any_density(size: Size, seed: int) -> Instance:
+    return instance_of_line(random_line(size[0], seed, density=seed % 5 / 4, low=seed % 11), "any")
 
 
-@settings(max_examples=300, deadline=None)
-@given(size=st.integers(1, 25), seed=SEEDS, density=st.floats(0.0, 1.0), low=st.integers(0, 10))
-def test_decoder_plain_decoder_and_verifier_agree_on_valid_sequences(
-    size: int, seed: int, density: float, low: int
-) -> None:
-    instance = instance_of_line(random_line(size, seed, density, low), "any")
-    state = State(random_sequence(instance, seed))
-    expected = plain_stations(instance, state.sequence)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == expected
-    assert DOMAIN.verify(instance, state).objective == expected
+class AssemblyLineClaims(SequenceScoring):
+    specimen = Scored(
+        domain=DOMAIN,
+        verifier=verifier,
+        make_instance=line_of_any_density,
+        random_state=lambda instance, seed: State(random_sequence(instance, seed)),
+        plain_score=lambda instance, state: plain_stations(instance, state.sequence),
+        sizes=st.tuples(st.integers(1, 25)),
+        middle=(12,),
+        highest=25,
+        large=lambda: random_instance(100, 3),
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -69,66 +71,6 @@ def test_first_fit_goes_back_to_earlier_stations_but_not_before_a_predecessor() 
     sequence = np.array([0, 1, 2, 3], np.int32)
     assert verifier.line_of(**instance.data, sequence=sequence) == [[0, 2], [1, 3]]
     assert DOMAIN.decoder(DOMAIN.environment(instance))(State(sequence)) == 2.0
-
-
-ODD_SEQUENCES: dict[str, Any] = {
-    "floats": np.arange(11, dtype=np.float64),
-    "too short": np.arange(10, dtype=np.int32),
-    "too long": np.arange(12, dtype=np.int32),
-    "two dimensions": np.arange(11, dtype=np.int32).reshape(1, 11),
-    "truth values": np.ones(11, np.bool_),
-    "objects": np.array(range(11), dtype=object),
-    "beyond int32": np.arange(11, dtype=np.int64) + 2**40,
-    "a list": list(range(11)),
-}
-
-
-@pytest.mark.parametrize("sequence", ODD_SEQUENCES.values(), ids=ODD_SEQUENCES.keys())
-def test_what_is_no_integer_sequence_of_the_right_length_is_invalid(sequence: Any) -> None:
-    instance = DOMAIN.smoke_instance()
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(State(sequence)) == INVALID_SCORE
-    verdict = DOMAIN.verify(instance, State(sequence))
-    assert verdict.objective is None
-    assert verdict.violation
-    with pytest.raises(InvalidSolutionError):
-        DOMAIN.write_solution(instance, State(sequence))
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.uint64, ">i4"], ids=str)
-def test_other_integer_types_and_layouts_are_read(dtype: Any) -> None:
-    instance = DOMAIN.smoke_instance()
-    sequence = random_sequence(instance, 5)
-    decode = DOMAIN.decoder(DOMAIN.environment(instance))
-    expected = plain_stations(instance, sequence)
-    assert decode(State(sequence.astype(dtype))) == expected
-    assert decode(State(np.repeat(sequence, 2)[::2])) == expected
-    frozen = sequence.copy()
-    frozen.setflags(write=False)
-    assert decode(State(frozen)) == expected
-
-
-def test_a_call_allocates_nothing() -> None:
-    instance = random_instance(100, 3)
-    decode, state = DOMAIN.decoder(DOMAIN.environment(instance)), State(random_sequence(instance, 3))
-    decode(state)
-    tracemalloc.start()
-    try:
-        for _ in range(100):
-            decode(state)
-        assert tracemalloc.get_traced_memory()[1] < 2000
-    finally:
-        tracemalloc.stop()
-
-
-def test_scribbling_on_the_environment_changes_no_score() -> None:
-    instance = random_instance(12, 4)
-    environment = DOMAIN.environment(instance)
-    decode, state = DOMAIN.decoder(environment), State(random_sequence(instance, 4))
-    before = decode(state)
-    for value in environment.values():
-        if isinstance(value, np.ndarray):
-            value[...] = 1
-    assert decode(state) == before
 
 
 TIMES = np.array([3, 4, 5], np.int32)
@@ -170,15 +112,6 @@ def test_mutated_lines_are_caught(size: int, seed: int, data: st.DataObject) -> 
         before = int(fields["edges"][0, 0])
         apart = [[t for t in merged if t != before], [before]]
         assert verifier.line_violation(10**6, fields["times"], fields["edges"], apart) is not None
-
-
-def test_the_verifier_does_not_import_the_decoder() -> None:
-    imported = {
-        node.module
-        for node in ast.walk(ast.parse(inspect.getsource(verifier)))
-        if isinstance(node, ast.ImportFrom)
-    }
-    assert not any(module and ("decoder" in module or "numba" in module) for module in imported)
 
 
 def test_the_environment_follows_the_card() -> None:

@@ -16,7 +16,6 @@ from dga2d.domains.salbp1.reader import instance_text
 
 @pytest.mark.parametrize("size", [1, 12, 200], ids=str)
 def test_a_picture_shows_every_task_and_the_stations(size: int) -> None:
-    pytest.importorskip("matplotlib")
     instance = random_instance(size, 3)
     state = State(random_sequence(instance, 3))
     figure = DOMAIN.picture(instance, state)
@@ -29,13 +28,11 @@ def test_a_picture_shows_every_task_and_the_stations(size: int) -> None:
 
 
 def test_a_broken_state_has_no_picture() -> None:
-    pytest.importorskip("matplotlib")
     with pytest.raises(InvalidSolutionError):
         DOMAIN.picture(DOMAIN.smoke_instance(), State(np.zeros(11, np.int32)))
 
 
 def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
-    pytest.importorskip("ortools")
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
@@ -44,7 +41,6 @@ def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 15], ids=str)
 def test_cp_sat_gives_a_feasible_line(size: int) -> None:
-    pytest.importorskip("ortools")
     instance = random_instance(size, 8)
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
@@ -52,7 +48,6 @@ def test_cp_sat_gives_a_feasible_line(size: int) -> None:
 
 
 def test_cp_sat_out_of_time_gives_nothing() -> None:
-    pytest.importorskip("ortools")
     assert DOMAIN.cp_sat(random_instance(60, 1), time_limit_s=0.0, seed=1) is None
 
 

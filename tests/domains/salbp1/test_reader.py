@@ -1,12 +1,14 @@
+"""Assembly-line files are read, and refused with the line that is wrong."""
+
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.domains.reading_claims import PublishedFiles, ReadFile
 from tests.domains.salbp1.specimens import random_line
 
 from dga2d.domains.errors import InstanceFormatError
@@ -124,35 +126,17 @@ def test_what_is_written_can_be_read_back(size: int, seed: int, density: float) 
     assert again.edges.tolist() == data.edges.tolist()
 
 
-def published(folder: Path, table: object) -> None:
-    group = folder / "salbp1" / "otto"
-    group.mkdir(parents=True)
-    (group / "tiny.alb").write_text(GOOD)
-    (group / "notes.txt").write_text("x")
-    (folder / "salbp1" / "bks.json").write_text(json.dumps(table))
-
-
-def test_published_instances_come_with_their_references(tmp_path: Path) -> None:
-    published(tmp_path, {"otto/tiny": {"best": 2, "optimal": True, "source": "by hand"}})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert (ref.key, ref.domain) == ("otto/tiny", "salbp1")
-    assert ref.reference is not None
-    assert (ref.reference.value, ref.reference.kind) == (2.0, "optimal")
-    assert DOMAIN.load(ref).data["times"].tolist() == [6, 4, 0, 10]
-
-
-def test_a_missing_or_binary_file_is_a_format_error(tmp_path: Path) -> None:
-    published(tmp_path, {})
-    (ref,) = DOMAIN.published(tmp_path)
-    assert ref.path is not None
-    ref.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-    ref.path.unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-
-
 def test_all_published_files_can_be_read(data_dir: Path) -> None:
     for ref in DOMAIN.published(data_dir):
         assert len(DOMAIN.load(ref).data["times"]) >= 1
+
+
+class AssemblyLineFileClaims(PublishedFiles):
+    specimen = ReadFile(
+        domain=DOMAIN,
+        text=GOOD,
+        file="otto/tiny.alb",
+        key="otto/tiny",
+        holds=lambda instance: instance.data["times"].tolist(),
+        expected=[6, 4, 0, 10],
+    )

@@ -1,0 +1,87 @@
+"""What the meter measures while events pass it, on a clock that the tests set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.runtime.run_states import RUNNING, event
+
+from dga2d.events import (
+    ImplementationId,
+    InstanceKey,
+    OperatorId,
+    RecordedEvent,
+)
+from dga2d.events import payloads as p
+from dga2d.runtime.meter import Meter
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def evaluation() -> RecordedEvent:
+    return event(
+        p.EvaluationRecorded(
+            split="train",
+            generation=1,
+            candidate=0,
+            instance=InstanceKey("g/0"),
+            objective=1.0,
+            failure=None,
+            diagnostic="",
+            elapsed_s=0.0,
+            work=0,
+            trace=(),
+            solution=None,
+        ),
+        1,
+    )
+
+
+def test_the_rate_is_that_of_the_last_minute() -> None:
+    now = Clock()
+    meter = Meter(now)
+    assert meter.read(RUNNING).evaluations_per_s is None
+    for now.now in (1.0, 2.0, 10.0):
+        meter.saw(evaluation())
+    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(0.3)
+    now.now = 65.0
+    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(1 / 60)
+    now.now = 100.0
+    measured = meter.read(RUNNING)
+    assert (measured.evaluations_per_s, measured.evaluations, measured.run) == (0.0, 3, "run")
+
+
+def test_only_generations_seen_from_their_beginning_are_timed() -> None:
+    now = Clock()
+    meter = Meter(now)
+    ends = event(p.GenerationCompleted(generation=1, state_digest=""), 1)
+    begins = event(p.GenerationStarted(generation=2, graph_digest="", pools_digest=""), 2)
+    for now.now, what in ((5.0, ends), (6.0, begins), (9.0, ends), (10.0, begins)):
+        meter.saw(what)
+    now.now = 14.0
+    measured = meter.read(RUNNING)
+    assert (measured.generation_times_s, measured.generation_s) == ((3.0,), 4.0)
+
+
+def test_the_last_edits_and_the_outage_are_kept() -> None:
+    now = Clock()
+    meter = Meter(now)
+    for t in range(1, 7):
+        deleted = p.ImplementationDeleted(
+            generation=t, slot=0, operator=OperatorId("o"), implementation=ImplementationId(f"o.{t}")
+        )
+        meter.saw(event(deleted, t))
+    meter.saw(event(p.CallsSuspended(reason="down")))
+    now.now = 12.0
+    measured = meter.read(replace(RUNNING, suspension="down"))
+    assert [edit.generation for edit in measured.edits] == [3, 4, 5, 6]
+    assert measured.edits[-1].changes == ("- implementation o.6",)
+    assert measured.suspended_s == 12.0
+    meter.saw(event(p.CallsResumed(waited_s=12.0)))
+    assert meter.read(RUNNING).suspended_s is None
