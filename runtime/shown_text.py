@@ -1,4 +1,4 @@
-"""Text of others on a terminal: what a model or an endpoint wrote must not move the cursor."""
+"""Text of others as it is: what a model or an endpoint wrote must not move the cursor, hide or turn round."""
 
 from __future__ import annotations
 
@@ -9,6 +9,20 @@ def shown(text: str) -> str:
     Control characters, escape sequences, line ends, and marks that reverse the direction of writing are not
     printable (Unicode categories "Other" and "Separator", but for the space).
     """
-    if text.isprintable():
+    return _escaped(text, "")
+
+
+def shown_lines(text: str) -> str:
+    """The same for text of several lines: line feeds and tabs stay."""
+    return _escaped(text, "\n\t")
+
+
+def _escaped(text: str, kept: str) -> str:
+    rest = text
+    for character in kept:
+        rest = rest.replace(character, "")
+    if rest.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(
+        c if c.isprintable() or c in kept else c.encode("unicode_escape").decode("ascii") for c in text
+    )

@@ -23,6 +23,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.figures import save_figure
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.supervisor import load_state
 from dga2d.store import open_store
@@ -149,14 +150,11 @@ def draw(domain: Domain, solved: Solved, path: Path) -> None:
         matplotlib is not installed, or does not know the format.
     """
     require_package("matplotlib", "figures", "--picture")
-    import matplotlib
-
     figure = domain.picture(solved.instance, solved.state)
     known = sorted(figure.canvas.get_supported_filetypes())
     if path.suffix.removeprefix(".") not in known:
         raise UsageError(f"--picture {path}: expected a name that ends in one of {', '.join(known)}")
-    with matplotlib.rc_context({"svg.hashsalt": "dga2d", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    save_figure(figure, path, path.suffix.removeprefix("."))
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from dga2d.events.payloads import Step
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.store import RunSummary
 
@@ -90,12 +91,13 @@ def ledger_view(ledger: Ledger) -> dict[str, Any]:
         "cost_usd": ledger.cost_usd,
         "status": dict(sorted(Counter(call.status for call in calls).items())),
         "by_purpose": {
-            purpose: _purpose_row([call for call in calls if call.purpose == purpose]) for purpose in purposes
+            purpose: totals_of([call for call in calls if call.purpose == purpose]) for purpose in purposes
         },
     }
 
 
-def _purpose_row(calls: list[Any]) -> dict[str, Any]:
+def totals_of(calls: Sequence[Call]) -> dict[str, Any]:
+    """Numbers of calls by what became of them, and what they took together."""
     return {
         "calls": len(calls),
         "accepted": sum(call.verdict == "accepted" for call in calls),
@@ -200,6 +202,11 @@ def operator_credits(state: RunState) -> list[dict[str, Any]]:
 
 def state_view(run_id: str, state: RunState) -> dict[str, Any]:
     """``dga2d show``: the state at one event."""
+    return {**told_view(run_id, state), "diagnostics": diagnostics_view(state)}
+
+
+def told_view(run_id: str, state: RunState) -> dict[str, Any]:
+    """The state at one event without the theory's figures, which take longer than all the rest."""
     header = state.header
     return {
         "run": run_id,
@@ -220,7 +227,6 @@ def state_view(run_id: str, state: RunState) -> dict[str, Any]:
         "best": program_view(state, state.best),
         "checkpoint": program_view(state, state.checkpoint),
         "history": history_view(state),
-        "diagnostics": diagnostics_view(state),
         "ledger": ledger_view(state.ledger),
         "policy": policy_view(state),
         "test": test_view(state),

@@ -22,14 +22,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dga2d.events import Dga2dError, RunId
-from dga2d.replay.state.run_state import RunState
+from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.inspection import list_runs
-from dga2d.runtime.page.picture import draw
+from dga2d.runtime.page.panels import PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
+from dga2d.runtime.report import chart
+from dga2d.runtime.report.incumbent import NoPictureError
 from dga2d.runtime.report.render import context_of, environment
+from dga2d.runtime.report.story import Part, call_texts
 from dga2d.store import EventStore, UnknownRunError
 
-PANELS = ("overview", "graph", "algorithm", "edits", "evaluations", "calls", "walks", "events", "checking")
 HEADERS = {
     b"content-security-policy": (
         b"default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
@@ -38,7 +40,6 @@ HEADERS = {
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
 }
-EVENTS_SHOWN = 60
 COOKIE = "dga2d-token"
 
 
@@ -49,6 +50,7 @@ class Page:
         self._store = store
         self._url = url
         self._timelines: dict[str, Timeline] = {}
+        self._pictures = Pictures()
         self._templates: Environment = environment(escapes=True, package="dga2d.runtime.page")
 
     async def index(self, request: Request) -> Response:
@@ -66,28 +68,50 @@ class Page:
             length=timeline.length,
             marks=timeline.generation_seqs(),
             best_seq=_best_seq(timeline),
-            panels=PANELS,
+            panels=list(PARTS),
         )
 
     async def panel(self, request: Request) -> Response:
         """One panel as it was after event ``seq``."""
         name = request.path_params["panel"]
-        if name not in PANELS:
+        if name not in PARTS:
             raise HTTPException(404, f"there is no panel {name!r}")
         timeline = await self._timeline(request.path_params["run"])
         seq = _seq(request, timeline.length)
-        state = timeline.states[seq]
-        story = await timeline.story(seq)
-        first = max(1, seq - EVENTS_SHOWN + 1)
-        return self._html(
-            f"{name}.html.j2",
-            **context_of(story),
-            seq=seq,
-            event=timeline.events[seq - 1],
-            events=list(reversed(timeline.events[first - 1 : seq])),
-            picture=draw(state.header, state, _before_generation(timeline, seq)),
-            walks=_walks(timeline, seq),
-        )
+        return self._html(f"{name}.html.j2", **await context_for(name, timeline, seq, self._pictures))
+
+    async def call(self, request: Request) -> Response:
+        """Prompt and answer of one model call."""
+        timeline = await self._timeline(request.path_params["run"])
+        number = request.path_params["number"]
+        call = timeline.states[-1].ledger.calls.get(number)
+        if call is None:
+            raise HTTPException(404, f"there is no call {number}")
+        row = {"prompt": call.prompt, "response": call.response}
+        return self._html("call.html.j2", call=await call_texts(timeline, row))
+
+    async def edit(self, request: Request) -> Response:
+        """The code that an edit brought, by its event."""
+        timeline = await self._timeline(request.path_params["run"])
+        seq = request.path_params["seq"]
+        story = await timeline.story(timeline.length, frozenset[Part]({"edits"}))
+        found = [edit for edit in story.edits if edit.seq == seq]
+        if not found:
+            raise HTTPException(404, f"event {seq} is no edit")
+        return self._html("edit.html.j2", edit=found[0])
+
+    async def solution(self, request: Request) -> Response:
+        """Picture of the solution that an evaluation found, by its event."""
+        timeline = await self._timeline(request.path_params["run"])
+        seq = request.path_params["seq"]
+        payload = timeline.events[seq - 1].payload if 1 <= seq <= timeline.length else None
+        if not isinstance(payload, EvaluationRecorded) or payload.solution is None:
+            raise HTTPException(404, f"event {seq} brought no solution")
+        try:
+            drawn = await self._pictures.svg(timeline, payload.instance, payload.solution)
+        except NoPictureError as error:
+            raise HTTPException(404, str(error)) from error
+        return Response(drawn, media_type="image/svg+xml")
 
     async def facts(self, request: Request) -> Response:
         """Length of the log and its marks, for the slider."""
@@ -117,8 +141,20 @@ class Page:
         """Two runs side by side; settings that differ are marked."""
         names = [request.query_params.get(key, "") for key in ("a", "b")]
         timelines = [await self._timeline(name) for name in names]
-        stories = [await timeline.story(timeline.length) for timeline in timelines]
-        return self._html("compare.html.j2", contexts=[context_of(story) for story in stories])
+        parts = frozenset[Part]({"algorithm"})
+        stories = [await timeline.story(timeline.length, parts) for timeline in timelines]
+        histories = [(story.view["run"], story.view["history"]) for story in stories]
+        return self._html(
+            "compare.html.j2",
+            contexts=[context_of(story) for story in stories],
+            chart=chart.comparison(histories),
+            plot=chart,
+        )
+
+    async def stylesheet(self, request: Request) -> Response:
+        """The style of reports, which the page shares."""
+        style = self._templates.get_template("style.css.j2").render()
+        return Response(style, media_type="text/css")
 
     async def _timeline(self, run: str) -> Timeline:
         timeline = self._timelines.setdefault(run, Timeline(self._store, RunId(run)))
@@ -148,25 +184,6 @@ def _best_seq(timeline: Timeline) -> int:
     """Event after which the best program of today was known."""
     best = timeline.states[-1].best
     return next((seq for seq, state in enumerate(timeline.states) if state.best == best), timeline.length)
-
-
-def _before_generation(timeline: Timeline, seq: int) -> RunState:
-    """State when the generation of event `seq` began."""
-    for earlier in range(seq, 0, -1):
-        if timeline.events[earlier - 1].type == "GenerationStarted":
-            return timeline.states[earlier]
-    return timeline.states[seq]
-
-
-def _walks(timeline: Timeline, seq: int) -> list[Any]:
-    """``PipelineSampled`` of the generation that event `seq` belongs to."""
-    found = []
-    for event in reversed(timeline.events[:seq]):
-        if event.type == "GenerationStarted":
-            break
-        if event.type == "PipelineSampled":
-            found.append(event.payload)
-    return list(reversed(found))
 
 
 class _Guard:
@@ -231,7 +248,11 @@ def make_application(
             Route("/runs/{run}", page.run),
             Route("/runs/{run}/facts", page.facts),
             Route("/runs/{run}/stream", page.stream),
+            Route("/runs/{run}/calls/{number:int}", page.call),
+            Route("/runs/{run}/edits/{seq:int}", page.edit),
+            Route("/runs/{run}/solutions/{seq:int}.svg", page.solution),
             Route("/runs/{run}/{panel}", page.panel),
+            Route("/static/report.css", page.stylesheet),
             Mount("/static", StaticFiles(directory=Path(str(files("dga2d.runtime.page"))) / "static")),
         ],
         middleware=[

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dga2d.events.payloads import Edge, RunStarted
+from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.run_state import RunState
 
 COLUMNS = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
 """Categories of operators from left to right; others come last."""
-COLUMN_WIDTH, ROW_HEIGHT, NODE_WIDTH = 240.0, 72.0, 160.0
+COLUMN_WIDTH, ROW_HEIGHT, NODE_WIDTH = 240.0, 72.0, 176.0
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,21 @@ class Picture:
     height: float
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
+    node_width: float = NODE_WIDTH
 
 
-def draw(header: RunStarted, state: RunState, before: RunState) -> Picture:
-    """The graph of `state`; edges that `before` lacked, or had more, are marked."""
+def draw(
+    header: RunStarted, state: RunState, before: RunState, credits: Mapping[tuple[str, str], float]
+) -> Picture:
+    """The graph of `state`; edges that `before` lacked, or had more, are marked. `credits` are those of the
+    present edges.
+    """
     places = _places(header, state)
     return Picture(
         width=max(x for x, _ in places.values()) + COLUMN_WIDTH / 2,
         height=max(y for _, y in places.values()) + ROW_HEIGHT,
         nodes=_nodes(state, places),
-        links=_links(state, before, places),
+        links=_links(state, before, places, credits),
     )
 
 
@@ -97,22 +104,28 @@ def _nodes(state: RunState, places: dict[str, tuple[float, float]]) -> tuple[Nod
     )
 
 
-def _links(state: RunState, before: RunState, places: dict[str, tuple[float, float]]) -> tuple[Link, ...]:
+def _links(
+    state: RunState,
+    before: RunState,
+    places: dict[str, tuple[float, float]],
+    credits: Mapping[tuple[str, str], float],
+) -> tuple[Link, ...]:
     now = frozenset() if state.graph is None else state.graph.edges
     earlier = now if before.graph is None else before.graph.edges
+    uses = _activations(state)
     links = []
     for edge in sorted(now | earlier):
         source, target = edge
         if source not in places or target not in places:
             continue
         change = "" if edge in now and edge in earlier else ("added" if edge in now else "removed")
-        activations = _activations(state, edge)
+        activations = uses[edge]
         links.append(
             Link(
                 source,
                 target,
                 _curve(places[source], places[target]),
-                state.credits.edge_credit(edge, state.pools, state.settings.epsilon),
+                credits.get(edge, 0.0),
                 activations,
                 min(1.0 + 0.6 * activations**0.5, 7.0),
                 change,
@@ -121,15 +134,16 @@ def _links(state: RunState, before: RunState, places: dict[str, tuple[float, flo
     return tuple(links)
 
 
-def _activations(state: RunState, edge: Edge) -> int:
-    source, target = edge
-    sources = {START} if source == START else set(state.pools.get(source, ()))
-    targets = set(state.pools.get(target, ()))
-    return sum(
-        record.activations
-        for transition, record in state.credits.ordered
-        if transition.source in sources and transition.target in targets
-    )
+def _activations(state: RunState) -> Counter[tuple[str, str]]:
+    """How often each edge was walked by implementations that are still there."""
+    owner: dict[str, str] = {name: operator for operator, pool in state.pools.items() for name in pool}
+    owner[START] = START
+    uses: Counter[tuple[str, str]] = Counter()
+    for transition, record in state.credits.ordered:
+        source, target = owner.get(transition.predecessor), owner.get(transition.target)
+        if source is not None and target is not None:
+            uses[source, target] += record.activations
+    return uses
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:

@@ -12,7 +12,9 @@ import anyio
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report.story import Notes, RunStory, note, tell
+from dga2d.runtime.report.lineage import Edit
+from dga2d.runtime.report.notes import Notes, note
+from dga2d.runtime.report.story import Part, RunStory, tell
 from dga2d.store import EventStore, Head, verified
 
 BLOBS_KEPT = 4096
@@ -28,6 +30,9 @@ class Timeline:
     events: list[RecordedEvent] = field(default_factory=list)
     states: list[RunState] = field(default_factory=lambda: [RunState()])
     """`states[seq]` is the state after event `seq`."""
+    notes: Notes = field(default_factory=Notes)
+    _edits: dict[int, Edit] = field(default_factory=dict)
+    """Edits told before, by event: finding the parent of one compares many texts."""
     _blobs: dict[BlobDigest, bytes] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -50,15 +55,15 @@ class Timeline:
             async for event in (
                 verified(stored) if last is None else verified(stored, Head(last.seq, last.hash))
             ):
+                note(self.notes, self.states[-1], event)
                 self.states.append(fold(self.states[-1], event))
                 self.events.append(event)
 
-    async def story(self, seq: int) -> RunStory:
-        """What there was to tell after event `seq`, 1 ≤ `seq` ≤ `length`."""
-        notes = Notes()
-        for event, before in zip(self.events[:seq], self.states, strict=False):
-            note(notes, before, event)
-        return await tell(self, self.run_id, self.states[seq], notes, self.events[seq - 1].hash.hex())
+    async def story(self, seq: int, parts: frozenset[Part]) -> RunStory:
+        """What there was to tell after event `seq`, 1 ≤ `seq` ≤ `length`; of what takes long, `parts`."""
+        notes = self.notes.until(seq)
+        head = self.events[seq - 1].hash.hex()
+        return await tell(self, self.run_id, self.states[seq], notes, head, parts, self._edits)
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Bytes of a blob."""

@@ -12,6 +12,7 @@ from dga2d import __version__
 from dga2d.replay.state.graph import END, START
 from dga2d.runtime.report import chart
 from dga2d.runtime.report.story import RunStory
+from dga2d.runtime.shown_text import shown_lines
 
 
 def render_html(story: RunStory) -> str:
@@ -31,6 +32,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("dga2d.runtime.report")]),
         autoescape=escapes,
         undefined=StrictUndefined,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -47,13 +49,29 @@ def context_of(story: RunStory) -> dict[str, Any]:
     return {
         "story": story,
         "view": story.view,
-        "chart": chart.convergence(story.view["history"]),
+        "charts": _charts(story),
         "plot": chart,
         "matrix": _matrix(story),
         "version": __version__,
         "zip": zip,
         "dict": dict,
     }
+
+
+def _finalize(value: object) -> object:
+    """Text without characters that hide or turn it round; what is markup already stays."""
+    return shown_lines(value) if type(value) is str else value
+
+
+def _charts(story: RunStory) -> list[chart.Chart]:
+    """Convergence over generations and, where any were used, over model calls and tokens."""
+    spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in story.closings}
+    history = [row | spent.get(row["generation"], {}) for row in story.view["history"]]
+    plots = [chart.convergence(history)]
+    for axis in ("calls", "tokens"):
+        if history and history[-1][axis] > history[0][axis]:
+            plots.append(chart.convergence(history, axis, chart.NARROW))
+    return [plot for plot in plots if plot is not None]
 
 
 def _gap(value: float | None) -> str:

@@ -1,73 +1,65 @@
-"""Gathers from a run's log, in one pass, everything a report tells."""
+"""Everything a report tells, gathered from a run's log in one pass."""
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from dga2d.events import BlobDigest, ImplementationId, RecordedEvent, RunId
+from anyio import to_thread
+
+from dga2d.events import RunId
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.views import calls_view, state_view
-from dga2d.store import open_store, verified
+from dga2d.runtime.report.evaluated import Failure, Table, failures, tables
+from dga2d.runtime.report.incumbent import Incumbent, Picture, embedded_picture, incumbents
+from dga2d.runtime.report.lineage import BlobReader, Descent, Edit, descent, edit_of
+from dga2d.runtime.report.notes import Closing, Incident, Noted, Notes, note
+from dga2d.runtime.report.positions import (
+    HeatMap,
+    PositionMeans,
+    credit_map,
+    evaluations_of,
+    improvement_map,
+    position_means,
+)
+from dga2d.runtime.views import calls_view, told_view
+from dga2d.store import EventStore, open_store, verified
 
-
-class BlobReader(Protocol):
-    """Where texts are read from."""
-
-    async def get_blob(self, digest: BlobDigest) -> bytes: ...
-
-
-ProgramKey = tuple[str, int, int]
-"""Split, generation (or test attempt) and candidate."""
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A change of the pools or of the graph."""
-
-    seq: int
-    generation: int
-    what: str
-    call: int | None
-    code: str = ""
-    """Difference to the code it came from (unified diff), or the code itself; empty for edges."""
-
-
-@dataclass(frozen=True)
-class Incident:
-    """Something that kept calls of the language model from being made."""
-
-    seq: int
-    at: int
-    """Microseconds since 1970, UTC."""
-    what: str
+Part = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
+"""What takes long to tell."""
+PARTS: frozenset[Part] = frozenset(get_args(Part))
 
 
 @dataclass(frozen=True)
 class PositionShare:
-    """What one position of the reported algorithm did, on average over its evaluations."""
+    """One position of the reported algorithm with its code."""
 
     operator: str
     implementation: str
+    means: PositionMeans
     source: str
-    time_percent: float | None
-    """Share of the evaluation's time; ``None`` where it was never evaluated successfully."""
-    improvement_percent: float | None
-    """Mean reduction of the objective, in percent of its value on entry; ``None`` for the first position."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The evaluations as tables and maps."""
+
+    tables: tuple[Table, ...]
+    failures: tuple[Failure, ...]
+    improvement: HeatMap
 
 
 @dataclass(frozen=True)
 class RunStory:
-    """Everything a report tells; plain values, texts not yet escaped."""
+    """Everything a report tells; plain values, texts not yet escaped. A part not asked for is empty."""
 
     view: dict[str, Any]
-    """The folded state as ``dga2d show --json`` prints it."""
+    """The folded state as ``dga2d show --json`` prints it, without ``diagnostics``."""
     begun_at: int
     """Microseconds since 1970, UTC."""
     ended_at: int
@@ -81,30 +73,26 @@ class RunStory:
     baseline: tuple[str, ...]
     evaluations: dict[str, Counter[str]]
     """Split → outcome (``ok`` or the kind of failure) → count."""
-    policy: tuple[p.PolicyUpdated, ...]
-    edits: tuple[Edit, ...]
-    algorithm: tuple[PositionShare, ...]
-    """The checkpoint, or the best on the training batch where nothing was validated; may be empty."""
-    edges: tuple[tuple[str, str, float], ...]
-    """Edges of the present graph with their aggregated credit."""
+    policy: dict[int, p.PolicyUpdated]
+    """Update of the policy by generation."""
+    closings: tuple[Closing, ...]
+    credit: HeatMap
     calls: tuple[dict[str, Any], ...]
-    """As in ``dga2d audit --json``, with the texts of ``prompt_text`` and ``response_text``."""
+    """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where they are told."""
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
-
-
-@dataclass
-class Notes:
-    """What a pass over the log writes down; feed it every event with the state before."""
-
-    begun_at: int = 0
-    ended_at: int = 0
-    programs: dict[ProgramKey, tuple[p.Step, ...]] = field(default_factory=dict)
-    evaluations: list[p.EvaluationRecorded] = field(default_factory=list)
-    policy: list[p.PolicyUpdated] = field(default_factory=list)
-    edits: list[tuple[RecordedEvent, tuple[ImplementationId, ...]]] = field(default_factory=list)
-    """With the pool an implementation was written for, as it was before."""
-    incidents: list[Incident] = field(default_factory=list)
+    incumbents: tuple[Incumbent, ...]
+    """Solutions of the best program on the training batch."""
+    picture: Picture | None = None
+    """The first of them."""
+    evaluated: Evaluated | None = None
+    edges: tuple[tuple[str, str, float], ...] = ()
+    """Edges of the present graph with their aggregated credit."""
+    edits: tuple[Edit, ...] = ()
+    descent: Descent | None = None
+    """Drawing of the edits; ``None`` while there is no new implementation."""
+    algorithm: tuple[PositionShare, ...] = ()
+    """The checkpoint, or the best on the training batch where nothing was validated; may be empty."""
 
 
 async def read_story(url: str, run_id: str) -> RunStory:
@@ -118,59 +106,43 @@ async def read_story(url: str, run_id: str) -> RunStory:
         The log does not hold; there is nothing to report of it but that (``dga2d audit``).
     """
     async with open_store(url, create=False, read_only=True) as store:
-        state, notes = RunState(), Notes()
-        async for event in verified(store.read(RunId(run_id))):
-            note(notes, state, event)
-            state = fold(state, event)
-        if state.started is None:
-            raise RunStateError(f"run {run_id} has no events; it was killed before it began")
+        state, notes = await read_run(store, run_id)
         head = (await store.head(RunId(run_id))).hash.hex()
         return await tell(store, run_id, state, notes, head)
 
 
-def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
-    """Add `event` to `notes`; `before` is the state it was appended to."""
-    payload = event.payload
-    notes.begun_at = notes.begun_at or event.recorded_at
-    notes.ended_at = event.recorded_at
-    if isinstance(payload, p.EvaluationRecorded):
-        notes.evaluations.append(payload)
-    elif isinstance(payload, p.PipelineSampled):
-        notes.programs["train", payload.generation, payload.candidate] = payload.steps
-    elif isinstance(payload, p.PipelinesDecoded):
-        for index, steps in enumerate(payload.pipelines):
-            notes.programs["validation", payload.generation, index] = steps
-    elif isinstance(payload, p.TestStarted):
-        for index, candidate in enumerate(payload.candidates):
-            notes.programs["test", payload.attempt, index] = candidate.pipeline
-    elif isinstance(payload, p.PolicyUpdated):
-        notes.policy.append(payload)
-    elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted):
-        notes.edits.append((event, before.pools.get(payload.operator, ())))
-    elif isinstance(payload, p.EdgeReplaced):
-        notes.edits.append((event, ()))
-    elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
-        notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))
+async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
+    """The state of a run and the notes of its whole log. Raises as `read_story`."""
+    state, notes = RunState(), Notes()
+    async for event in verified(store.read(RunId(run_id))):
+        note(notes, state, event)
+        state = fold(state, event)
+    if state.started is None:
+        raise RunStateError(f"run {run_id} has no events; it was killed before it began")
+    return state, notes
 
 
-def _incident(payload: p.CallsSuspended | p.CallsResumed | p.LLMCallRefused) -> str:
-    if isinstance(payload, p.CallsSuspended):
-        return f"the endpoint does not work, calls wait: {payload.reason}"
-    if isinstance(payload, p.CallsResumed):
-        return f"the endpoint works again after {payload.waited_s:.0f} s"
-    return f"{payload.subject} was refused by the limit on {payload.limit}: {payload.reason}"
+async def tell(
+    store: BlobReader,
+    run_id: str,
+    state: RunState,
+    notes: Notes,
+    head_hash: str,
+    parts: frozenset[Part] = PARTS,
+    told: dict[int, Edit] | None = None,
+) -> RunStory:
+    """The story of a run up to `state`, which has begun; of the parts that take long, `parts` alone.
 
-
-async def tell(store: BlobReader, run_id: str, state: RunState, notes: Notes, head_hash: str) -> RunStory:
-    """The story of a run up to `state`, which has begun."""
+    `told` keeps edits of this run, by event, from one story to the next.
+    """
     header = state.header
-    epsilon = state.settings.epsilon
     defaults = RunSettings().model_dump()
-    edges = sorted(state.graph.edges) if state.graph is not None else []
+    found = incumbents(state, notes)
+    edits = await _edits(store, state, notes, {} if told is None else told) if "edits" in parts else ()
     return RunStory(
-        view=state_view(run_id, state),
-        begun_at=notes.begun_at,
-        ended_at=notes.ended_at,
+        view=told_view(run_id, state),
+        begun_at=notes.times[0],
+        ended_at=notes.times[-1],
         head_hash=head_hash,
         splits={name: len(getattr(header.splits, name)) for name in ("train", "validation", "test")},
         changed_settings={
@@ -180,94 +152,77 @@ async def tell(store: BlobReader, run_id: str, state: RunState, notes: Notes, he
         policy_name=header.policy,
         baseline=tuple(step.operator for step in header.baseline),
         evaluations=_outcomes(notes.evaluations),
-        policy=tuple(notes.policy),
-        edits=tuple([await _edit(store, state, event, pool) for event, pool in notes.edits]),
-        algorithm=await _algorithm(store, state, notes),
-        edges=tuple((a, b, state.credits.edge_credit((a, b), state.pools, epsilon)) for a, b in edges),
-        calls=await _calls(store, state),
+        policy={update.generation: update for _, update in notes.policy},
+        closings=tuple(notes.closings),
+        credit=credit_map(notes.closings),
+        calls=await _calls(store, state, "call texts" in parts),
         incidents=tuple(notes.incidents),
+        incumbents=found,
+        picture=await _picture(store, state, found) if "picture" in parts else None,
+        evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
+        edges=_edges(state) if "edges" in parts else (),
+        edits=edits,
+        descent=descent(state, edits),
+        algorithm=await _algorithm(store, state, notes) if "algorithm" in parts else (),
     )
 
 
-def _outcomes(evaluations: list[p.EvaluationRecorded]) -> dict[str, Counter[str]]:
+async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> Picture | None:
+    if not found:
+        return None
+    solution = await store.get_blob(found[0].solution)
+    return await to_thread.run_sync(embedded_picture, state.header, found[0], solution)
+
+
+async def _edits(store: BlobReader, state: RunState, notes: Notes, told: dict[int, Edit]) -> tuple[Edit, ...]:
+    for change in notes.changes:
+        if change.seq not in told:
+            told[change.seq] = await edit_of(store, state, change)
+    return tuple(told[change.seq] for change in notes.changes)
+
+
+def _outcomes(evaluations: Sequence[Noted[p.EvaluationRecorded]]) -> dict[str, Counter[str]]:
     table: dict[str, Counter[str]] = {}
-    for evaluation in evaluations:
+    for _, evaluation in evaluations:
         table.setdefault(evaluation.split, Counter())[evaluation.failure or "ok"] += 1
     return table
 
 
-async def _edit(
-    store: BlobReader, state: RunState, event: RecordedEvent, pool: tuple[ImplementationId, ...]
-) -> Edit:
-    payload = event.payload
-    if isinstance(payload, p.EdgeReplaced):
-        removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
-        added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
-        return Edit(event.seq, payload.generation, f"edge {removed} replaced by {added}", payload.call)
-    if isinstance(payload, p.ImplementationDeleted):
-        return Edit(event.seq, payload.generation, f"{payload.implementation} deleted", None)
-    assert isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced)
-    parents = (payload.removed,) if isinstance(payload, p.ImplementationReplaced) else pool
-    what = f"{payload.implementation} " + (
-        f"took the place of {payload.removed}" if isinstance(payload, p.ImplementationReplaced) else "added"
-    )
-    code = await _difference(store, state, payload.source, parents)
-    return Edit(event.seq, payload.generation, what, payload.call, code)
+def _evaluated(state: RunState, notes: Notes) -> Evaluated:
+    return Evaluated(tables(state, notes), failures(notes), improvement_map(notes))
 
 
-async def _difference(
-    store: BlobReader, state: RunState, source: BlobDigest, parents: tuple[ImplementationId, ...]
-) -> str:
-    """Unified diff to the most similar of `parents`; the text itself where there is none."""
-    text = (await store.get_blob(source)).decode()
-    candidates = [(c, (await store.get_blob(state.sources[c])).decode()) for c in parents]
-    if not candidates:
-        return text
-    name, nearest = max(
-        candidates,
-        key=lambda item: difflib.SequenceMatcher(None, item[1].splitlines(), text.splitlines()).ratio(),
-    )
-    lines = difflib.unified_diff(nearest.splitlines(), text.splitlines(), name, "new", lineterm="", n=2)
-    return "\n".join(lines)
+def _edges(state: RunState) -> tuple[tuple[str, str, float], ...]:
+    edges = sorted(state.graph.edges) if state.graph is not None else []
+    epsilon = state.settings.epsilon
+    return tuple((a, b, state.credits.edge_credit((a, b), state.pools, epsilon)) for a, b in edges)
 
 
 async def _algorithm(store: BlobReader, state: RunState, notes: Notes) -> tuple[PositionShare, ...]:
     program = state.checkpoint or state.best
     if program is None:
         return ()
-    traces = [
-        evaluation.trace
-        for evaluation in notes.evaluations
-        if evaluation.failure is None
-        and notes.programs[evaluation.split, evaluation.generation, evaluation.candidate] == program.steps
-        and len(evaluation.trace) == len(program.steps)
-    ]
-    total = sum(position.elapsed_s for trace in traces for position in trace)
-    shares = []
-    for index, step in enumerate(program.steps):
-        positions = [trace[index] for trace in traces]
-        gains = [
-            100.0 * (q.score_before - q.score_after) / abs(q.score_before)
-            for q in positions
-            if q.score_before
-        ]
-        shares.append(
-            PositionShare(
-                operator=step.operator,
-                implementation=step.implementation,
-                source=(await store.get_blob(state.sources[step.implementation])).decode(),
-                time_percent=100.0 * sum(q.elapsed_s for q in positions) / total if total else None,
-                improvement_percent=sum(gains) / len(gains) if gains else None,
-            )
-        )
-    return tuple(shares)
+    sources = [(await store.get_blob(state.sources[step.implementation])).decode() for step in program.steps]
+    means = position_means(program.steps, evaluations_of(notes, program.steps))
+    return tuple(
+        PositionShare(step.operator, step.implementation, mean, source)
+        for step, mean, source in zip(program.steps, means, sources, strict=True)
+    )
 
 
-async def _calls(store: BlobReader, state: RunState) -> tuple[dict[str, Any], ...]:
+async def _calls(store: BlobReader, state: RunState, has_texts: bool) -> tuple[dict[str, Any], ...]:
     rows = calls_view(state.ledger)
-    for row in rows:
-        for key in ("prompt", "response"):
-            digest = row[key]
-            data = b"" if digest is None else await store.get_blob(digest)
-            row[f"{key}_text"] = data.decode("utf-8", "replace")
+    if has_texts:
+        for row in rows:
+            row.update(await call_texts(store, row))
     return tuple(rows)
+
+
+async def call_texts(store: BlobReader, call: dict[str, Any]) -> dict[str, str]:
+    """``prompt_text`` and ``response_text`` of a call; empty where there is none."""
+    texts = {}
+    for key in ("prompt", "response"):
+        digest = call[key]
+        data = b"" if digest is None else await store.get_blob(digest)
+        texts[f"{key}_text"] = data.decode("utf-8", "replace")
+    return texts

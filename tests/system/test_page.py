@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import pytest
 
+from dga2d.domains.errors import UnknownDomainError
 from dga2d.events import BlobDigest
-from dga2d.runtime.page.application import PANELS, make_application
+from dga2d.runtime.page.application import make_application
+from dga2d.runtime.page.panels import PARTS
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.store import open_store
 
@@ -45,7 +47,7 @@ async def test_page_of_a_run_knows_its_length_and_generations(
     assert re.findall(r"<script[^>]*>", page) == ['<script type="module" src="/static/page.js">']
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize("panel", PARTS)
 async def test_every_panel_can_be_shown_at_any_event(
     browser: httpx.AsyncClient, finished: Any, panel: str
 ) -> None:
@@ -95,7 +97,7 @@ async def test_other_names_of_this_machine_are_refused(browser: httpx.AsyncClien
 async def test_two_runs_are_compared(browser: httpx.AsyncClient) -> None:
     page = (await browser.get("/compare", params={"a": "done", "b": "done"})).text
     assert 'class="differs"' not in page
-    assert page.count("<h2>done</h2>") == 2
+    assert page.count("<polyline") == 2
 
 
 async def test_a_token_is_asked_for_once(finished: Any) -> None:
@@ -119,11 +121,60 @@ async def test_hostile_text_in_a_blob_stays_text(finished: Any, monkeypatch: pyt
     async with open_store(url, create=False, read_only=True) as store:
         transport = httpx.ASGITransport(make_application(store, url))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            for panel in ("algorithm", "calls"):
+            for panel in ("algorithm", "calls/1"):
                 text = (await client.get(f"/runs/done/{panel}")).text
                 assert "&lt;script&gt;" in text
                 assert "<script" not in text
                 assert "<img" not in text
+
+
+async def test_solutions_of_the_best_program_are_drawn(browser: httpx.AsyncClient, finished: Any) -> None:
+    panel = (await browser.get("/runs/done/incumbent")).text
+    addresses = re.findall(r'<img src="([^"]+)"', panel)
+    assert len(addresses) == 2  # one per instance of the batch
+    for address in addresses:
+        drawn = await browser.get(address)
+        assert drawn.headers["content-type"] == "image/svg+xml"
+        assert "tour of length" in drawn.text
+    for address in ("/runs/done/solutions/1.svg", "/runs/done/solutions/99999.svg"):
+        assert (await browser.get(address)).status_code == 404
+
+
+async def test_a_solution_that_cannot_be_drawn_says_why(
+    browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dga2d.runtime.problem.get_domain", unknown_domain)
+    panel = (await browser.get("/runs/done/incumbent")).text
+    assert "<img" not in panel
+    assert panel.count("cannot be drawn: no domain is called &#39;tsp&#39;") == 2
+
+
+def unknown_domain(name: str) -> NoReturn:
+    raise UnknownDomainError(name, ())
+
+
+async def test_evaluations_name_every_failure_and_its_diagnostic(
+    browser: httpx.AsyncClient, finished: Any
+) -> None:
+    panel = (await browser.get("/runs/done/evaluations")).text
+    last = [row.fields for row in finished.rows("done") if row.type == "CandidateScored"][-1]
+    assert f"{last['score']:.4f}" in panel
+    for gap in last["gaps"]:
+        assert f"{100 * gap:.2f} %" in panel
+
+
+async def test_characters_that_hide_or_turn_text_are_shown_as_escapes(
+    finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hidden(self: Timeline, digest: BlobDigest) -> bytes:
+        return "a\u202eb\u200bc\x1b[2J\n\td".encode()
+
+    monkeypatch.setattr(Timeline, "get_blob", hidden)
+    url = f"sqlite+aiosqlite:///{finished.database}"
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            assert "a\\u202eb\\u200bc\\x1b[2J\n\td" in (await client.get("/runs/done/calls/1")).text
 
 
 def test_serve_announces_its_address_and_ends_cleanly(program: Any, finished: Any) -> None:

@@ -26,6 +26,11 @@ let isLive = true;
 let playing;
 let wanted = 0;
 let isFetching = false;
+let drawn = "";
+/** @type {Map<string, string>} */
+const texts = new Map();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let addressing;
 
 /** Shows the panel for the slider's place; only the newest of several requests is drawn. */
 async function show() {
@@ -36,9 +41,10 @@ async function show() {
   while (done !== wanted) {
     done = wanted;
     try {
-      const answer = await fetch(`${base}/${shown}?seq=${slider.value}`);
+      const place = `${shown}?seq=${slider.value}`;
+      const answer = await fetch(`${base}/${place}`);
       const text = await answer.text();
-      if (answer.ok) replace(text);
+      if (answer.ok) replace(text, place);
       say(answer.ok ? "" : text);
     } catch (error) {
       say(`The program does not answer: ${error}`);
@@ -47,13 +53,52 @@ async function show() {
   isFetching = false;
 }
 
-/** Puts new content in place and opens again what was open. @param {string} text */
-function replace(text) {
-  const open = [...panel.querySelectorAll("details")].map((details) => details.open);
+/**
+ * Puts new content in place; what was open, scrolled or focused stays so.
+ * @param {string} text @param {string} place what it shows
+ */
+function replace(text, place) {
+  panel.dataset.shown = place;
+  if (text === drawn) return;
+  drawn = text;
+  const open = new Set([...panel.querySelectorAll("details[open]")].map((details) => details.id));
+  const offsets = [...panel.querySelectorAll("pre, .wide")].map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]);
+  const focused = focusable().findIndex((one) => one === document.activeElement);
   panel.innerHTML = text;
-  panel.querySelectorAll("details").forEach((details, index) => {
-    details.open = open[index] ?? false;
+  for (const details of panel.querySelectorAll("details")) {
+    details.open = open.has(details.id);
+    if (details.open) fill(details);
+  }
+  [...panel.querySelectorAll("pre, .wide")].forEach((one, index) => {
+    [one.scrollTop, one.scrollLeft] = offsets[index] ?? [0, 0];
   });
+  if (focused >= 0) (focusable()[focused] ?? panel).focus({ preventScroll: true });
+}
+
+/** @returns {HTMLElement[]} */
+function focusable() {
+  return [...panel.querySelectorAll("a, summary, [tabindex]")].filter((one) => one instanceof HTMLElement);
+}
+
+/** Fetches the texts that an opened element stands for, once. @param {HTMLDetailsElement} details */
+async function fill(details) {
+  const place = details.querySelector("[data-source]");
+  if (!(place instanceof HTMLElement)) return;
+  const source = place.dataset.source ?? "";
+  const known = texts.get(source);
+  if (known !== undefined) {
+    place.innerHTML = known;
+    return;
+  }
+  try {
+    const answer = await fetch(source);
+    const text = await answer.text();
+    if (answer.ok) texts.set(source, text);
+    place.innerHTML = answer.ok ? text : "";
+    say(answer.ok ? "" : text);
+  } catch (error) {
+    say(`The program does not answer: ${error}`);
+  }
 }
 
 /** @param {string} text */
@@ -67,7 +112,11 @@ function goTo(seq, live = false) {
   setLive(live);
   slider.value = String(Math.min(Math.max(seq, 1), length));
   element("seq", HTMLOutputElement).textContent = slider.value;
-  history.replaceState(null, "", live ? location.pathname + location.hash : `?seq=${slider.value}${location.hash}`);
+  clearTimeout(addressing); // browsers refuse more than some changes of the address per second
+  addressing = setTimeout(() => {
+    const place = isLive ? location.pathname : `?seq=${slider.value}`;
+    history.replaceState(null, "", `${place}#${shown}`);
+  }, 300);
   void show();
 }
 
@@ -107,8 +156,7 @@ function select(tab) {
   }
   shown = tab.dataset.panel ?? shown;
   panel.setAttribute("aria-labelledby", tab.id);
-  location.hash = shown;
-  void show();
+  goTo(Number(slider.value), isLive);
 }
 
 const actions = {
@@ -134,13 +182,13 @@ for (const tab of tabs) {
   });
 }
 document.addEventListener("keydown", (event) => {
-  if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof Element)) return;
+  if (event.target.matches(event.key === " " ? "button, summary, a, input" : "input, pre, .wide")) return;
   const keys = /** @type {Record<string, () => void>} */ ({
     " ": actions.play, ArrowLeft: actions.back, ArrowRight: actions.forth, PageUp: actions.earlier,
     PageDown: actions.later, b: actions.best, End: actions.live, Home: () => goTo(1),
   });
-  const isOnButton = event.key === " " && event.target instanceof HTMLButtonElement;
-  if (!(event.key in keys) || isOnButton) return;
+  if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
 });
@@ -151,12 +199,21 @@ panel.addEventListener("click", (event) => {
   goTo(Number(link.dataset.seq));
 });
 
+panel.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (target instanceof HTMLDetailsElement && target.open) void fill(target);
+  },
+  true, // these events do not bubble
+);
+
 async function refresh() {
   const facts = await (await fetch(`${base}/facts`)).json();
   ({ length, marks } = facts);
   best = facts.best_seq;
   slider.max = String(length);
   element("length", HTMLElement).textContent = String(length);
+  element("marks", HTMLDataListElement).replaceChildren(...marks.map((mark) => new Option("", String(mark))));
   if (isLive) goTo(length, true);
 }
 
@@ -167,14 +224,14 @@ stream.addEventListener("message", async () => {
   isRefreshing = true;
   await new Promise((resolve) => setTimeout(resolve, 100));
   isRefreshing = false;
-  await refresh();
+  try {
+    await refresh();
+  } catch (error) {
+    say(`The program does not answer: ${error}`);
+  }
 });
 
 const asked = Number(new URLSearchParams(location.search).get("seq"));
-const tab = tabs.find((one) => `#${one.dataset.panel}` === location.hash);
-if (tab !== undefined) {
-  shown = tab.dataset.panel ?? shown;
-  for (const one of tabs) one.setAttribute("aria-selected", String(one === tab));
-}
-if (asked >= 1) goTo(asked);
-else goTo(length, true);
+if (asked >= 1) slider.value = String(asked);
+setLive(asked < 1);
+select(tabs.find((one) => `#${one.dataset.panel}` === location.hash) ?? tabs[0]);

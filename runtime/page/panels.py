@@ -1,0 +1,121 @@
+"""What each panel of a run's page shows, gathered for one place in time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+from urllib.parse import quote
+
+from anyio import to_thread
+
+from dga2d.events import BlobDigest, InstanceKey
+from dga2d.events.payloads import PipelineSampled
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.page.picture import Picture as GraphPicture
+from dga2d.runtime.page.picture import draw
+from dga2d.runtime.page.timeline import Timeline
+from dga2d.runtime.report.incumbent import Incumbent, NoPictureError, Picture, solution_svg
+from dga2d.runtime.report.render import context_of
+from dga2d.runtime.report.story import Part, RunStory
+
+PARTS: dict[str, frozenset[Part]] = {
+    "overview": frozenset(),
+    "graph": frozenset({"edges"}),
+    "algorithm": frozenset({"algorithm"}),
+    "incumbent": frozenset(),
+    "lineage": frozenset({"edits"}),
+    "evaluations": frozenset({"evaluations"}),
+    "calls": frozenset(),
+    "walks": frozenset(),
+    "events": frozenset(),
+    "checking": frozenset(),
+}
+"""Panel → what its templates need of a story."""
+EVENTS_SHOWN = 60
+PICTURES_SHOWN = 6
+PICTURES_KEPT = 64
+
+
+class Pictures:
+    """Pictures of solutions, each drawn once, the last `PICTURES_KEPT` kept."""
+
+    def __init__(self) -> None:
+        self._drawn: OrderedDict[BlobDigest, bytes | NoPictureError] = OrderedDict()
+
+    async def svg(self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest) -> bytes:
+        """The picture of a solution of a training instance.
+
+        Raises
+        ------
+        NoPictureError
+            It cannot be drawn here.
+        """
+        if solution not in self._drawn:
+            self._drawn[solution] = await self._draw(timeline, instance, solution)
+            if len(self._drawn) > PICTURES_KEPT:
+                self._drawn.popitem(last=False)
+        drawn = self._drawn[solution]
+        if isinstance(drawn, NoPictureError):
+            raise drawn
+        return drawn
+
+    async def _draw(
+        self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest
+    ) -> bytes | NoPictureError:
+        header, data = timeline.states[-1].header, await timeline.get_blob(solution)
+        try:
+            return await to_thread.run_sync(solution_svg, header, instance, data)
+        except NoPictureError as error:
+            return error
+
+
+async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictures) -> dict[str, Any]:
+    """What the template of `panel` refers to after event `seq`."""
+    story = await timeline.story(seq, PARTS[panel])
+    context = context_of(story) | {"seq": seq}
+    if panel == "graph":
+        context["picture"] = _graph(timeline, seq, story)
+    elif panel == "incumbent":
+        shown = story.incumbents[:PICTURES_SHOWN]
+        context["pictures"] = [await _picture(timeline, one, pictures) for one in shown]
+    elif panel == "walks":
+        context["walks"] = _walks(timeline, seq)
+    elif panel == "events":
+        first = max(1, seq - EVENTS_SHOWN + 1)
+        context["event"] = timeline.events[seq - 1]
+        context["events"] = list(reversed(timeline.events[first - 1 : seq]))
+    return context
+
+
+def _graph(timeline: Timeline, seq: int, story: RunStory) -> GraphPicture:
+    state = timeline.states[seq]
+    credits = {(source, target): credit for source, target, credit in story.edges}
+    return draw(state.header, state, _before_generation(timeline, seq), credits)
+
+
+def _before_generation(timeline: Timeline, seq: int) -> RunState:
+    """State when the generation of event `seq` began."""
+    for earlier in range(seq, 0, -1):
+        if timeline.events[earlier - 1].type == "GenerationStarted":
+            return timeline.states[earlier]
+    return timeline.states[seq]
+
+
+async def _picture(timeline: Timeline, incumbent: Incumbent, pictures: Pictures) -> Picture:
+    run = quote(timeline.run_id, safe="")
+    try:
+        await pictures.svg(timeline, incumbent.instance, incumbent.solution)
+    except NoPictureError as error:
+        return Picture(incumbent, "", str(error))
+    return Picture(incumbent, f"/runs/{run}/solutions/{incumbent.seq}.svg")
+
+
+def _walks(timeline: Timeline, seq: int) -> list[PipelineSampled]:
+    """Pipelines of the generation that event `seq` belongs to."""
+    found = []
+    for event in reversed(timeline.events[:seq]):
+        if event.type == "GenerationStarted":
+            break
+        if isinstance(event.payload, PipelineSampled):
+            found.append(event.payload)
+    return list(reversed(found))

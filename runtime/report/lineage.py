@@ -1,0 +1,177 @@
+"""Where implementations come from: every edit with its difference, and a drawing of the descent."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from dga2d.events import BlobDigest, ImplementationId
+from dga2d.events import payloads as p
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.report.notes import Change
+
+WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 150, 16, 8, 24
+OFFSETS = (0, -9, 9)
+"""Implementations of one operator lie beside each other in its lane."""
+
+
+class BlobReader(Protocol):
+    """Where texts are read from."""
+
+    async def get_blob(self, digest: BlobDigest) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the pools or of the graph."""
+
+    seq: int
+    generation: int
+    what: str
+    call: int | None
+    operator: str = ""
+    """Empty for edges."""
+    implementation: str = ""
+    """What was added or deleted; empty for edges."""
+    replaced: str = ""
+    """What it took the place of."""
+    parent: str = ""
+    """The most similar implementation of the pool it was written for; empty where there was none."""
+    code: str = ""
+    """Difference to the parent (unified diff), or the code itself; empty for edges and deletions."""
+
+
+async def edit_of(store: BlobReader, state: RunState, change: Change) -> Edit:
+    """The edit in words, with the code it brought."""
+    seq, payload, pool = change
+    if isinstance(payload, p.EdgeReplaced):
+        removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
+        added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
+        return Edit(seq, payload.generation, f"edge {removed} replaced by {added}", payload.call)
+    name = payload.implementation
+    if isinstance(payload, p.ImplementationDeleted):
+        return Edit(seq, payload.generation, f"{name} deleted", None, payload.operator, name)
+    edit = Edit(seq, payload.generation, f"{name} added", payload.call, payload.operator, name)
+    if isinstance(payload, p.ImplementationReplaced):
+        pool = (payload.removed,)
+        edit = replace(edit, what=f"{name} took the place of {payload.removed}", replaced=payload.removed)
+    parent, code = await _difference(store, state, payload.source, pool)
+    return replace(edit, parent=parent, code=code)
+
+
+async def _difference(
+    store: BlobReader, state: RunState, source: BlobDigest, parents: tuple[ImplementationId, ...]
+) -> tuple[str, str]:
+    """The most similar of `parents` and the unified diff to it; the text itself where there is none."""
+    text = (await store.get_blob(source)).decode()
+    candidates = [(c, (await store.get_blob(state.sources[c])).decode()) for c in parents]
+    if not candidates:
+        return "", text
+    name, nearest = max(
+        candidates,
+        key=lambda item: difflib.SequenceMatcher(None, item[1].splitlines(), text.splitlines()).ratio(),
+    )
+    lines = difflib.unified_diff(nearest.splitlines(), text.splitlines(), name, "new", lineterm="", n=2)
+    return name, "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An implementation at the generation it came in; 0 is the library."""
+
+    name: str
+    generation: int
+    x: float
+    y: float
+    seq: int
+    """Event that brought it; 0 for the library's."""
+    is_alive: bool
+    """It is in a pool."""
+    is_best: bool
+    """It, or a descendant, is part of the reported algorithm."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Implementations by generation, a lane per operator; lines lead from parent to child."""
+
+    width: float
+    height: float
+    lanes: tuple[tuple[str, float], ...]
+    """Operator and the middle of its lane."""
+    nodes: tuple[Node, ...]
+    links: tuple[tuple[str, bool], ...]
+    """Path, and whether it leads to the reported algorithm."""
+    x_ticks: tuple[tuple[float, str], ...]
+
+
+def descent(state: RunState, edits: Sequence[Edit]) -> Descent | None:
+    """The drawing of what `edits` made; ``None`` while there is no new implementation."""
+    made = {edit.implementation: edit for edit in edits if edit.code}
+    if not made:
+        return None
+    operators = sorted({edit.operator for edit in made.values()})
+    last = max(edit.generation for edit in made.values())
+    nodes = _nodes(state, operators, made, last)
+    links = []
+    for name, edit in made.items():
+        if edit.parent in nodes:
+            links.append((_link(nodes[edit.parent], nodes[name]), nodes[name].is_best))
+    step = max(1, -(-last // 10))
+    return Descent(
+        width=WIDTH,
+        height=TOP + LANE_HEIGHT * len(operators) + BOTTOM,
+        lanes=tuple((operator, _lane(index)) for index, operator in enumerate(operators)),
+        nodes=tuple(nodes.values()),
+        links=tuple(links),
+        x_ticks=tuple((_x(g, last), str(g)) for g in range(0, last + 1, step)),
+    )
+
+
+def _nodes(state: RunState, operators: list[str], made: dict[str, Edit], last: int) -> dict[str, Node]:
+    best = _ancestry(state, made)
+    alive = {name for pool in state.pools.values() for name in pool}
+    nodes = {}
+    for index, operator in enumerate(operators):
+        members = [name for name, owner in state.operator_of.items() if owner == operator]
+        members.sort(key=lambda name: (made[name].seq if name in made else 0, name))
+        for place, name in enumerate(members):
+            edit = made.get(name)
+            generation = 0 if edit is None else edit.generation
+            nodes[str(name)] = Node(
+                name=name,
+                generation=generation,
+                x=_x(generation, last),
+                y=_lane(index) + OFFSETS[place % len(OFFSETS)],
+                seq=0 if edit is None else edit.seq,
+                is_alive=name in alive,
+                is_best=name in best,
+            )
+    return nodes
+
+
+def _link(a: Node, b: Node) -> str:
+    middle = (a.x + b.x) / 2
+    return f"M{a.x:.1f} {a.y:.1f}C{middle:.1f} {a.y:.1f} {middle:.1f} {b.y:.1f} {b.x:.1f} {b.y:.1f}"
+
+
+def _ancestry(state: RunState, made: dict[str, Edit]) -> set[str]:
+    """Implementations of the reported algorithm and all they descend from."""
+    program = state.checkpoint or state.best
+    found: set[str] = set()
+    for step in () if program is None else program.steps:
+        name = str(step.implementation)
+        while name and name not in found:
+            found.add(name)
+            name = made[name].parent if name in made else ""
+    return found
+
+
+def _lane(index: int) -> float:
+    return TOP + (index + 0.5) * LANE_HEIGHT
+
+
+def _x(generation: int, last: int) -> float:
+    return LEFT + generation / max(last, 1) * (WIDTH - LEFT - RIGHT)

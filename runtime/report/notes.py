@@ -1,0 +1,146 @@
+"""What one pass over a run's log writes down for the report and the page."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.state.run_state import RunState
+
+ProgramKey = tuple[str, int, int]
+"""Split, generation (or test attempt) and candidate."""
+PayloadT = TypeVar("PayloadT", bound=p.Payload)
+
+
+class Noted(NamedTuple, Generic[PayloadT]):
+    """A payload and the number of its event."""
+
+    seq: int
+    payload: PayloadT
+
+
+class Change(NamedTuple):
+    """An edit of the pools or the graph, with the pool it was made for as that was before."""
+
+    seq: int
+    payload: p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted | p.EdgeReplaced
+    pool: tuple[ImplementationId, ...]
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something that kept calls of the language model from being made."""
+
+    seq: int
+    at: int
+    """Microseconds since 1970, UTC."""
+    what: str
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What had been spent and learned when a generation closed."""
+
+    seq: int
+    generation: int
+    calls: int
+    tokens: int
+    """Prompts and answers of all settled calls together."""
+    credits: dict[OperatorId, float]
+    """Credit of every operator in the graph."""
+
+
+class _HasSeq(Protocol):
+    @property
+    def seq(self) -> int: ...
+
+
+NotedT = TypeVar("NotedT", bound=_HasSeq)
+
+
+@dataclass
+class Notes:
+    """Everything in the order of the log; feed every event to :func:`note`."""
+
+    times: list[int] = field(default_factory=list)
+    """Microseconds since 1970, UTC, of each event."""
+    programs: dict[ProgramKey, tuple[p.Step, ...]] = field(default_factory=dict)
+    evaluations: list[Noted[p.EvaluationRecorded]] = field(default_factory=list)
+    scores: list[Noted[p.CandidateScored]] = field(default_factory=list)
+    scorings: list[Noted[p.GenerationScored]] = field(default_factory=list)
+    policy: list[Noted[p.PolicyUpdated]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    incidents: list[Incident] = field(default_factory=list)
+    closings: list[Closing] = field(default_factory=list)
+
+    def until(self, seq: int) -> Notes:
+        """What had been written down after event `seq`; programs are looked up by name, so all stay."""
+        return Notes(
+            self.times[:seq],
+            self.programs,
+            _until(self.evaluations, seq),
+            _until(self.scores, seq),
+            _until(self.scorings, seq),
+            _until(self.policy, seq),
+            _until(self.changes, seq),
+            _until(self.incidents, seq),
+            _until(self.closings, seq),
+        )
+
+
+def _until(entries: Sequence[NotedT], seq: int) -> list[NotedT]:
+    return list(entries[: bisect_right(entries, seq, key=attrgetter("seq"))])
+
+
+def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
+    """Add `event` to `notes`; `before` is the state it was appended to."""
+    payload = event.payload
+    notes.times.append(event.recorded_at)
+    if isinstance(payload, p.EvaluationRecorded):
+        notes.evaluations.append(Noted(event.seq, payload))
+    elif isinstance(payload, p.PipelineSampled):
+        notes.programs["train", payload.generation, payload.candidate] = payload.steps
+    elif isinstance(payload, p.PipelinesDecoded):
+        for index, steps in enumerate(payload.pipelines):
+            notes.programs["validation", payload.generation, index] = steps
+    elif isinstance(payload, p.TestStarted):
+        for index, candidate in enumerate(payload.candidates):
+            notes.programs["test", payload.attempt, index] = candidate.pipeline
+    elif isinstance(payload, p.CandidateScored):
+        notes.scores.append(Noted(event.seq, payload))
+    elif isinstance(payload, p.GenerationScored):
+        notes.scorings.append(Noted(event.seq, payload))
+    elif isinstance(payload, p.PolicyUpdated):
+        notes.policy.append(Noted(event.seq, payload))
+    elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted):
+        notes.changes.append(Change(event.seq, payload, before.pools.get(payload.operator, ())))
+    elif isinstance(payload, p.EdgeReplaced):
+        notes.changes.append(Change(event.seq, payload, ()))
+    elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
+        notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))
+    elif isinstance(payload, p.GenerationCompleted):
+        notes.closings.append(_closing(before, event.seq, payload.generation))
+
+
+def _incident(payload: p.CallsSuspended | p.CallsResumed | p.LLMCallRefused) -> str:
+    if isinstance(payload, p.CallsSuspended):
+        return f"the endpoint does not work, calls wait: {payload.reason}"
+    if isinstance(payload, p.CallsResumed):
+        return f"the endpoint works again after {payload.waited_s:.0f} s"
+    return f"{payload.subject} was refused by the limit on {payload.limit}: {payload.reason}"
+
+
+def _closing(state: RunState, seq: int, generation: int) -> Closing:
+    epsilon = state.settings.epsilon
+    return Closing(
+        seq=seq,
+        generation=generation,
+        calls=state.ledger.used,
+        tokens=state.ledger.prompt_tokens + state.ledger.completion_tokens,
+        credits={name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()},
+    )

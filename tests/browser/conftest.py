@@ -1,0 +1,205 @@
+"""A real browser before the real program: ``dga2d serve`` over runs that are simulated in a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import cast
+
+import anyio
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright, expect
+from tests.agents.conftest import SMALL, Answers, Fails, Simulation
+from tests.agents.conftest import _operator as make_operator
+
+from dga2d.events import AgentName, Draft, RecordedEvent, RunId
+from dga2d.events.payloads import EvaluationRecorded, LLMCallSettled, Payload
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import open_store
+
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
+)
+WAIT_MS = 20_000
+"""Longest wait for something that must happen; a loaded machine stays far below."""
+BIDI = "\u202egnol\u202c\u200b"
+HOSTILE = (
+    "</pre></details></section><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>"
+    "<svg onload='window.hacked=3'></svg><a href='javascript:window.hacked=4'>x</a>"
+    "<style>body{display:none}</style><iframe src='http://outside.example/'></iframe>"
+    f"{{{{7*7}}}} {BIDI}"
+)
+"""What a model, an operator or a diagnostic may say."""
+SHOWN = HOSTILE.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c").replace("\u200b", "\\u200b")
+"""The same as a reader must see it."""
+QUOTAS = {"llm-call": 500}
+FIFTY, HOSTILE_RUN, LIVE = RunId("fifty"), RunId("hostile"), RunId("live")
+
+
+@dataclass
+class Recording:
+    """A simulated run: its drafts with the texts they name."""
+
+    events: list[RecordedEvent]
+    blobs: Sequence[bytes]
+    change: Callable[[Payload], Payload] = lambda payload: payload
+    states: list[RunState] = field(default_factory=lambda: [RunState()])
+    """State after each event."""
+
+    def __post_init__(self) -> None:
+        for event in self.events:
+            self.states.append(fold(self.states[-1], event))
+
+    async def append(self, url: str, run: RunId, first: int, last: int) -> None:
+        """Write the events from `first` to `last` into the run of a store."""
+        drafts = [
+            Draft(cast(AgentName, e.agent), self.change(e.payload), e.generation, e.caused_by)
+            for e in self.events[first - 1 : last]
+        ]
+        async with open_store(url) as store, store.write(run, create=first == 1, quotas=QUOTAS) as writer:
+            await store.put_blobs(self.blobs)
+            for together in _split(drafts):
+                await writer.append(together)
+
+    def digest(self, seq: int) -> str:
+        """State digest after event `seq`."""
+        return state_digest(self.states[seq])
+
+
+def _split(drafts: list[Draft]) -> Iterator[list[Draft]]:
+    """A call is settled in a later transaction than that which reserved it."""
+    starts = [i for i, draft in enumerate(drafts) if isinstance(draft.payload, LLMCallSettled)]
+    for first, last in pairwise([0, *(i for i in starts if i), len(drafts)]):
+        yield drafts[first:last]
+
+
+def record(
+    simulation: Simulation, change: Callable[[Payload], Payload] = lambda payload: payload
+) -> Recording:
+    _, log = simulation.run()
+    return Recording(log.events, list(log.blobs.values()), change)
+
+
+def _with_hostile_diagnostic(payload: Payload) -> Payload:
+    if isinstance(payload, EvaluationRecorded) and payload.failure is not None:
+        return payload.model_copy(update={"diagnostic": HOSTILE})
+    return payload
+
+
+def _every_fifth() -> Fails:
+    count = iter(range(10**9))
+    return lambda request: next(count) % 5 == 4
+
+
+@pytest.fixture(scope="session")
+def fifty() -> Recording:
+    """Fifty generations."""
+    return record(Simulation(SMALL).changed(generations=50, llm_calls=150))
+
+
+@dataclass(frozen=True)
+class Served:
+    """The running program and its store."""
+
+    address: str
+    url: str
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterator[Served]:
+    """``dga2d serve`` over a long run, one that goes on, and one in which all text is hostile."""
+    url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('browser')}/log.db"
+    named = make_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
+    hostile = Simulation(SMALL)
+    answers = Answers({"ImplementTask": [HOSTILE], "ConnectTask": [HOSTILE]}, name=HOSTILE)
+    hostile = replace(hostile, model=answers, fails=_every_fifth(), operators=(*hostile.operators, named))
+    anyio.run(fifty.append, url, FIFTY, 1, len(fifty.events))
+    anyio.run(fifty.append, url, LIVE, 1, 100)
+    ill = record(hostile, _with_hostile_diagnostic)
+    anyio.run(ill.append, url, HOSTILE_RUN, 1, len(ill.events))
+    command = [sys.executable, "-P", "-m", "dga2d", "serve", "--port", "0", "--json", "--store", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
+        assert process.stdout is not None
+        text = ""
+        while not text.endswith("}\n"):
+            line = process.stdout.readline()
+            assert line, "the program ended"
+            text += line
+        try:
+            yield Served(json.loads(text)["address"], url)
+        finally:
+            process.terminate()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    """The browser of all tests; where there is none they are skipped, unless DGA2D_NEEDS_CHROMIUM is set."""
+    path = shutil.which("chromium")
+    if path is None:
+        assert not os.environ.get("DGA2D_NEEDS_CHROMIUM"), "no chromium on the path"
+        pytest.skip("there is no chromium on the path (Debian: apt-get install chromium)")
+    expect.set_options(timeout=WAIT_MS)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        await browser.close()
+
+
+@dataclass
+class Tab:
+    """A page of its own with everything it complained of or asked other machines for."""
+
+    page: Page
+    base: str
+    complaints: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    async def open(self, path: str) -> Page:
+        """Load an address of the program afresh, and wait until a run's panel is drawn."""
+        await self.page.goto("about:blank")
+        await self.page.goto(self.base + path.lstrip("/"))
+        if path.startswith("/runs/"):
+            await expect(self.page.locator("#panel[data-shown]")).to_be_attached()
+        return self.page
+
+    async def shows(self, panel: str, seq: int) -> None:
+        """Wait until the panel of a place in time is drawn."""
+        await expect(self.page.locator("#panel")).to_have_attribute("data-shown", f"{panel}?seq={seq}")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(chromium: Browser, served: Served, request: pytest.FixtureRequest) -> AsyncIterator[Tab]:
+    """A fresh tab; the test fails if the page logged an error or warning, or asked for anything outside.
+
+    Options of the context, such as its colours and size, are given by ``@pytest.mark.parametrize`` with
+    ``indirect``.
+    """
+    options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    context: BrowserContext = await chromium.new_context(**options)
+    made = Tab(await context.new_page(), served.address)
+
+    async def only_inside(route: Route) -> None:
+        url = route.request.url
+        if url.startswith((served.address, "data:", "about:", "file:")):
+            await route.continue_()
+        else:
+            made.outside.append(url)
+            await route.abort()
+
+    await context.route("**/*", only_inside)
+    made.page.on("console", lambda m: made.complaints.append(f"{m.type}: {m.text}"))
+    made.page.on("pageerror", lambda error: made.complaints.append(f"error: {error}"))
+    yield made
+    await context.close()
+    assert made.complaints == []
+    assert made.outside == []

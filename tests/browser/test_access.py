@@ -1,0 +1,163 @@
+"""The page is readable in light and dark, on a narrow screen, and usable by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.async_api import Page, expect
+from tests.browser.conftest import Tab
+
+from dga2d.runtime.page.panels import PARTS
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LEAST_CONTRAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3, for text of any size."""
+DRAWN_TEXT = """(least) => {
+  const channels = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const paper = channels(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll("svg text")].flatMap((text) => {
+    let behind = paper;
+    for (const rect of text.parentElement.matches("g") ? text.parentElement.querySelectorAll("rect") : []) {
+      const style = getComputedStyle(rect);
+      const share = Number(style.fillOpacity);
+      behind = channels(style.fill).slice(0, 3).map((v, i) => share * v + (1 - share) * behind[i]);
+    }
+    const [a, b] = [light(behind), light(channels(getComputedStyle(text).fill))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    return contrast < least ? [`${text.textContent}: ${contrast.toFixed(2)}`] : [];
+  });
+}"""
+"""Texts of drawings, which axe leaves out, whose contrast to what is drawn below them is too small."""
+
+
+AT = 150
+"""Event of the looks: some generations are closed, and nothing is so long that checking it takes long."""
+LISTS = ("/", "/compare?a=fifty&b=hostile")
+
+
+async def faults(page: Page, *rules: str) -> list[str]:
+    """What axe-core, which must have been injected, finds: rule and element."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = list(rules)
+    found = (await page.evaluate("(options) => axe.run(options)", options))["violations"]
+    drawn: list[str] = await page.evaluate(DRAWN_TEXT, LEAST_CONTRAST)
+    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]] + drawn
+
+
+async def assert_accessible(page: Page, what: str) -> None:
+    """Structure and contrast of what is shown, in light and in dark."""
+    await page.emulate_media(color_scheme="light")
+    assert await faults(page) == [], what
+    await page.emulate_media(color_scheme="dark")
+    assert await faults(page, "color-contrast") == [], what
+
+
+async def test_every_panel_is_accessible_in_light_and_dark(tab: Tab) -> None:
+    page = await tab.open(f"/runs/fifty?seq={AT}")
+    await page.evaluate(AXE_SCRIPT)
+    for panel in PARTS:
+        await page.locator(f"#tab-{panel}").click()
+        await tab.shows(panel, AT)
+        await assert_accessible(page, panel)
+
+
+@pytest.mark.parametrize("address", LISTS)
+async def test_runs_and_comparison_are_accessible_in_light_and_dark(tab: Tab, address: str) -> None:
+    page = await tab.open(address)
+    await page.evaluate(AXE_SCRIPT)
+    await assert_accessible(page, address)
+
+
+@pytest.mark.parametrize("tab", [{"viewport": {"width": 360, "height": 700}}], indirect=True, ids=["narrow"])
+async def test_a_narrow_window_never_scrolls_sideways(tab: Tab) -> None:
+    for address in LISTS:
+        page = await tab.open(address)
+        assert await page.evaluate("() => document.documentElement.scrollWidth") <= 360, address
+    page = await tab.open(f"/runs/fifty?seq={AT}")
+    for panel in PARTS:
+        await page.locator(f"#tab-{panel}").click()
+        await tab.shows(panel, AT)
+        assert await page.evaluate("() => document.documentElement.scrollWidth") <= 360, panel
+
+
+FOCUS = """() => {
+  const one = document.activeElement;
+  const style = getComputedStyle(one);
+  const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+  return [one.id || one.className || one.textContent.trim(), isOutlined];
+}"""
+
+
+async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#graph")
+    order = []
+    for _ in range(14):
+        await page.keyboard.press("Tab")
+        name, is_outlined = await page.evaluate(FOCUS)
+        assert is_outlined, name
+        order.append(name)
+    controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
+    assert order == ["All runs", *controls, "tab-graph", "panel", "wide", "wide", "Operators by credit"]
+
+
+async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=100#overview")
+    marks = (await page.locator("#run").get_attribute("data-marks") or "").split(",")
+    before, after = (int(m) for m in marks[2:4])
+    assert before < 100 < after
+    best = int(await page.locator("#run").get_attribute("data-best") or "")
+    last = int(await page.locator("#run").get_attribute("data-length") or "")
+    presses = (
+        *(("ArrowRight", 101), ("ArrowLeft", 100), ("PageDown", after), ("PageUp", before)),
+        *(("Home", 1), ("b", best), ("End", last)),
+    )
+    for key, seq in presses:
+        await page.keyboard.press(key)
+        await tab.shows("overview", seq)
+    await page.locator("#tab-overview").focus()
+    await page.keyboard.press("ArrowRight")
+    await tab.shows("graph", last)
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("ArrowLeft")
+    await tab.shows(list(PARTS)[-1], last)
+    await expect(page.locator("[role=tab][aria-selected=true]")).to_have_count(1)
+
+
+async def test_space_plays_and_stops(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=50#events")
+    await page.keyboard.press("Space")
+    await expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
+    await expect(page.locator("#seq")).not_to_have_text("50")
+    await page.keyboard.press("Space")
+    await expect(page.locator("#play")).to_have_attribute("aria-pressed", "false")
+    await tab.shows("events", int(await page.locator("#seq").inner_text()))
+
+
+async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=200#calls")
+    summary = page.locator("#call-2 summary")
+    await summary.focus()
+    await page.keyboard.press("Space")
+    await expect(page.locator("#call-2 pre")).to_have_count(2)
+    await expect(page.locator("#play")).to_have_attribute("aria-pressed", "false")
+    await page.keyboard.press("ArrowLeft")
+    await tab.shows("calls", 199)
+    await expect(page.locator("#call-2 pre").first).to_be_visible()
+    await expect(summary).to_be_focused()
+
+
+async def test_two_runs_are_chosen_for_comparison_by_keyboard(tab: Tab) -> None:
+    page = await tab.open("/")
+    await page.get_by_label("fifty on the left").focus()
+    await page.keyboard.press("Space")
+    await page.get_by_label("live on the right").focus()
+    await page.keyboard.press("Space")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("h1")).to_have_text("fifty and live")

@@ -1,0 +1,135 @@
+"""The slider moves through the time of a run, and a run that goes on moves the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Recording) -> None:
+    page = await tab.open("/runs/fifty")
+    last = len(fifty.events)
+    await tab.shows("overview", last)
+    await expect(page.locator("label[for=slider]")).to_have_text(f"event {last} of {last}")
+    await expect(page.locator("#panel")).to_contain_text("50 generations closed")
+    assert await page.locator("#marks option").count() == 50
+
+
+async def test_each_step_of_the_slider_shows_the_state_of_its_event(tab: Tab, fifty: Recording) -> None:
+    page = await tab.open("/runs/fifty?seq=700#checking")
+    await page.locator("#slider").focus()
+    for key, seq in (("ArrowLeft", 699), ("ArrowLeft", 698), ("ArrowRight", 699), ("Home", 1)):
+        await page.keyboard.press(key)
+        await tab.shows("checking", seq)
+        await expect(page.locator("#panel")).to_contain_text(fifty.digest(seq))
+
+
+async def test_the_numbers_are_those_of_show(tab: Tab, served: Served, fifty: Recording) -> None:
+    for seq in (400, len(fifty.events)):
+        shown = show(served.url, FIFTY, seq)
+        page = await tab.open(f"/runs/fifty?seq={seq}")
+        await tab.shows("overview", seq)
+        figures = await page.locator(".figure").all_inner_texts()
+        assert f"{shown['best']['gap_percent']:.2f} %" in figures[-2]
+        assert f"{shown['checkpoint']['gap_percent']:.2f} %" in figures[-3]
+        assert f"{shown['ledger']['used']} of {shown['ledger']['limit']}" in figures[-1]
+        rows = page.locator("#generations tbody tr")
+        assert await rows.count() == shown["completed_generations"] == len(shown["history"])
+        last = await rows.last.locator("td").all_text_contents()
+        assert last[0] == str(shown["history"][-1]["generation"])
+        assert last[-1] == shown["history"][-1]["state_digest"][:16]
+        await page.get_by_role("tab", name="graph").click()
+        graph = shown["graph"]
+        for name, count in (("operators", len(graph["operators"])), ("edges", len(graph["edges"]))):
+            await expect(page.locator("#panel")).to_contain_text(f"{count} {name}")
+        await expect(page.locator("#panel")).to_contain_text(f"{graph['pipelines']} pipelines of at most")
+
+
+def show(url: str, run: str, seq: int) -> dict[str, Any]:
+    """What the program prints of a place in time."""
+    command = [sys.executable, "-P", "-m", "dga2d", "show", run, "--at", str(seq), "--json", "--store", url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+async def test_nodes_of_the_graph_stay_where_they_are(tab: Tab, fifty: Recording) -> None:
+    page = await tab.open("/runs/fifty?seq=60#graph")
+    places = [await placed(page)]
+    for seq in (500, len(fifty.events)):
+        page = await tab.open(f"/runs/fifty?seq={seq}#graph")
+        places.append(await placed(page))
+    assert places[0] == places[1] == places[2]
+    assert len(places[0]) == 7  # five operators, START and END
+
+
+async def placed(page: Page) -> dict[str, str]:
+    """Name and place of every node."""
+    found: dict[str, str] = await page.evaluate(
+        "() => Object.fromEntries([...document.querySelectorAll('.node text')].map("
+        "(t) => [t.textContent, `${t.getAttribute('x')} ${t.getAttribute('y')}`]))"
+    )
+    return found
+
+
+async def test_an_address_names_its_place_in_time(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=321#walks")
+    await tab.shows("walks", 321)
+    await page.keyboard.press("ArrowRight")
+    await tab.shows("walks", 322)
+    await page.wait_for_url("**/runs/fifty?seq=322#walks")
+
+
+QUICK_STEPS = """() => {
+  window.addresses = 0;
+  const replace = history.replaceState.bind(history);
+  history.replaceState = (...given) => { window.addresses += 1; replace(...given); };
+  const slider = document.getElementById("slider");
+  for (let seq = 201; seq <= 450; seq += 1) {
+    slider.value = String(seq);
+    slider.dispatchEvent(new Event("input"));
+  }
+}"""
+
+
+async def test_many_quick_steps_show_the_last_and_name_it_once(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=200#overview")
+    await page.wait_for_url("**/runs/fifty?seq=200#overview")
+    await page.evaluate(QUICK_STEPS)
+    await tab.shows("overview", 450)
+    await page.wait_for_url("**/runs/fifty?seq=450#overview")
+    # browsers warn of an address that changes hundreds of times within seconds, and stop changing it
+    assert await page.evaluate("() => window.addresses") <= 2
+
+
+async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fifty: Recording) -> None:
+    page = await tab.open("/runs/live#events")
+    await tab.shows("events", 100)
+    await page.evaluate("() => { window.isTheSamePage = true; }")
+    await fifty.append(served.url, LIVE, 101, 101)
+    await tab.shows("events", 101)
+    await expect(page.locator("h3")).to_have_text(f"Event 101, {fifty.events[100].type}")
+    await page.keyboard.press("ArrowLeft")  # who looks at the past is left there
+    await tab.shows("events", 100)
+    await fifty.append(served.url, LIVE, 102, 160)
+    await expect(page.locator("#length")).to_have_text("160")
+    await tab.shows("events", 100)
+    await expect(page.locator("#slider")).to_have_attribute("max", "160")
+    assert await page.evaluate("() => window.isTheSamePage")
+
+
+async def test_two_runs_are_compared_in_one_plot(tab: Tab) -> None:
+    page = await tab.open("/compare?a=fifty&b=hostile")
+    await expect(page.locator("polyline")).to_have_count(2)
+    differing = await page.locator("tr.differs th").all_inner_texts()
+    assert {"generations", "llm_calls"} <= set(differing)
+    assert "batch_size" not in differing
