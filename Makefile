@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test slow long lint types check clean
+SITE := build/docs
+
+.PHONY: setup demo test slow long lint types check docs reference clean
 
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,6 +39,15 @@ types: setup
 	$(BIN)/mypy
 
 check: lint types test slow
+
+# The pages as a site; a broken link or anchor is an error.
+docs: setup
+	$(BIN)/sphinx-build -W --keep-going -q -b html -c docs . $(SITE)
+	@echo $(SITE)/index.html
+
+# The parts of docs/reference that follow from the code.
+reference: setup
+	cd docs && ../$(BIN)/python -m reference_pages
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

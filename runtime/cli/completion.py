@@ -23,21 +23,31 @@ def complete_domains(context: click.Context, parameter: click.Parameter, incompl
 
 def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Runs whose names begin with `incomplete`, latest first; none where there is no database."""
+    return _runs(context, incomplete, None)
+
+
+def complete_runs_of_domain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The same for an option of a command whose first argument is a domain: runs of that domain alone."""
+    before_the_option = context.args  # unread, since the value the option needs is not there yet
+    return _runs(context, incomplete, before_the_option[0] if before_the_option else None)
+
+
+def _runs(context: click.Context, incomplete: str, domain: str | None) -> list[str]:
     import anyio
 
     url = context.params.get("url") or os.environ.get("DGA2D_STORE") or DEFAULT_URL
     try:
-        names = anyio.run(_run_names, url)
+        names = anyio.run(_run_names, url, domain)
     except Dga2dError:
         return []
     return [name for name in reversed(names) if name.startswith(incomplete)]
 
 
-async def _run_names(url: str) -> list[str]:
+async def _run_names(url: str, domain: str | None) -> list[str]:
     from dga2d.store import open_store
 
     async with open_store(url, create=False, read_only=True) as store:
-        return [run.run_id for run in await store.runs()]
+        return [run.run_id for run in await store.runs() if domain is None or run.domain == domain]
 
 
 run_argument = click.argument("run", shell_complete=complete_runs)

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from dga2d.runtime.cli.completion import complete_domains
 from dga2d.runtime.cli.options import data_option, domain_path_option, json_option
 from dga2d.runtime.cli.output import print_json, print_table
 from dga2d.runtime.errors import ExitCode
@@ -23,6 +25,10 @@ class _DomainsOrCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         return super().resolve_command(ctx, args if args[0] in self.commands else ["show", *args])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [] if incomplete.startswith("-") else complete_domains(ctx, self.params[0], incomplete)
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, names)]
 
 
 @click.group(
@@ -61,7 +67,7 @@ def domains(context: click.Context, data_dir: Path | None, as_json: bool) -> Non
 
 
 @domains.command(hidden=True)
-@click.argument("name")
+@click.argument("name", shell_complete=complete_domains)
 @data_option
 @json_option
 @click.pass_obj
@@ -110,7 +116,7 @@ def new(name: str, folder: Path, as_json: bool) -> None:
 
 
 @domains.command(short_help="Prove a domain sound, claim by claim.")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_domains)
 @click.option("--evaluators", type=click.IntRange(1), help="Evaluation processes; one per core by default.")
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @data_option

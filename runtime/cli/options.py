@@ -108,15 +108,23 @@ accept_code_option = click.option(
 )
 
 
+rebuild_policy_option = click.option(
+    "--rebuild-policy",
+    is_flag=True,
+    help="Make the policy's updates again from the log instead of loading its saved files.",
+)
+set_option = click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
+)
+
+
 def settings_options(command: Command) -> Command:
     """Add one flag per setting of :class:`RunSettings`, and ``--config`` and ``--set``."""
     from dga2d.replay.settings import RunSettings
 
     for name, field in reversed(RunSettings.model_fields.items()):
         command = _setting_option(name, field)(command)
-    command = click.option(
-        "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
-    )(command)
+    command = set_option(command)
     return click.option(
         "--config",
         "config_file",

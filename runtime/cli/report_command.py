@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,18 +27,43 @@ from dga2d.runtime.cli.output import check_writable, print_json, write_file
     "--format",
     "kind",
     type=click.Choice(["html", "md"]),
-    help="Format; taken from the file's ending by default, else html.",
+    help="Format of the report; taken from the file's ending by default, else html.",
+)
+@click.option(
+    "--figures",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write figures for a paper here, PNG and SVG (needs matplotlib); no report unless -o or --format "
+    "asks for one.",
 )
 @store_option
 @json_option
-def report(run: str, path: Path | None, kind: str | None, url: str, as_json: bool) -> None:
+def report(
+    run: str, path: Path | None, kind: str | None, folder: Path | None, url: str, as_json: bool
+) -> None:
     """Tell what RUN did: results, convergence, the algorithm and its code, credits, every model call.
 
     \b
     Examples:
       dga2d report jsp-k3v9q2 -o night.html
       dga2d report jsp-k3v9q2 --format md -o night.md
+      dga2d report jsp-k3v9q2 --figures figures
     """
+    view: dict[str, Any] = {"run": run, "report": None, "format": None, "figures": None}
+    if folder is not None:
+        view |= _write_figures(url, run, folder)
+    if folder is None or path is not None or kind is not None:
+        view |= _write_report(url, run, path, kind)
+    if as_json:
+        print_json(view)
+        return
+    for written in (view["report"], *(view["figures"] or ())):
+        if written is not None:
+            click.echo(written)
+
+
+def _write_report(url: str, run: str, path: Path | None, kind: str | None) -> dict[str, Any]:
     import anyio
 
     from dga2d.runtime.report import read_story, render_html, render_markdown
@@ -47,7 +73,17 @@ def report(run: str, path: Path | None, kind: str | None, url: str, as_json: boo
     check_writable(path)
     story = anyio.run(functools.partial(read_story, url, run))
     write_file(path, render_html(story) if kind == "html" else render_markdown(story))
-    if as_json:
-        print_json({"run": run, "report": str(path), "format": kind, "head_hash": story.head_hash})
-    else:
-        click.echo(path)
+    return {"report": str(path), "format": kind, "head_hash": story.head_hash}
+
+
+def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
+    import anyio
+
+    from dga2d.runtime.report.figure_files import read_drawable, write_figures
+    from dga2d.runtime.solving import require_package
+
+    require_package("matplotlib", "figures", "--figures")
+    drawn = write_figures(anyio.run(functools.partial(read_drawable, url, run)), folder)
+    for fault in drawn.faults:
+        click.echo(fault, err=True)
+    return {"figures": [str(file) for file in drawn.files], "head_hash": drawn.head_hash}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dga2d.runtime.cli.completion import complete_runs_of_domain, domain_argument
 from dga2d.runtime.cli.options import data_option, json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json, write_file
 from dga2d.runtime.errors import UsageError
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
-@click.argument("domain")
+@domain_argument
 @click.argument("instance")
-@click.option("--run", "run_id", metavar="RUN", help="Use the best validated algorithm of this run.")
+@click.option(
+    "--run",
+    "run_id",
+    metavar="RUN",
+    shell_complete=complete_runs_of_domain,
+    help="Use the best validated algorithm of this run.",
+)
 @click.option(
     "--method",
     type=click.Choice(["safe", "basic", "ils", "cp-sat"]),

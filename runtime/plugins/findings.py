@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from dga2d.domains.errors import BundlingError
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -31,7 +33,7 @@ def in_words(error: BaseException) -> str:
     """An error with the place it comes from, on one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, UnsoundError):
+    if isinstance(error, UnsoundError | BundlingError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -10,6 +10,7 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
+from tests.fakes.conversation import started
 
 from dga2d.runtime.cli.app import app
 from dga2d.runtime.cli.command_table import PLACES, CommandTable
@@ -102,6 +103,46 @@ def test_a_completion_script_is_produced(shell: str, monkeypatch: pytest.MonkeyP
 def test_domains_are_completed() -> None:
     assert {"jsp"} <= offered("evolve", "j") <= {name for name in offered("evolve", "") if name[0] == "j"}
     assert {"jsp", "tsp"} <= offered("evolve", "")
+
+
+@pytest.mark.parametrize(
+    "words", [("solve",), ("prompt",), ("domains",), ("domains", "check"), ("data", "check")]
+)
+def test_domains_are_completed_wherever_one_is_named(words: tuple[str, ...]) -> None:
+    assert {"jsp", "tsp"} <= offered(*words, "")
+    assert "jsp" in offered(*words, "j")
+    assert "tsp" not in offered(*words, "j")
+
+
+def test_completing_domains_offers_the_group_s_own_commands_too() -> None:
+    assert offered("domains", "ch") == {"check"}
+    assert {"new", "check"} <= offered("domains", "") - {"show"}
+    assert offered("domains", "--js") == {"--json"}
+
+
+@pytest.fixture
+async def begun(logged: Path) -> Path:
+    """The same database with a third run, which has begun, of the domain ``imaginary``."""
+    from dga2d.events import RunId
+    from dga2d.replay.settings import RunSettings
+    from dga2d.store import open_store
+
+    async with (
+        open_store(f"sqlite+aiosqlite:///{logged / 'dga2d.db'}") as store,
+        store.write(RunId("imaginary-three"), create=True) as writer,
+    ):
+        await writer.append([started(RunSettings())])
+    return logged
+
+
+def test_solve_completes_the_runs_of_its_domain(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(begun)
+    monkeypatch.delenv("DGA2D_STORE", raising=False)
+    assert offered("solve", "imaginary", "--run", "") == {"imaginary-three"}
+    assert offered("solve", "imaginary", "g/a", "--run", "im") == {"imaginary-three"}
+    assert offered("solve", "tsp", "--run", "") == set()
+    assert offered("solve", "--run", "") == {"tsp-one", "jsp-two", "imaginary-three"}
+    assert offered("show", "") == {"tsp-one", "jsp-two", "imaginary-three"}
 
 
 @pytest.mark.parametrize("command", ["resume", "fork", "test", "show", "replay", "audit", "log", "report"])

@@ -22,7 +22,6 @@ def test_every_baseline_solves_and_says_what_it_is(command: Command, program: Pr
 
 
 def test_or_tools_solves_outside_the_sandbox(command: Command, program: Program) -> None:
-    pytest.importorskip("ortools", reason="OR-Tools is an optional dependency")
     arguments = ("solve", "ossp", "ta4x4_1os", "--method", "cp-sat", "--time-limit", "20", "--json")
     solved = command(*arguments, program=program)
     assert solved.code == 0, solved.err
@@ -30,7 +29,6 @@ def test_or_tools_solves_outside_the_sandbox(command: Command, program: Program)
 
 
 def test_pictures_are_drawn_and_repeat(command: Command, program: Program) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is an optional dependency")
     for name in ("one.svg", "two.svg"):
         arguments = (
             "solve",
@@ -56,8 +54,6 @@ def test_pictures_are_drawn_and_repeat(command: Command, program: Program) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("name", domain_names())
 def test_or_tools_solves_the_smoke_instance_of_every_domain(name: str) -> None:
-    pytest.importorskip("ortools", reason="OR-Tools is an optional dependency")
-    pytest.importorskip("matplotlib", reason="matplotlib is an optional dependency")
     domain = get_domain(name)
     instance = domain.smoke_instance()
     state = domain.cp_sat(instance, 20.0, seed=1)

@@ -1,0 +1,1 @@
+"""Writes the parts of the reference that follow from the code."""

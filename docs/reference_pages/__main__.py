@@ -1,0 +1,5 @@
+"""``python -m reference_pages`` in `docs/`: what `make reference` runs."""
+
+from reference_pages.pages import write
+
+write()

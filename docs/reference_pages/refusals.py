@@ -1,0 +1,58 @@
+"""What the fold refuses, read from its source: the reasons in `require`, `refuse` and `InvariantError`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from dga2d.replay.state import fold_edits, fold_generation, fold_run, invariants, structure, walks
+from dga2d.replay.state.fold import HANDLERS
+
+REASON_AT = {"require": 2, "refuse": 1, "InvariantError": 2}
+"""Function that refuses an event → which of its arguments is the reason."""
+
+OTHER = {"DigestMismatchError": "the digest is not that of the state"}
+"""Errors that need no reason."""
+
+
+def refusals(event_type: str) -> list[str]:
+    """Reasons for which an event of that type is refused, in the order of the checks; ``…`` is a value."""
+    return list(dict.fromkeys(_reasons(HANDLERS[event_type].__name__)))
+
+
+def _reasons(name: str) -> Iterator[str]:
+    definition = _definitions().get(name)
+    if definition is None:
+        return
+    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.Call | ast.Return)]
+    for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+        if isinstance(node, ast.Return):
+            if name.startswith("violation"):  # they return their reason
+                yield from _text(node.value)
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        if called in REASON_AT:
+            yield from _text(node.args[REASON_AT[called]])
+        elif called in OTHER:
+            yield OTHER[called]
+        elif called != name:
+            yield from _reasons(called)
+
+
+@cache
+def _definitions() -> dict[str, ast.FunctionDef]:
+    found = {}
+    for module in (fold_run, fold_generation, fold_edits, invariants, structure, walks):
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        found.update({node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
+    return {name: node for name, node in found.items() if name not in REASON_AT}
+
+
+def _text(node: ast.expr | None) -> Iterator[str]:
+    """The words of a literal, ``…`` for what is put into it; nothing for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)

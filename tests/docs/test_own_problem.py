@@ -1,0 +1,25 @@
+"""The tutorial on a problem of one's own does what it says: every command is run, every change is made."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.docs.following import TUTORIALS, blocks, follow
+
+PAGE = TUTORIALS / "own-problem.md"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
+    follow(PAGE.read_text(encoding="utf-8"), tmp_path, package="problems/knapsack")
+
+
+def test_every_command_of_the_tutorial_shows_what_it_prints() -> None:
+    given = blocks(PAGE.read_text(encoding="utf-8"))
+    for block, following in pairwise(given):
+        if block.language == "sh":
+            assert following.language == "text"
+            assert following.text.strip()

@@ -1,0 +1,67 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from dga2d.domains.jsp.reader import read_instance
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.cli.app import app
+from dga2d.runtime.config import make_settings, read_settings_file
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+ROOMS = ("agents", "domains", "events", "replay", "runtime", "store")
+
+
+def test_configuration_reference_holds_every_setting_with_its_default() -> None:
+    printed = CliRunner().invoke(app, ["config"]).output
+    assert printed in (REFERENCE / "configuration.md").read_text(encoding="utf-8")
+
+
+def test_every_command_is_in_the_command_line_reference() -> None:
+    text = (REFERENCE / "cli.md").read_text(encoding="utf-8")
+    headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    assert {name for name in app.commands if not re.search(rf"\b{name}\b", headings)} == set()
+
+
+def options(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Option]]:
+    """Every option with the command it belongs to."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from options(command, f"{before}{name} ")
+        yield from ((before + name, p) for p in command.params if isinstance(p, click.Option))
+
+
+def test_every_option_that_is_no_setting_is_in_the_command_line_reference() -> None:
+    words = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", (REFERENCE / "cli.md").read_text(encoding="utf-8")))
+    given = [
+        (command, option) for command, option in options(app) if option.name not in RunSettings.model_fields
+    ]
+    assert len(given) > 100
+    assert [f"{command} {option.opts}" for command, option in given if not words & set(option.opts)] == []
+
+
+def test_every_environment_variable_of_the_program_is_told() -> None:
+    sources = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    read = {
+        name for path in sources for name in re.findall(r"\bDGA2D_[A-Z_]+", path.read_text(encoding="utf-8"))
+    }
+    assert len(read) >= 6
+    page = (REFERENCE / "configuration.md").read_text(encoding="utf-8")
+    assert {name for name in read if f"| `{name}` |" not in page} == set()
+
+
+def test_the_examples_settings_are_valid() -> None:
+    for path in (ROOT / "examples").glob("*.toml"):
+        make_settings(read_settings_file(path), {})
+
+
+def test_the_examples_instance_can_be_read() -> None:
+    data = read_instance(ROOT / "examples" / "four-jobs.txt")
+    assert data.machines.shape == (4, 3)

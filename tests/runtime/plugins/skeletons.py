@@ -1,0 +1,45 @@
+"""Skeleton domains with faults in them, installed ones, and the program beside them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from dga2d.runtime.plugins import write_skeleton
+
+
+def skeleton(folder: Path, name: str, *changes: tuple[str, str, str]) -> Path:
+    """A skeleton domain with `changes` (file, old text, new text)."""
+    write_skeleton(name, folder)
+    for file, old, new in changes:
+        path = folder / name / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, (file, old)
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    return folder / name
+
+
+def installed(folder: Path, name: str) -> Path:
+    """A folder as pip would leave it: a package and the metadata of its distribution."""
+    site = folder / "site"
+    skeleton(site, name)
+    metadata = site / f"{name}_domain-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-domain\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[dga2d.domains]\n{name} = {name}:DOMAIN\n")
+    return site
+
+
+def dga2d(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    url = f"sqlite+aiosqlite:///{folder / 'log.db'}"
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "dga2d", *arguments],
+        cwd=folder,
+        env={**os.environ, "DGA2D_STORE": url, **environment},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )

@@ -1,0 +1,105 @@
+"""Domains of a user's own in the program as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.runtime.plugins.skeletons import dga2d, installed, skeleton
+
+from dga2d.domains.plugins import digest_of
+
+SMALL = (
+    *("--policy", "uniform", "--generations", "1", "--pipelines", "2", "--batch-size", "2", "--work", "300"),
+    *("--validation-instances", "1", "--llm-calls", "20", "--evaluators", "1", "--quiet", "--no-report"),
+)
+
+
+@pytest.mark.slow
+def test_a_skeleton_is_sound_and_passes_its_own_tests(own: Path) -> None:
+    made = dga2d(own, "domains", "new", "sound")
+    assert made.returncode == 0, made.stderr
+    checked = dga2d(own, "domains", "check", "sound", "--domain-path", ".", "--json")
+    assert checked.returncode == 0, checked.stdout
+    assert {finding["holds"] for finding in json.loads(checked.stdout)} == {True}
+    tested = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "sound/tests"],
+        cwd=own,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert tested.returncode == 0, tested.stdout
+
+
+@pytest.mark.slow
+def test_the_check_ends_with_1_and_leaves_out_what_rests_on_it(own: Path) -> None:
+    skeleton(own, "unsound", ("library/move_to_front.py", "(moved, rest)", "(moved, moved)"))
+    checked = dga2d(own, "domains", "check", "unsound", "--domain-path", ".")
+    assert checked.returncode == 1, checked.stderr
+    lines = checked.stdout.splitlines()
+    (failed,) = [line for line in lines if line.startswith("FAILED  operators give valid solutions")]
+    assert "library:move_to_front.py on" in failed
+    assert lines[-1].startswith("-       a run evolves and can be replayed: not tried")
+
+
+@pytest.mark.slow
+def test_resume_refuses_a_changed_plugin_and_replay_does_not_need_it(own: Path) -> None:
+    folder = skeleton(own, "resbag")
+    begun = dga2d(own, "evolve", "resbag", "--domain-path", ".", "--run-id", "r", *SMALL)
+    assert begun.returncode == 0, begun.stderr
+    shown = json.loads(dga2d(own, "show", "r", "--json").stdout)
+    assert shown["code_version"].endswith(f" resbag+{digest_of(folder)[:12]}")
+    more = ("resume", "r", "--generations", "2", "--quiet", "--no-report", "--domain-path", ".")
+    with (folder / "card.py").open("a", encoding="utf-8") as stream:
+        stream.write("# a thought\n")
+    refused = dga2d(own, *more)
+    assert refused.returncode == 2
+    assert f"written by dga2d {shown['code_version']}, this is" in refused.stderr
+    accepted = dga2d(own, *more, "--accept-code-change")
+    assert accepted.returncode == 0, accepted.stderr
+    resumed = json.loads(dga2d(own, "log", "r", "--type", "RunResumed", "--json").stdout)
+    assert resumed["payload"]["code_version"].endswith(f" resbag+{digest_of(folder)[:12]}")
+    for command in ("replay", "audit", "report"):
+        alone = dga2d(own, command, "r")
+        assert alone.returncode == 0, alone.stderr
+    gone = dga2d(own, "resume", "r", "--generations", "3")
+    assert gone.returncode == 2
+    assert gone.stderr.startswith("error: no domain is called 'resbag'")
+
+
+@pytest.mark.slow
+def test_an_installed_domain_reaches_the_evaluation_processes(tmp_path: Path) -> None:
+    site = installed(tmp_path, "shipped")
+    solved = dga2d(
+        tmp_path, "solve", "shipped", "correlated00", "--work", "500", "--json", PYTHONPATH=str(site)
+    )
+    assert solved.returncode == 0, solved.stderr
+    assert json.loads(solved.stdout)["objective"] > 0
+
+
+@pytest.mark.slow
+def test_the_solver_file_of_a_plugin_computes_what_solve_computes(own: Path) -> None:
+    skeleton(own, "filebag")
+    path = {"DGA2D_DOMAIN_PATH": str(own)}
+    assert dga2d(own, "evolve", "filebag", "--run-id", "r", *SMALL, **path).returncode == 0
+    taken = dga2d(own, "solver", "r", "-o", "solver.py", **path)
+    assert taken.returncode == 0, taken.stderr
+    (own / "four.txt").write_text("4 10\n7 6\n5 5\n5 5\n1 2\n", encoding="utf-8")
+    options = ("four.txt", "--work", "500", "-o")
+    solved = dga2d(own, "solve", "filebag", *options[:-1], "-o", "solve.txt", "--run", "r", **path)
+    assert solved.returncode == 0, solved.stderr
+    alone = subprocess.run(
+        [sys.executable, "-P", "solver.py", *options, "alone.txt"],
+        cwd=own,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (alone.stdout, alone.stderr) == ("objective 10\n", "")
+    assert (own / "alone.txt").read_bytes() == (own / "solve.txt").read_bytes()
