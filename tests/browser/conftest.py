@@ -115,9 +115,12 @@ class Served:
     url: str
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterator[Served]:
-    """``dga2d serve`` over a long run, one that goes on, and one in which all text is hostile."""
+    """``dga2d serve`` over a long run, one that goes on, and one in which all text is hostile.
+
+    It ends with the file, like the browser: other tests suspend or count the processes below their own.
+    """
     url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('browser')}/log.db"
     named = make_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
     hostile = Simulation(SMALL)
@@ -141,7 +144,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterat
             process.terminate()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     """The browser of all tests; where there is none they are skipped, unless DGA2D_NEEDS_CHROMIUM is set."""
     path = shutil.which("chromium")
