@@ -134,6 +134,7 @@ def test_an_audit_is_read_as_the_tutorial_says(after_the_night: Path) -> None:
     assert (after_the_night / "calls.csv").read_text(encoding="utf-8").startswith("call,purpose,")
 
 
+@pytest.mark.slow
 def test_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
     do(README, tmp_path)
     demo = (tmp_path / "demo.txt").read_text(encoding="utf-8")
