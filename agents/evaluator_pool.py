@@ -14,8 +14,6 @@ from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
 
-_STREAMS: dict[SplitName, str] = {"train": "evaluation", "validation": "validation", "test": "test"}
-
 
 class SourceReader:
     """Implementations by id: text from the log's blobs, kept in memory."""
@@ -100,8 +98,23 @@ async def evaluation_request(
         key=f"evaluation/{split}/{number}/{candidate}/{instance}",
         instance=instances.instance(instance),
         steps=tuple([await sources.implementation(state, step) for step in steps]),
-        seed=(state.header.seed, *spawn_key(_STREAMS[split], number, candidate, index)),
+        seed=(state.header.seed, *evaluation_stream(split, number, candidate, index)),
     )
+
+
+def evaluation_stream(split: SplitName, number: int, candidate: int, instance: int) -> tuple[int, ...]:
+    """Spawn key of an evaluation's random stream.
+
+    What is compared draws common random numbers: candidates of a test have one stream per instance, those
+    of all validations of a run too, whose scores the checkpoint is chosen by. The same pipeline then has the
+    same score, and the luck of a draw decides less (Law, Simulation Modeling and Analysis, Section 11.2).
+    Training, where every sampled walk is a draw of its own, has a stream per generation and candidate.
+    """
+    if split == "train":
+        return spawn_key("evaluation", number, candidate, instance)
+    if split == "validation":
+        return spawn_key("validation", 0, 0, instance)
+    return spawn_key("test", number, 0, instance)
 
 
 def owed_evaluations(state: RunState) -> list[Duty]:

@@ -23,6 +23,17 @@ def code_version() -> str:
     return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
+def present_version(domain: str) -> str:
+    """What a log of the domain bears now: this program's version and, for a plug-in, its mark.
+
+    Raises
+    ------
+    UnknownDomainError, PluginError
+        There is no such domain, or it cannot be used.
+    """
+    return code_version() + plugin_mark(domain)
+
+
 def plugin_mark(domain: str) -> str:
     """What a plug-in domain adds to the version: ``" <name>+<first 12 hex digits of its files' digest>"``.
 

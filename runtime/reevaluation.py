@@ -19,6 +19,7 @@ from dga2d.replay.opening import folded
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import present_version
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.sessions import reopen_problem
 from dga2d.store import EventStore, open_store, verified
@@ -70,6 +71,7 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
     differences = [row for row in map(_difference, under_work) if row is not None]
     return {
         "fraction": fraction,
+        "same_program": state.started is None or state.code_version == present_version(state.header.domain),
         "recorded": count,
         "made_again": len(remade),
         "identical": sum(_result(pair.recorded.payload) == _outcome(pair.reply) for pair in remade),

@@ -13,7 +13,7 @@ from dga2d.domains.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.code_version import code_version, plugin_mark
+from dga2d.runtime.code_version import present_version
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.problem import Problem
 
@@ -78,7 +78,7 @@ def run_started(
         sense=domain.sense,
         seed=seed,
         settings=settings.model_dump(),
-        code_version=code_version() + plugin_mark(domain.name),
+        code_version=present_version(domain.name),
         library=tuple(_library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline_of(domain, settings)),
         splits=problem.manifest(),

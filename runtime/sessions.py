@@ -14,7 +14,7 @@ from dga2d.events.payloads import TestStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.code_version import code_version, plugin_mark
+from dga2d.runtime.code_version import present_version
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.errors import CodeChangedError, RunStateError
 from dga2d.runtime.interruption import Interruption
@@ -239,7 +239,7 @@ def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
 def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
     if accept:
         return
-    present = code_version() + plugin_mark(state.header.domain)
+    present = present_version(state.header.domain)
     if state.code_version != present:
         raise CodeChangedError(run_id, state.code_version, present)
 

@@ -280,6 +280,10 @@ def _print_reevaluation(report: dict[str, Any]) -> None:
             f"is {row['again']} now",
             err=True,
         )
+    if report["differences"] and not report["same_program"]:
+        click.echo(
+            "another version of the program wrote this run; the differences may come from that", err=True
+        )
     spread = report["spread"]
     if spread is None:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,11 @@ import pytest
 
 from dga2d.agents.agent import Duty, run_agent
 from dga2d.agents.conductor import held_out_test
+from dga2d.agents.evaluator_pool import evaluation_stream
 from dga2d.agents.verification import DecisionVerifier
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.events.ownership import AgentName
-from dga2d.events.payloads import RunPaused, TestScored
+from dga2d.events.payloads import RunPaused, SplitName, TestScored
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tests.agents.conftest import MemoryLog, Simulation
 
 RUN = RunId("simulated")
+SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
 
 def after_test(simulation: Simulation, before: MemoryLog) -> tuple[RunState, MemoryLog]:
@@ -54,6 +57,20 @@ def test_a_test_evaluates_the_checkpoint_and_the_baseline_on_every_held_out_inst
     expected = [sum((y or 0.0) - 100 for y in row) / 200 for row in gaps]
     assert scored.mean_gaps == pytest.approx(expected)
     assert scored.failures == (0, 0)
+
+
+def test_what_is_compared_draws_common_random_numbers() -> None:
+    """Candidates of a test, and of all validations, have one stream per instance; training has many."""
+    places = list(itertools.product((1, 2), (0, 1, 2), (0, 1)))  # generation or attempt, candidate, instance
+    train, validation, test = (
+        {place: evaluation_stream(split, *place) for place in places} for split in SPLITS
+    )
+    assert len(set(train.values())) == len(places)
+    assert len(set(validation.values())) == 2
+    assert all(validation[number, j, i] == validation[1, 0, i] for number, j, i in places)
+    assert len(set(test.values())) == 4
+    assert all(test[number, j, i] == test[number, 0, i] for number, j, i in places)
+    assert len({*train.values(), *validation.values(), *test.values()}) == len(places) + 2 + 4
 
 
 def test_a_test_of_a_run_that_was_killed_does_not_go_on_with_the_run(simulation: Simulation) -> None:

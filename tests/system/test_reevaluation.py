@@ -13,7 +13,10 @@ from dga2d.events.envelope import header_bytes
 
 pytestmark = pytest.mark.timeout(400)
 
-KEYS = {"fraction", "recorded", "made_again", "identical", "undecided", "differences", "spread"}
+KEYS = {
+    *("fraction", "same_program", "recorded", "made_again", "identical"),
+    *("undecided", "differences", "spread"),
+}
 CLOCK = ("--generations", "1", "--pipelines", "2", "--batch-size", "1", "--time-limit", "0.05")
 
 
@@ -45,6 +48,7 @@ def test_evaluations_under_a_work_budget_are_the_same_again(finished: Program, c
     assert outcome.code == 0, report
     assert report["recorded"] == report["made_again"] == report["identical"] == len(evaluations) > 10
     assert (report["differences"], report["undecided"], report["spread"]) == ([], [], None)
+    assert report["same_program"]
 
 
 def test_a_fraction_is_a_sample_and_always_the_same(finished: Program, command: Command) -> None:
