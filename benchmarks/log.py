@@ -21,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import synthetic_run
 
-from dga2d.events import Draft, InstanceKey, RunId, encode_payload
+from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId, StoredEvent, encode_payload
 from dga2d.replay.opening import folded
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.snapshots import opened, save_snapshot
@@ -262,38 +262,40 @@ async def long_run(path: Path, count: int) -> dict[str, Figures]:
     return found
 
 
-async def _timed(step: Callable[[EventStore], AsyncIterator[int]], path: Path) -> tuple[float, float]:
+async def _timed(step: Callable[[EventStore], Awaitable[int]], path: Path) -> tuple[float, float]:
     gc.collect()
-    seen, start, cpu = 0, time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
     async with open_store(url_of(path), read_only=True) as store:
-        async for count in step(store):
-            seen += count
+        seen = await step(store)
     return seen / (time.perf_counter() - start), seen / (time.process_time() - cpu)
 
 
-async def _read(store: EventStore) -> AsyncIterator[int]:
-    async for page in store.stored_pages(RUN):
-        yield len(page)
+async def _read(store: EventStore) -> int:
+    seen: list[int] = []
+    await store.scan(RUN, lambda page: seen.append(len(page)))
+    return sum(seen)
 
 
-async def _checked(store: EventStore) -> AsyncIterator[int]:
+async def _checked(store: EventStore) -> int:
+    return (await store.verify(RUN)).seq
+
+
+async def _decoded(store: EventStore) -> int:
+    """Every payload into the model of its type, as for whoever wants all of it."""
     head = EMPTY_LOG
-    async for page in store.stored_pages(RUN):
-        head = check_page(page, head)
-        yield len(page)
 
-
-async def _decoded(store: EventStore) -> AsyncIterator[int]:
-    head = EMPTY_LOG
-    async for page in store.pages(RUN):
+    def take(page: list[StoredEvent]) -> None:
+        nonlocal head
         head = check_page(page, head)
-        for event in page:
+        for event in map(RecordedEvent._make, page):
             assert event.payload is not None
-        yield len(page)
+
+    await store.scan(RUN, take)
+    return head.seq
 
 
-async def _folded(store: EventStore) -> AsyncIterator[int]:
-    yield (await folded(store, RUN)).seq
+async def _folded(store: EventStore) -> int:
+    return (await folded(store, RUN)).seq
 
 
 async def replay(path: Path) -> Figures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.events import RunId
+from dga2d.events import RunId, StoredEvent
 from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, Head, check_page
@@ -25,11 +25,15 @@ async def folded(
     UnknownRunError, CorruptEventError, ReplayError, EventError
         There is no such run, or its log does not hold.
     """
-    state = RunState() if state is None else state
-    async for page in store.stored_pages(run_id, start.seq, until):
-        start = check_page(page, start)
-        state = fold_page(state, page)
-    return state
+    reached, head = RunState() if state is None else state, start
+
+    def take(page: list[StoredEvent]) -> None:
+        nonlocal reached, head
+        head = check_page(page, head)
+        reached = fold_page(reached, page)
+
+    await store.scan(run_id, take, start.seq, until)
+    return reached
 
 
 async def folded_to_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:

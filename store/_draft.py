@@ -82,11 +82,12 @@ def blob_rows(many: Iterable[bytes]) -> list[Row]:
     return [(blob_digest(data), data, len(data)) for data in many]
 
 
-def stamp(encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int) -> list[RecordedEvent]:
+def stamp(
+    encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int, new_id: Callable[[], str]
+) -> list[RecordedEvent]:
     """Events that continue the log behind `head`, recorded at `now` (µs since 1970 UTC)."""
     seq, prev_hash = head
     events = []
-    new_id = event_ids(now)
     for draft, type_name, payload_bytes, *_ in encoded:
         seq += 1
         envelope = (

@@ -7,13 +7,14 @@ inserted and committed one by one, a transaction would take six.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 import aiosqlite
 
 from dga2d.store import _sqlite
 from dga2d.store._insertions import Insertion
+from dga2d.store._prepared import in_thread
 
 
 async def insert_if(
@@ -31,9 +32,7 @@ async def insert_if(
     sqlite3.Error
         Nothing is stored, unless the commit itself reported the error: then that has to be looked up.
     """
-    # The driver's only way to run a function in its thread: private, but as old as the driver.
-    in_thread = cast("Callable[..., Awaitable[tuple[Any, ...]]]", driver._execute)
-    return await in_thread(_insert_if, driver._conn, guard, expected, insertions)
+    return await in_thread(driver, _insert_if, guard, expected, insertions)
 
 
 def _insert_if(

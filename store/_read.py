@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import typing
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from typing import Any
 
 from sqlalchemy import LargeBinary, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,13 +17,15 @@ from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
 from dga2d.store._lease import read_lease
 from dga2d.store._lineage import Lineage, Segment
-from dga2d.store._prepared import driver_of
+from dga2d.store._prepared import driver_of, in_thread
 from dga2d.store._tables import blobs, events, runs
 from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
 from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
 
 PAGE_SIZE = 10_000
 """Events read at once: enough that what a query costs by itself is little, some ten megabytes at most."""
+SCAN_SIZE = 256
+"""Events handed on at once where they do not change threads: some hundred kilobytes, as a processor keeps."""
 LAST_SEQ = 2**63 - 1
 """No event has a greater number."""
 
@@ -62,6 +67,42 @@ async def page(
             found += typing.cast("list[StoredEvent]", rows)
             after = found[-1][1] if found else after
     return found
+
+
+async def scan(
+    connection: AsyncConnection,
+    run_id: RunId,
+    lineage: Lineage,
+    after: int,
+    until: int | None,
+    step: Callable[[list[StoredEvent]], None],
+) -> tuple[int, bool]:
+    """Hand the events of the next page to `step` in the reader's thread; number of the last one, and whether
+    that was the end.
+    """
+    driver = await driver_of(connection)
+    last, left = LAST_SEQ if until is None else until, PAGE_SIZE
+    for holder, end in (*lineage, Segment(run_id, LAST_SEQ)):
+        if after < end and after < last and left:
+            query = _statements.page.bound(run_id=holder, after=after, until=min(end, last), size=left)
+            after, count = await in_thread(driver, _scan, query, after, step)
+            left -= count
+    return after, left > 0
+
+
+def _scan(
+    connection: sqlite3.Connection,
+    query: tuple[str, Sequence[Any]],
+    after: int,
+    step: Callable[[list[StoredEvent]], None],
+) -> tuple[int, int]:
+    """Number of the last event that `query` gave (`after` if none), and how many there were."""
+    count = 0
+    with closing(connection.execute(*query)) as cursor:
+        while page := cursor.fetchmany(SCAN_SIZE):
+            after, count = page[-1][1], count + len(page)
+            step(page)
+    return after, count
 
 
 async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:

@@ -135,12 +135,6 @@ class SqlEventStore:
     async def pages(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[list[RecordedEvent]]:
-        async for page in self.stored_pages(run_id, after, until):
-            yield list(map(RecordedEvent._make, page))
-
-    async def stored_pages(
-        self, run_id: RunId, after: int = 0, until: int | None = None
-    ) -> AsyncIterator[list[StoredEvent]]:
         async with self._query() as connection:
             lineage = await self._lineage(connection, run_id)
             page = await _read.page(connection, run_id, lineage, after, until)
@@ -148,14 +142,33 @@ class SqlEventStore:
                 await _read.head(connection, run_id, lineage)
         while page:
             after, is_last = page[-1][1], len(page) < _read.PAGE_SIZE
-            yield page
+            yield list(map(RecordedEvent._make, page))
             page = [] if is_last else await self._page(run_id, lineage, after, until)
+
+    async def scan(
+        self,
+        run_id: RunId,
+        step: Callable[[list[StoredEvent]], None],
+        after: int = 0,
+        until: int | None = None,
+    ) -> None:
+        first, is_last = after, False
+        while not is_last:
+            async with self._query() as connection:  # anew for every page: there a cancellation ends it
+                lineage = await self._lineage(connection, run_id)
+                after, is_last = await _read.scan(connection, run_id, lineage, after, until, step)
+                if after == first:
+                    await _read.head(connection, run_id, lineage)
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)
         reached = EMPTY_LOG
-        async for page in self.stored_pages(run_id, until=head.seq):
+
+        def check(page: list[StoredEvent]) -> None:
+            nonlocal reached
             reached = check_page(page, reached)
+
+        await self.scan(run_id, check, until=head.seq)
         if reached.seq != head.seq:
             missing = f"is missing; the log goes on to event {head.seq}"
             raise CorruptEventError(run_id, reached.seq + 1, missing)

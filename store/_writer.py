@@ -15,7 +15,7 @@ from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, stamp
+from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_ids, stamp
 from dga2d.store._group_commit import insert_if
 from dga2d.store._insertions import Insertion, insertions
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
@@ -176,8 +176,9 @@ class SqlEventWriter:
             await self._settle_doubt(self._in_doubt)
         head, now = self.head, self._clock()
         stamped: list[list[RecordedEvent]] = []
+        new_id = event_ids(now)
         for waiter in batch:
-            stamped.append(stamp(waiter.encoded, self.run_id, head, now))
+            stamped.append(stamp(waiter.encoded, self.run_id, head, now, new_id))
             head = _head_after(stamped[-1], head)
         expected = (self.epoch, *self._stored_head())
         try:

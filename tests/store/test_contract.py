@@ -17,6 +17,7 @@ from dga2d.events import (
     OwnershipError,
     RecordedEvent,
     RunId,
+    StoredEvent,
 )
 from dga2d.events.payloads import RunPaused, RunResumed
 from dga2d.store import (
@@ -66,6 +67,49 @@ async def test_read_honours_its_bounds_across_pages(
         (10, None, []),
     ]:
         assert [event.seq async for event in store.read(run_id, after, until)] == expected
+
+
+@pytest.mark.parametrize(("page", "at_once"), [(10_000, 256), (3, 2), (4, 256), (1, 1)])
+async def test_a_scan_hands_on_what_read_gives(
+    store: EventStore,
+    run_id: RunId,
+    note: Drafter,
+    monkeypatch: pytest.MonkeyPatch,
+    page: int,
+    at_once: int,
+) -> None:
+    monkeypatch.setattr("dga2d.store._read.PAGE_SIZE", page)
+    monkeypatch.setattr("dga2d.store._read.SCAN_SIZE", at_once)
+    async with store.write(run_id, create=True) as writer:
+        await writer.append([note(n) for n in range(7)])
+    fork = RunId("fork")
+    async with store.write(fork, create=True, fork_of=(run_id, 5)) as writer:
+        await writer.append([note(n) for n in range(2)])
+    for run in (run_id, fork):
+        for after, until in ((0, None), (0, 4), (3, 6), (5, None), (6, 100), (7, None)):
+            scanned: list[StoredEvent] = []
+
+            def take(events: list[StoredEvent], scanned: list[StoredEvent] = scanned) -> None:
+                assert 0 < len(events) <= at_once
+                scanned += events
+                events.clear()  # a list is its receiver's own
+
+            await store.scan(run, take, after, until)
+            assert scanned == [tuple(event) async for event in store.read(run, after, until)]
+
+
+async def test_what_a_scan_is_handed_to_may_raise(store: EventStore, run_id: RunId, note: Drafter) -> None:
+    async with store.write(run_id, create=True) as writer:
+        await writer.append([note(n) for n in range(7)])
+
+        def refuse(events: list[StoredEvent]) -> None:
+            raise ArithmeticError(events[-1][1])
+
+        with pytest.raises(ArithmeticError, match="7"):
+            await store.scan(run_id, refuse)
+        await writer.append([note("after")])  # nothing is left open that would be in its way
+    with pytest.raises(UnknownRunError):
+        await store.scan(RunId("nobody"), refuse)
 
 
 async def test_appends_of_many_tasks_are_gap_free_and_not_interleaved(
