@@ -5,6 +5,7 @@ and only read by evaluations.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,13 +24,14 @@ class ImplementationCacheLocator(caching.InTreeCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: object, py_file: str) -> ImplementationCacheLocator | None:
-        if not os.path.basename(py_file).startswith(FILE_PREFIX):
-            return None
-        return cls(py_func, py_file)
+        return cls(py_func, py_file) if _is_implementation(py_file) else None
 
 
-def cache_everything() -> None:
-    """Make ``@njit`` and ``@jit`` cache on disk unless told otherwise: candidates seldom ask for it."""
+def cache_implementations() -> None:
+    """Make the ``@njit`` and ``@jit`` of implementations cache on disk unless told otherwise: they seldom ask
+    for it. Those of numba itself (it compiles its merge sort by them) stay as they are: its folder cannot be
+    written, and what calls them keeps their machine code.
+    """
     for name in ("jit", "njit"):
         setattr(numba, name, _caching(getattr(numba, name)))
 
@@ -62,9 +64,15 @@ def shorten_slice_errors() -> None:
             template._overload_func = staticmethod(plain)
 
 
+def _is_implementation(path: str) -> bool:
+    return os.path.basename(path).startswith(FILE_PREFIX)
+
+
 def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     def decorate(*arguments: Any, **options: Any) -> Any:
-        return decorator(*arguments, **{"cache": True, **options})
+        if _is_implementation(sys._getframe(1).f_code.co_filename):  # where the decorator stands
+            options = {"cache": True, **options}
+        return decorator(*arguments, **options)
 
     decorate.__name__ = decorator.__name__
     return decorate

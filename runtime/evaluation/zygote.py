@@ -272,7 +272,7 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     from dga2d.runtime.evaluation import numba_cache, warmth
     from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 
-    numba_cache.cache_everything()
+    numba_cache.cache_implementations()
     warmth.warm_up()
     domain = _load_domain(configuration)
     import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork

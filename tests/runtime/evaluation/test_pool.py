@@ -159,6 +159,23 @@ async def test_compiled_code_is_cached_once_and_for_all(
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("kind", ["quicksort", "mergesort"])
+async def test_compiled_code_sorts_though_numba_has_its_own_functions_to_compile(
+    pool: EvaluatorPool, line: Any, cache_dir: Path, kind: str
+) -> None:
+    source = (
+        "import numba\nimport numpy as np\n\n\n@numba.njit\ndef order(keys):\n"
+        f"    return np.argsort(keys, kind='{kind}')\n\n\n"
+        "def run(env_data, state, calc_makespan_fn):\n"
+        "    state.sequence = order(-np.arange(float(env_data['n'])))\n    return state\n"
+    )
+    program = line.program(source, "order")
+    result = await pool.evaluate(line.task(program))
+    assert (result.failure, result.diagnostic) == (None, "")
+    assert json.loads(result.solution or b"")["sequence"] == list(range(30))[::-1]
+    assert any((cache_dir / program.digest / "__pycache__").glob("*order*.nbc"))
+
+
 LATE = """
 import numba
 
