@@ -13,14 +13,14 @@ however busy: a multiple of the work units below. Progress goes to stderr.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
+
+from evolving import evolved_outcome
 
 from dga2d.domains.registry import domain_names
 
@@ -51,20 +51,16 @@ class HeldOut(NamedTuple):
 def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) -> HeldOut:
     """Evolve a solver and test it."""
     name = f"{domain}-{seed}"
-    command = [sys.executable, "-P", "-m", "dga2d", "evolve", domain, f"--generations={options.generations}"]
+    flags = [f"--generations={options.generations}", f"--seed={seed}", f"--evaluators={options.evaluators}"]
     if options.work is None:
-        command.append(f"--time-limit={options.time_limit}")
+        flags.append(f"--time-limit={options.time_limit}")
     else:
-        command.append(f"--work={round(options.work * WORK_OF_A_SECOND[domain])}")
-    command += [f"--validation-instances={options.validation}", f"--test-instances={options.test}"]
-    command += [f"--seed={seed}", f"--run-id={name}", f"--store=sqlite+aiosqlite:///{folder / name}.db"]
-    command += [f"--evaluators={options.evaluators}", "--test", "--quiet", "--no-report", "--json"]
+        flags.append(f"--work={round(options.work * WORK_OF_A_SECOND[domain])}")
+    flags += [f"--validation-instances={options.validation}", f"--test-instances={options.test}", "--test"]
+    flags.append(f"--validation-interval={options.validation_interval}")
     if options.data:
-        command.append(f"--data={options.data.resolve()}")
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed ({done.returncode}):\n{done.stderr}")
-    summary = json.loads(done.stdout)
+        flags.append(f"--data={options.data.resolve()}")
+    summary = evolved_outcome(name, domain, flags, folder)
     gaps = summary["test"]["gap_percent"]
     found = HeldOut(gaps["evolved"], gaps["baseline"])
     walk = " → ".join(step["operator"] for step in summary["checkpoint"]["pipeline"])
@@ -98,7 +94,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time-limit", type=float, default=1.0, help="seconds per instance")
     parser.add_argument("--work", type=float, help="work units instead, worth so many seconds")
-    parser.add_argument("--validation", type=int, default=6, help="validation instances")
+    parser.add_argument("--validation", type=int, default=10, help="validation instances")
+    parser.add_argument("--validation-interval", type=int, default=10, help="generations between validations")
     parser.add_argument("--test", type=int, default=12, help="held-out instances")
     parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
