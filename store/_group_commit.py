@@ -6,6 +6,9 @@ inserted and committed one by one, a transaction would take six.
 
 from __future__ import annotations
 
+import functools
+import itertools
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +18,9 @@ import aiosqlite
 from dga2d.store import _sqlite
 from dga2d.store._insertions import Insertion
 from dga2d.store._prepared import in_thread
+
+ROWS_AT_ONCE = (64, 16, 4, 1)
+"""Rows of one insertion: few sizes, each of which the connection keeps prepared."""
 
 
 async def insert_if(
@@ -46,9 +52,28 @@ def _insert_if(
         found: tuple[Any, ...] = connection.execute(*guard).fetchone()
         if found == expected:
             for sql, rows in insertions:
-                connection.executemany(sql, rows)
+                _insert(connection, sql, rows)
             _sqlite.commit_now(connection)
     finally:
         if connection.in_transaction:
             connection.rollback()
     return found
+
+
+def _insert(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert all rows, many in one step: SQLite works without the interpreter's lock, and behind every step
+    this thread would wait for the event loop to let go of it."""
+    start = 0
+    for size in ROWS_AT_ONCE:
+        while len(rows) - start >= size:
+            values = list(itertools.chain.from_iterable(rows[start : start + size]))
+            connection.execute(_of_many(sql, size), values)
+            start += size
+
+
+@functools.cache
+def _of_many(sql: str, rows: int) -> str:
+    """The insertion of one row as one of many."""
+    return re.sub(
+        r"VALUES (\([?, ]+\))", lambda found: "VALUES " + ", ".join([found[1]] * rows), sql, count=1
+    )

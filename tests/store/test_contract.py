@@ -54,6 +54,18 @@ async def test_append_returns_what_read_gives_back(store: EventStore, run_id: Ru
     assert await store.head(run_id) == await store.verify(run_id) == Head(3, stored[2].hash)
 
 
+async def test_batches_of_any_size_are_stored_whole(store: EventStore, run_id: RunId, note: Drafter) -> None:
+    appended: list[RecordedEvent] = []
+    async with store.write(run_id, create=True) as writer:
+        for size in (1, 3, 4, 5, 16, 17, 63, 64, 65, 149):
+            blobs = [b"%d of %d" % (n, size) for n in range(size)]
+            appended += await writer.append([note(f"{n} of {size}") for n in range(size)], blobs)
+            digests = [BlobDigest(hashlib.sha256(blob).hexdigest()) for blob in blobs]
+            assert await store.get_blobs(digests) == blobs
+    assert await read_all(store, run_id) == appended
+    assert await store.verify(run_id) == Head(387, appended[-1].hash)
+
+
 async def test_read_honours_its_bounds_across_pages(
     store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
