@@ -202,7 +202,8 @@ def sampled(state: RunState, candidate: int, walk: SampledWalk) -> PipelineSampl
 
 def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
     """The beam's pipelines with their best implementations, then A*, then (the first time) the safe
-    baseline, each once: what the checkpoint is chosen from (`docs/decisions.md`).
+    baseline, each once: what the checkpoint is chosen from (`docs/decisions.md`). Where a margin counts, the
+    checkpoint itself comes too, to be compared pair by pair.
     """
     assert state.generation is not None
     pipelines: list[tuple[Step, ...]] = []
@@ -213,6 +214,8 @@ def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> Pipeli
     extra = [] if state.best is None else [state.best.steps]
     if state.checkpoint is None:
         extra.append(state.header.baseline)
+    elif state.settings.checkpoint_margin > 0.0:
+        extra.append(state.checkpoint.steps)
     for steps in extra:
         if steps not in pipelines:
             pipelines.append(steps)

@@ -44,6 +44,18 @@ def score_candidate(
     return CandidateScore(max(-math.fsum(known) / len(known), failure_reward), gaps)
 
 
+def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, margin: float) -> bool:
+    """Whether the mean gain over the instances, pair by pair, is positive and more than `margin` standard
+    errors; the gains of a single instance have none."""
+    if None in challenger.gaps or None in incumbent.gaps:
+        return challenger.score > incumbent.score
+    pairs = zip(challenger.gaps, incumbent.gaps, strict=True)
+    gains = [before - after for after, before in pairs if before is not None and after is not None]
+    n, mean = len(gains), math.fsum(gains) / len(gains)
+    variance = math.fsum((gain - mean) ** 2 for gain in gains) / (n - 1) if n > 1 else 0.0
+    return mean > 0.0 and mean > margin * math.sqrt(variance / n)
+
+
 def standardise(scores: Sequence[float], epsilon: float) -> Standardised:
     """R̃ = (S − μ)/(σ + ε) with the population deviation (Eq. 5); equal scores give zeros."""
     mean = math.fsum(scores) / len(scores)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from dga2d.agents.agent import Duty, test_is_open
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.scoring import mean_gap, score_candidate
+from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
 from dga2d.domains.gap import normalised_gap
 from dga2d.events import Draft
 from dga2d.events.ownership import AgentName
-from dga2d.events.payloads import CheckpointSelected, TestScored, ValidationScored
+from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
 from dga2d.replay.state.run_state import RunState
 
 
@@ -47,26 +47,27 @@ class Validator:
 
 
 def score_validation(state: RunState, caused_by: int) -> list[Draft]:
-    """Mean raw reward of each pipeline, and the checkpoint if one is better than all before."""
+    """Mean raw reward of each pipeline, and the checkpoint if one is better than the one before."""
     generation = state.generation
     assert generation is not None
     validation = generation.validation
     assert validation is not None
     assert validation.pipelines is not None
     references = [state.reference(key) for key in validation.instances]
-    scores = tuple(
+    scored = [
         score_candidate(
             [validation.outcomes[j, key] for key in validation.instances],
             references,
             state.header.sense,
             state.settings.failure_reward,
-        ).score
+        )
         for j in range(len(validation.pipelines))
-    )
+    ]
+    scores = tuple(candidate.score for candidate in scored)
     number = generation.number
     drafts: list[Draft] = []
-    best = max(range(len(scores)), key=lambda j: (scores[j], -j))
-    if state.checkpoint is None or scores[best] > state.checkpoint.score:
+    best = _new_checkpoint(state, validation.pipelines, scored)
+    if best is not None:
         selected = CheckpointSelected(
             generation=number,
             score=scores[best],
@@ -74,8 +75,24 @@ def score_validation(state: RunState, caused_by: int) -> list[Draft]:
             policy_updates=state.policy_updates,
         )
         drafts.append(Draft("validator", selected, number, caused_by))
-    scored = ValidationScored(generation=number, scores=scores)  # last: it lets the generation close
-    return [*drafts, Draft("validator", scored, number, caused_by)]
+    over = ValidationScored(generation=number, scores=scores)  # last: it lets the generation close
+    return [*drafts, Draft("validator", over, number, caused_by)]
+
+
+def _new_checkpoint(
+    state: RunState, pipelines: Sequence[Sequence[Step]], scored: Sequence[CandidateScore]
+) -> int | None:
+    """Number of the pipeline that becomes the checkpoint; ``None``: the present one stays."""
+    order = sorted(range(len(scored)), key=lambda j: (-scored[j].score, j))
+    margin, checkpoint = state.settings.checkpoint_margin, state.checkpoint
+    kept = state.header.baseline if checkpoint is None else checkpoint.steps
+    if margin > 0.0 and kept in pipelines:  # not there if the margin was raised during this validation
+        incumbent = pipelines.index(kept)
+        better = [j for j in order if is_clearly_better(scored[j], scored[incumbent], margin)]
+        order = better if better or checkpoint is not None else [incumbent]
+    if not order or (checkpoint is not None and scored[order[0]].score <= checkpoint.score):
+        return None
+    return order[0]
 
 
 def score_test(state: RunState, caused_by: int) -> list[Draft]:

@@ -57,7 +57,8 @@ def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) 
     else:
         flags.append(f"--work={round(options.work * WORK_OF_A_SECOND[domain])}")
     flags += [f"--validation-instances={options.validation}", f"--test-instances={options.test}", "--test"]
-    flags.append(f"--validation-interval={options.validation_interval}")
+    flags += [f"--validation-interval={options.validation_interval}", f"--batch-size={options.batch}"]
+    flags.append(f"--checkpoint-margin={options.margin}")
     if options.data:
         flags.append(f"--data={options.data.resolve()}")
     summary = evolved_outcome(name, domain, flags, folder)
@@ -94,8 +95,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time-limit", type=float, default=1.0, help="seconds per instance")
     parser.add_argument("--work", type=float, help="work units instead, worth so many seconds")
+    parser.add_argument("--batch", type=int, default=3, help="training instances")
     parser.add_argument("--validation", type=int, default=10, help="validation instances")
     parser.add_argument("--validation-interval", type=int, default=10, help="generations between validations")
+    parser.add_argument("--margin", type=float, default=1.0, help="setting checkpoint_margin")
     parser.add_argument("--test", type=int, default=12, help="held-out instances")
     parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")

@@ -1,0 +1,95 @@
+"""``checkpoint_margin``: what replaces the checkpoint must be better than it pair by pair, not by luck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.agents.simulation import Simulation
+
+from dga2d.agents.scoring import CandidateScore, is_clearly_better
+from dga2d.agents.verification import DecisionVerifier
+from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+
+gaps = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+
+
+def scored(values: Sequence[float | None]) -> CandidateScore:
+    known = [value for value in values if value is not None]
+    is_whole = len(known) == len(values)
+    return CandidateScore(-sum(known) / len(known) if is_whole else -5.0, tuple(values))
+
+
+def test_a_gain_counts_by_its_standard_error() -> None:
+    kept = scored([0.30, 0.20, 0.10, 0.40])
+    steady = scored([0.29, 0.19, 0.09, 0.39])  # 0.01 better everywhere
+    lucky = scored([0.31, 0.21, 0.11, 0.29])  # better in the mean, by one instance
+    assert lucky.score > steady.score > kept.score
+    assert is_clearly_better(steady, kept, 100.0)
+    assert not is_clearly_better(lucky, kept, 1.0)
+    assert is_clearly_better(lucky, kept, 0.5)
+    assert not is_clearly_better(kept, steady, 0.0)
+
+
+def test_a_failure_is_worse_than_anything_that_works() -> None:
+    works, fails = scored([0.9, 0.9]), scored([0.1, None])
+    assert is_clearly_better(works, fails, 3.0)
+    assert not is_clearly_better(fails, works, 0.0)
+    assert not is_clearly_better(fails, fails, 0.0)
+
+
+@given(gaps, st.floats(0, 3))
+def test_nothing_is_better_than_itself(values: list[float], margin: float) -> None:
+    assert not is_clearly_better(scored(values), scored(values), margin)
+
+
+@given(gaps, gaps, st.floats(0, 3), st.floats(0, 3))
+def test_a_greater_margin_lets_less_through(a: list[float], b: list[float], one: float, two: float) -> None:
+    n = min(len(a), len(b))
+    first, second = scored(a[:n]), scored(b[:n])
+    low, high = sorted((one, two))
+    assert is_clearly_better(first, second, low) or not is_clearly_better(first, second, high)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("margin", [0.5, 1e9])
+def test_the_checkpoint_starts_at_the_baseline_and_is_compared_each_time(
+    simulation: Simulation, seed: int, margin: float
+) -> None:
+    narrow = simulation.changed(validation_interval=1, generations=4, checkpoint_margin=margin)
+    _, log = replace(narrow, seed=seed).run()
+    baseline = simulation.run()[0].header.baseline
+    state, checkpoints = RunState(), []
+    for event in log.events:
+        if isinstance(event.payload, PipelinesDecoded):
+            kept = baseline if state.checkpoint is None else state.checkpoint.steps
+            assert kept in event.payload.pipelines
+        if isinstance(event.payload, CheckpointSelected):
+            checkpoints.append(event.payload)
+        state = fold(state, event)
+    assert checkpoints
+    if margin == 1e9:  # instances differ: no gain is that steady
+        assert [c.pipeline for c in checkpoints] == [baseline]
+    scores = [c.score for c in checkpoints]
+    assert scores == sorted(set(scores))
+
+
+def test_decisions_with_a_margin_are_made_again(simulation: Simulation) -> None:
+    narrow = simulation.changed(validation_interval=1, generations=4, checkpoint_margin=0.5)
+    _, log = narrow.run()
+    verifier = DecisionVerifier(narrow.briefing, log)
+
+    async def check() -> None:
+        state = RunState()
+        for event in log.events:
+            before, state = state, fold(state, event)
+            await verifier.check(before, event)
+
+    anyio.run(check)
+    assert sum(e.type == "PipelinesDecoded" for e in log.events) == 4
