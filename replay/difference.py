@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -51,9 +52,12 @@ def first_difference(expected: Any, got: Any, path: str) -> tuple[str, str, str]
             if found := first_difference(expected[index], got[index], f"{path}[{index}]"):
                 return found
         return None
-    if canonical_bytes(expected) == canonical_bytes(got):
+    ours, theirs = (canonical_bytes(value).decode() for value in (expected, got))
+    if ours == theirs:
         return None
-    return path, shown(expected), shown(got)
+    pairs = enumerate(zip_longest(ours, theirs))
+    place = next(index for index, (one, other) in pairs if one != other)
+    return path, _around(ours, place), _around(theirs, place)
 
 
 def _item(values: dict[str, Any], key: str) -> str:
@@ -62,5 +66,13 @@ def _item(values: dict[str, Any], key: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as JSON on one line, shortened."""
-    text = canonical_bytes(value).decode()
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    return _around(canonical_bytes(value).decode(), 0)
+
+
+def _around(text: str, place: int) -> str:
+    """A text, of a long one the part with `place` in it."""
+    if len(text) <= SHOWN_CHARS:
+        return text
+    start = min(max(0, place - SHOWN_CHARS // 2), len(text) - SHOWN_CHARS + 2)
+    before, after = "…" if start else "", "…" if start + SHOWN_CHARS - 2 < len(text) else ""
+    return f"{before}{text[start : start + SHOWN_CHARS - 2]}{after}"

@@ -15,7 +15,9 @@ from dga2d.replay.archive.format import Manifest
 from dga2d.replay.archive.importing import import_run
 from dga2d.replay.changes import changes, first_divergence
 from dga2d.replay.opening import folded, folded_to_generation
+from dga2d.replay.snapshots import opened
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import RunStateError
 from dga2d.store import EventStore, check_page, open_store
 from dga2d.store.contract import EMPTY_LOG
@@ -30,6 +32,7 @@ class EventFilter:
     generation: int | None = None
 
     def accepts(self, event: RecordedEvent) -> bool:
+        """Whether `event` is listed."""
         return (
             (not self.types or event.type in self.types)
             and (not self.agents or event.agent in self.agents)
@@ -122,22 +125,27 @@ async def check_store(url: str) -> AsyncIterator[dict[str, Any]]:
         findings = await store.findings()
         yield {"part": "database", "events": None, "difference": "; ".join(findings) or None}
         for run in await store.runs():
-            difference = None
             try:
-                await _check_run(store, run.run_id)
+                difference = await _check_run(store, run.run_id)
             except Dga2dError as error:
                 difference = str(error)
             yield {"part": run.run_id, "events": run.head_seq, "difference": difference}
 
 
-async def _check_run(store: EventStore, run_id: RunId) -> None:
-    """Chain, order, invariants, digests, and that every blob an event names is there and whole."""
+async def _check_run(store: EventStore, run_id: RunId) -> str | None:
+    """Chain, order, invariants, digests, and that every blob an event names is there and whole; what a
+    snapshot tells otherwise than the log, or ``None``."""
     await store.verify(run_id)
     await folded(store, run_id)
     async for page in store.pages(run_id):
         wanted = sorted({digest for event in page for digest in referenced_blobs(event)})
         for first in range(0, len(wanted), 200):
             await store.get_blobs(wanted[first : first + 200])
+    for snapshot in await store.snapshots(run_id):
+        at = snapshot.seq
+        if await opened(store, run_id, code_version(), at) != await folded(store, run_id, at):
+            return f"the snapshot after event {at} is not the state there; drop the rows of snapshots"
+    return None
 
 
 async def export_to(url: str, run_id: str, path: Path) -> Manifest:

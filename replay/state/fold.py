@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from dga2d.events import RecordedEvent, StoredEvent
+from dga2d.events.ownership import OWNERS
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_outcomes import FOLDS_OF_MANY
@@ -44,10 +45,16 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
         require(state.started is not None, event, "the run has not started")
         if state.status != "running" and event.type not in ALWAYS:
             refuse(event, f"the run is {state.status} at this point")
+    owners = OWNERS[event.type]
+    if event.agent not in owners:
+        refuse(event, f"{event.agent} may not write it; it belongs to {', '.join(owners)}")
     cause = event.caused_by
     if cause is not None and not 0 < cause < event.seq:
         refuse(event, f"its cause, event {cause}, is not before it")
     after = HANDLERS[event.type](state, event, payload)
+    named = getattr(payload, "generation", None)
+    if event.generation is not None and named is not None and event.generation != named:
+        refuse(event, f"it is filed under generation {event.generation} and tells of {named}")
     return replace(after, seq=event.seq) if after is state else stamped(after, seq=event.seq)
 
 

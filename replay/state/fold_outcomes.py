@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from dga2d.events import ImplementationId, OperatorId, StoredEvent
 from dga2d.events.frequent import NOT_DECODED, decode_evaluation, decode_sample, decode_score
+from dga2d.events.ownership import OWNERS
 from dga2d.events.payloads import CandidateScored, EvaluationRecorded, Payload, PipelineSampled, Step
 from dga2d.replay.state.outcomes import Outcome, Row
 from dga2d.replay.state.replacing import replace
@@ -30,7 +31,7 @@ def fold_samples(state: RunState, page: list[Stored]) -> RunState:
     pipelines = generation.pipelines.mutate()
     same: dict[tuple[OperatorId, ImplementationId], Step] = {}
     seq = state.seq
-    for at, sample in _following(page, seq, PipelineSampled, decode_sample):
+    for at, sample in _following(page, seq, number, PipelineSampled, decode_sample):
         if (
             sample.generation != number
             or sample.candidate in pipelines
@@ -57,10 +58,12 @@ def fold_outcomes(state: RunState, page: list[Stored]) -> RunState:
     sampled, number = generation.pipelines, generation.number
     batch = {instance: instance for instance in state.header.batch}  # one text for all keys, not one for each
     outcomes, rows = generation.outcomes, dict[int, Row]()
-    seq = state.seq
+    seq, [owner] = state.seq, OWNERS["EvaluationRecorded"]
     while page:  # `_following` written out: nine events of ten come here
-        _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
+        _, at, _, type_name, version, agent, filed, cause, _, data, _, _ = page[-1]
         if type_name != "EvaluationRecorded" or version != EvaluationRecorded.version or at != seq + 1:
+            break
+        if agent != owner or not (filed is None or filed == number):
             break
         try:
             found = decode_evaluation(data)
@@ -100,7 +103,7 @@ def fold_scores(state: RunState, page: list[Stored]) -> RunState:
     number, lowest = generation.number, state.settings.failure_reward
     scores = generation.scores.mutate()
     best, seq = state.best, state.seq
-    for at, found in _following(page, seq, CandidateScored, decode_score):
+    for at, found in _following(page, seq, number, CandidateScored, decode_score):
         candidate, score = found.candidate, found.score
         if (
             found.generation != number
@@ -128,19 +131,22 @@ FOLDS_OF_MANY: dict[str, Callable[[RunState, list[Any]], RunState]] = {
 
 
 def _following(
-    page: list[Stored], seq: int, kind: type[Payload], decode: Callable[[bytes], Record]
+    page: list[Stored], seq: int, generation: int, kind: type[Payload], decode: Callable[[bytes], Record]
 ) -> Iterator[tuple[int, Record]]:
     """Number and content of the events of one kind that follow number `seq`, from the end of `page`; each is
     taken from the page when the next is asked for.
 
-    Ends before an event of another kind or version, out of order, with a cause that is not before it, or
-    whose content only its model can judge.
+    Ends before an event of another kind, version, writer or generation, out of order, with a cause that is
+    not before it, or whose content only its model can judge.
     """
-    wanted = kind.__name__, kind.version
+    [owner] = OWNERS[kind.__name__]
+    wanted = kind.__name__, kind.version, owner
     while page:
-        _, at, _, type_name, version, _, _, cause, _, data, _, _ = page[-1]
+        _, at, _, type_name, version, agent, filed, cause, _, data, _, _ = page[-1]
         seq += 1
-        if at != seq or (type_name, version) != wanted or not (cause is None or 0 < cause < at):
+        if at != seq or (type_name, version, agent) != wanted or not (cause is None or 0 < cause < at):
+            return
+        if filed is not None and filed != generation:
             return
         try:
             record = decode(data)

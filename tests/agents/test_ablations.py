@@ -15,7 +15,8 @@ from dga2d.replay.state.structure import violation
 from dga2d.replay.theory import generation_theory
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 LONG = {"generations": 6, "edits_per_generation": 2, "max_length": 6}
 

@@ -25,7 +25,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.store import BlobMissingError, EventStore, RunExistsError, StoreError, open_store
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 WHOLE, FORK = RunId("whole"), RunId("fork")
 

@@ -26,7 +26,8 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.store import LLM_TOKENS, QuotaExceededError
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 
 @dataclass

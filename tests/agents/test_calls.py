@@ -23,7 +23,7 @@ from dga2d.events.payloads import (
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 BLOB = BlobDigest("0" * 64)
 

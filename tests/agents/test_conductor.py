@@ -16,7 +16,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 KEYS = tuple(InstanceKey(f"g/{i:02}") for i in range(10))
 

@@ -13,7 +13,7 @@ from dga2d.replay.state.fold import fold_all, fold_page
 from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, open_store
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 
 def digests(state: RunState) -> list[str]:

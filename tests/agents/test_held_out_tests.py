@@ -20,7 +20,8 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 RUN = RunId("simulated")
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dga2d.events import Draft, RecordedEvent
+from dga2d.events import AGENT_NAMES, OWNERS, Draft, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError, InvariantError, ReplayError
 from dga2d.replay.state.digest import state_digest
-from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.fold import fold, fold_all, fold_page
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 Change = Callable[[Any], dict[str, Any]]
@@ -193,6 +194,32 @@ def test_a_call_over_the_limit_is_refused(simulation: Simulation, record: Record
     fourth = next(e for e in log.events if e.type == "LLMCallReserved").payload.model_copy(update={"call": 4})
     with pytest.raises(InvariantError, match="the limit is 3 calls"):
         fold(before, record(before.seq + 1, Draft("initializer", fourth)))
+
+
+def test_an_event_of_another_writer_is_refused_alone_and_in_a_page(log: MemoryLog) -> None:
+    for event in log.events:
+        stranger = next(name for name in AGENT_NAMES if name not in OWNERS[event.type])
+        forged = event._replace(agent=stranger)
+        before = fold_all(log.events[: event.seq - 1])
+        reason = rf"event {event.seq} \({event.type}\): {stranger} may not write it"
+        with pytest.raises(InvariantError, match=reason):
+            fold(before, forged)
+        with pytest.raises(InvariantError, match=reason):
+            fold_page(before, [forged, *log.events[event.seq :]])
+
+
+def test_an_event_filed_under_another_generation_is_refused_alone_and_in_a_page(log: MemoryLog) -> None:
+    filed = [e for e in log.events if e.generation is not None and hasattr(e.payload, "generation")]
+    assert {"EvaluationRecorded", "PipelineSampled", "CandidateScored"} <= {event.type for event in filed}
+    for event in filed:
+        assert event.generation is not None
+        forged = event._replace(generation=event.generation + 1)
+        before = fold_all(log.events[: event.seq - 1])
+        reason = rf"event {event.seq} \({event.type}\): it is filed under generation {forged.generation}"
+        with pytest.raises(InvariantError, match=reason):
+            fold(before, forged)
+        with pytest.raises(InvariantError, match=reason):
+            fold_page(before, [forged, *log.events[event.seq :]])
 
 
 @pytest.mark.parametrize("name", ["GenerationCompleted", "RunCompleted"])

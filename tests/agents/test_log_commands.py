@@ -15,12 +15,15 @@ import anyio
 import pytest
 
 from dga2d.events import RunId
+from dga2d.replay.opening import folded
+from dga2d.replay.snapshots import save_snapshot
 from dga2d.runtime.cli import main
+from dga2d.runtime.code_version import code_version
 from dga2d.runtime.log_reading import EventFilter, list_events
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 ALONE = """
 import sys
@@ -268,6 +271,23 @@ def test_verify_store_finds_what_is_wrong(program: Program, statement: str, part
     assert code == 1
     [row] = [row for row in json.loads(out) if row["part"] == part]
     assert reason in row["difference"]
+
+
+def test_verify_store_finds_a_well_sealed_snapshot_of_another_state(program: Program) -> None:
+    async def keep(change: dict[str, Any]) -> int:
+        async with open_store(program.url) as store:
+            state, head = await folded(store, RunId("whole")), await store.head(RunId("whole"))
+            await save_snapshot(store, RunId("whole"), replace(state, **change), head.hash, code_version())
+        return state.seq
+
+    anyio.run(keep, {})
+    assert [row["difference"] for row in program.json("verify-store")] == [None, None, None]
+    seq = anyio.run(keep, {"completed": 7})
+    code, out, _ = program("verify-store", "--json")
+    assert code == 1
+    assert [row["difference"] for row in json.loads(out) if row["part"] == "fork"] == [None]
+    [row] = [row for row in json.loads(out) if row["part"] == "whole"]
+    assert f"the snapshot after event {seq} is not the state there" in row["difference"]
 
 
 def test_replaying_needs_no_weights_no_network_and_no_instances(program: Program) -> None:

@@ -21,7 +21,8 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 pytestmark = pytest.mark.timeout(300)  # the first test imports torch, which takes a loaded machine a minute
 

@@ -18,7 +18,7 @@ from dga2d.runtime.inspection import replay_run
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 RUN = RunId("simulated")
 

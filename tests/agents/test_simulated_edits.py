@@ -16,7 +16,8 @@ from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Answers, Simulation
+    from tests.agents.outside_world import Answers
+    from tests.agents.simulation import Simulation
 
 
 def payloads(events: Sequence[RecordedEvent], *types: str) -> list[Any]:

@@ -16,7 +16,7 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 
 def digests(state: RunState) -> list[str]:

@@ -20,7 +20,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.store import CorruptEventError, EventStore, open_store
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Simulation
+    from tests.agents.simulation import Simulation
 
 RUN = RunId("simulated")
 CODE = "this program"

@@ -21,7 +21,9 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
-    from tests.agents.conftest import Answers, MemoryLog, Simulation
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.outside_world import Answers
+    from tests.agents.simulation import Simulation
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 

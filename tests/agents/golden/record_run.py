@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import anyio
-from tests.agents.conftest import SMALL, Simulation
+from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import RunId
 from dga2d.replay.archive.exporting import export_run

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 
 from dga2d.agents.proposing import OperatorContract
 from dga2d.domains.contract import Card, SolutionKind
 from dga2d.events import OperatorId
-
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 PARENT = '''"""Descent, in Größe n. Not a marker: X = 1  # tunable: int 0..9"""
 

@@ -1,0 +1,105 @@
+"""What lies outside a simulated run: an evaluator that only hashes, instances, slow and scripted models."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio.lowlevel
+
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.agents.proposing import Completion, CompletionRequest, LanguageModel, OfflineModel, Quote
+from dga2d.domains.contract import Instance
+from dga2d.events.payloads import PositionTrace
+
+Fails = Callable[[EvaluationRequest], bool]
+
+
+class HashEvaluator:
+    """Objective in [100, 200) from a hash of pipeline and instance; answers come in any order."""
+
+    def __init__(self, order: random.Random, fails: Fails = lambda request: False) -> None:
+        self._order = order
+        self._fails = fails
+        self.keys: list[str] = []
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        self.keys.append(request.key)
+        await _wait(self._order)
+        if self._fails(request):
+            return EvaluationReply(None, "runtime_error", "ValueError: no", 0.1, 3, (), None)
+        text = f"{request.instance.key}|{[step.digest for step in request.steps]}"
+        value = 100.0 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:2]) / 655.36
+        before: list[float | None] = [None, *[value + i for i in range(len(request.steps), 1, -1)]]
+        trace = tuple(
+            PositionTrace(score_before=score, score_after=value, elapsed_s=0.1, work=10 * (i + 1))
+            for i, score in enumerate(before)
+        )
+        return EvaluationReply(value, None, "", 0.1, 60, trace, text.encode())
+
+
+async def _wait(order: random.Random) -> None:
+    for _ in range(order.randrange(6)):
+        await anyio.lowlevel.checkpoint()
+
+
+class Instances:
+    """Instances without content."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = list(keys)
+
+    def instance(self, key: str) -> Instance:
+        group, name = key.split("/")
+        return Instance("imaginary", group, name, {})
+
+    def smoke_instance(self) -> Instance:
+        return Instance("imaginary", "smoke", "s", {})
+
+    def index(self, key: str) -> int:
+        return self._keys.index(key)
+
+
+class Tardy:
+    """A language model whose answers take their time."""
+
+    def __init__(self, model: LanguageModel, order: random.Random) -> None:
+        self.name = model.name
+        self._model = model
+        self._order = order
+
+    async def ready(self) -> None:
+        await _wait(self._order)
+        await self._model.ready()
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        return self._model.quote(request)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        await _wait(self._order)
+        return await self._model.complete(request)
+
+
+@dataclass
+class Answers:
+    """A language model that gives fixed answers by kind of task, then the offline ones."""
+
+    given: dict[str, list[str]]
+    """Task class name → answers, by attempt."""
+    name: str = "scripted"
+    requests: list[CompletionRequest] = field(default_factory=list)
+
+    async def ready(self) -> None:
+        return
+
+    def quote(self, request: CompletionRequest) -> Quote:
+        return Quote(OfflineModel().quote(request).tokens, 0.25)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.requests.append(request)
+        texts = self.given.get(type(request.task).__name__, [])
+        if request.task.attempt < len(texts):
+            return Completion(texts[request.task.attempt], 7, 5, False, 0.25)
+        return await OfflineModel().complete(request)

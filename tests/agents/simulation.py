@@ -1,0 +1,182 @@
+"""A run in memory: the real agents on a small made-up problem, with an evaluator that only hashes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+from tests.agents.made_up_library import CARD, OPERATORS, first_step
+from tests.agents.memory_log import RUN, MemoryLog
+from tests.agents.outside_world import Fails, HashEvaluator, Instances, Tardy
+
+from dga2d.agents.agent import Agent, run_agent
+from dga2d.agents.briefing import DomainBriefing
+from dga2d.agents.conductor import Conductor
+from dga2d.agents.credit_keeper import CreditKeeper
+from dga2d.agents.edge_evolver import EdgeEvolver
+from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
+from dga2d.agents.implementation_evolver import ImplementationEvolver
+from dga2d.agents.initializer import Initializer
+from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyBriefing
+from dga2d.agents.policy import UniformPolicy
+from dga2d.agents.ports import EventAppender, EventSource
+from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.agents.trials import TrialRunner
+from dga2d.agents.validator import Validator
+from dga2d.domains.contract import Card, Operator
+from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
+from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.streams import stream
+from dga2d.runtime.run_start import library_operator
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A small run; every part of it can be replaced."""
+
+    settings: RunSettings
+    seed: int = 1
+    order: int = 0
+    """Seed of the order in which things outside the log finish."""
+    model: LanguageModel = field(default_factory=OfflineModel)
+    fails: Fails = lambda request: False
+    operators: tuple[Operator, ...] = OPERATORS
+    baseline: tuple[str, ...] = ("build", "climb")
+    domain: str = "imaginary"
+    card: Card = CARD
+    run_id: RunId = RUN
+
+    def changed(self, **settings: Any) -> Simulation:
+        return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
+
+    @property
+    def briefing(self) -> DomainBriefing:
+        return DomainBriefing.of(self.card, self.operators)
+
+    def log(self) -> MemoryLog:
+        return MemoryLog(self.settings.llm_calls)
+
+    def run(self, log: MemoryLog | None = None, **process: Any) -> tuple[RunState, MemoryLog]:
+        """A whole process: from the log's end to the end of the run."""
+        there = self.log() if log is None else log.until(len(log.events))
+        anyio.run(lambda: self.process(there, there, **process))
+        return fold_all(there.events), there
+
+    async def begin(self, log: EventAppender, events: Sequence[RecordedEvent]) -> RunState:
+        """Append ``RunStarted`` or ``RunResumed``."""
+        if not events:
+            draft, sources = self.started()
+            return fold_all(await log.append([draft], sources))
+        state = fold_all(events)
+        resumed = RunResumed(code_version="test", epoch=2, changed={})
+        return fold_all(await log.append([Draft("conductor", resumed)]), state)
+
+    async def process(
+        self,
+        log: EventAppender,
+        source: EventSource,
+        events: Sequence[RecordedEvent] | None = None,
+        late: str = "",
+        stop_after: int | None = None,
+    ) -> None:
+        """Run all agents to the end; the one called `late` begins long after the others, at event 1.
+
+        The process dies when it has seen event `stop_after`.
+        """
+        if events is None:
+            assert isinstance(log, MemoryLog)
+            events = list(log.events)
+        state = await self.begin(log, events)
+        async with anyio.create_task_group() as life:
+            if stop_after is not None:
+                life.start_soon(_stop_after, source, stop_after, life.cancel_scope)
+            async with anyio.create_task_group() as tasks:
+                for agent in self.agents(log, source, state):
+                    if agent.name != late:
+                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
+                for agent in self.agents(log, source, state):
+                    if agent.name == late:
+                        await anyio.sleep(0.05)
+                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
+            life.cancel_scope.cancel()
+
+    def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent, ...]:
+        order = random.Random(self.order)
+        model, evaluator = Tardy(self.model, order), HashEvaluator(order, self.fails)
+        splits = state.header.splits
+        keys = [entry.key for part in (splits.train, splits.validation, splits.test) for entry in part]
+        instances = Instances(keys)
+        trials = TrialRunner(evaluator, instances, SourceReader(source))
+        words = PolicyBriefing("imaginary", "small", {})
+        agents: list[Agent] = [
+            Conductor(log),
+            Initializer(log, source, model, self.briefing),
+            PipelineSampler(log, UniformPolicy(), words),
+            EvaluatorPoolAgent(log, source, evaluator, instances),
+            CreditKeeper(log),
+            ImplementationEvolver(log, source, model, trials, self.briefing),
+            EdgeEvolver(log, source, model, self.briefing),
+            Validator(log),
+        ]
+        order.shuffle(agents)
+        return tuple(agents)
+
+    def started(self) -> tuple[Draft, list[bytes]]:
+        """``RunStarted`` and the library's sources."""
+        train = [InstanceKey(f"g/train{i}") for i in range(6)]
+        drawn = stream(self.seed, "batch").choice(6, self.settings.batch_size, replace=False)
+        by_id = {op.id: op for op in self.operators}
+        payload = RunStarted(
+            domain=self.domain,
+            sense="min",
+            seed=self.seed,
+            settings=self.settings.model_dump(),
+            code_version="test",
+            library=tuple(library_operator(op) for op in self.operators),
+            baseline=tuple(first_step(by_id[DomainOperatorId(name)]) for name in self.baseline),
+            splits=SplitManifest(
+                train=_entries(train),
+                validation=_entries([InstanceKey(f"g/validation{i}") for i in range(2)]),
+                test=_entries([InstanceKey(f"g/test{i}") for i in range(2)]),
+                digest="d",
+            ),
+            batch=tuple(sorted(train[i] for i in drawn)),
+            policy="uniform uniform",
+            llm=self.model.name,
+            sandbox={},
+            data_dir=None,
+        )
+        sources = [i.source.encode() for op in self.operators for i in op.implementations]
+        return Draft("conductor", payload), sources
+
+
+async def _stop_after(source: EventSource, seq: int, scope: anyio.CancelScope) -> None:
+    async for event in source.subscribe(RUN):
+        if event.seq >= seq:
+            scope.cancel()
+            return
+
+
+def _entries(keys: Sequence[InstanceKey]) -> tuple[InstanceEntry, ...]:
+    return tuple(InstanceEntry(key=key, reference=100.0) for key in keys)
+
+
+SMALL = RunSettings(
+    generations=3,
+    pipelines=3,
+    batch_size=2,
+    max_length=4,
+    pool_limit=3,
+    validation_interval=2,
+    beam_width=2,
+    policy="uniform",
+    work=100,
+    llm_calls=50,
+)
