@@ -107,8 +107,12 @@ def evaluation_stream(split: SplitName, number: int, candidate: int, instance: i
 
     What is compared draws common random numbers: candidates of a test have one stream per instance, those
     of all validations of a run too, whose scores the checkpoint is chosen by. The same pipeline then has the
-    same score, and the luck of a draw decides less (Law, Simulation Modeling and Analysis, Section 11.2).
-    Training, where every sampled walk is a draw of its own, has a stream per generation and candidate.
+    same score, and the luck of a draw decides less. Training, where every sampled walk is a draw of its own,
+    has a stream per generation and candidate.
+
+    References
+    ----------
+    A. M. Law, "Simulation Modeling and Analysis", 5th edition, 2015, Section 11.2.
     """
     if split == "train":
         return spawn_key("evaluation", number, candidate, instance)

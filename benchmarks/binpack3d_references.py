@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from reference_table import read_references
 
 from dga2d.domains.binpack3d import DOMAIN
 from dga2d.domains.binpack3d.bounds import continuous_bound, l2_bound
@@ -40,6 +41,7 @@ def best_score(instance: Instance, runs: list[Run], seconds: float, seed: int) -
 
 
 def row(generated: GeneratedInstance, score: float, effort: str) -> dict[str, Any]:
+    """The table's entry of an instance."""
     data = generated.data()
     bounds = {
         "l0": continuous_bound(data.bin_size, data.item_sizes),
@@ -70,9 +72,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--skip-known", action="store_true", help="only instances that are not in the file")
     options = parser.parse_args()
-    known: dict[str, Any] = {}
-    if options.out.exists():
-        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    known = read_references(options.out)
     with tempfile.TemporaryDirectory() as cache:
         runs = [load_implementation(step.implementation, Path(cache)) for step in DOMAIN.safe_baseline()]
         best_score(DOMAIN.smoke_instance(), runs, 0.01, 0)  # compiles

@@ -10,7 +10,6 @@ again and keeps the better value. None of the values is proven optimal.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from importlib.metadata import version
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from peers import pyvrp_state
+from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.contract import State
@@ -46,6 +46,7 @@ def by_safe_baseline(data: RoutingData, seconds: float, seed: int, cache: Path) 
 
 
 def verified(data: RoutingData, state: State) -> int:
+    """Length of the routes by the independent verifier."""
     verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data))
     assert verdict.objective is not None, verdict.violation
     return int(verdict.objective)
@@ -70,9 +71,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--improve", action="store_true", help="go through known instances again")
     options = parser.parse_args()
-    known: dict[str, Any] = {}
-    if options.out.exists():
-        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    known = read_references(options.out)
     with tempfile.TemporaryDirectory() as cache:
         by_safe_baseline(generate(generated_instances()[0].recipe), 0.1, 0, Path(cache))  # compiles
         for instance in sorted(generated_instances(), key=lambda item: item.recipe.n_customers):
@@ -95,8 +94,7 @@ def write(path: Path, references: dict[str, Any]) -> None:
         "version": version("pyvrp"),
         "effort": "the better of PyVRP and the domain's own safe baseline; not proven",
     }
-    table = {"provenance": provenance, "references": references}
-    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_references(path, provenance, references)
 
 
 if __name__ == "__main__":

@@ -183,6 +183,7 @@ def verdict(problem: Problem, ref: InstanceRef, reply: EvaluationReply) -> Measu
 
 
 def in_words(result: Measured) -> str:
+    """Gap or failure, and time."""
     gap = result.failure if result.gap_percent is None else f"gap {result.gap_percent:.3f} %"
     return f"{gap}, {result.elapsed_s:.2f} s"
 
@@ -200,6 +201,7 @@ def table(domain: str, results: Sequence[Measured]) -> Iterator[str]:
 
 
 def row(title: str, results: Sequence[Measured], paper: Published | None) -> str:
+    """A row of the table."""
     gaps = [result.gap_percent for result in results if result.gap_percent is not None]
     worst = max(results, key=lambda r: -1e9 if r.gap_percent is None else r.gap_percent)
     cells = [
@@ -224,6 +226,7 @@ def machine() -> str:
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line, checked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="default: all registered domains")
     parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")

@@ -99,6 +99,7 @@ def timed(action: Callable[[], object], repeats: int) -> list[float]:
 
 
 def summary(times: Sequence[float]) -> Figures:
+    """Median, 99th percentile and least of `times` in milliseconds."""
     ordered = sorted(times)
     return {
         "median_ms": round(statistics.median(ordered), 2),
@@ -115,10 +116,12 @@ def in_a_script(script: str, repeats: int, *arguments: str) -> list[float]:
 
 
 def fresh(code: str, repeats: int) -> list[float]:
+    """Milliseconds that new interpreters take for `code`."""
     return timed(partial(subprocess.run, [sys.executable, "-c", code], check=True), repeats)
 
 
 def nothing() -> int:
+    """What an executor is given to do."""
     return 0
 
 
@@ -130,6 +133,7 @@ def executor(repeats: int) -> list[float]:
 
 
 def trivial_task(key: str, body: str = TRIVIAL) -> EvaluationTask:
+    """An initialiser with that `body` on a small instance."""
     domain = get_domain("tsp")
     step = domain.safe_baseline()[0].implementation
     source = f"import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n{body}"
@@ -172,6 +176,7 @@ class Processor:
 
     @classmethod
     def now(cls) -> Processor:
+        """What has been used so far."""
         own = os.times()
         times = [process.cpu_times() for process in workers()]
         return cls(
@@ -277,6 +282,7 @@ def after_attacks(cache: Path) -> Figures:
 
 
 def measure(repeats: int) -> dict[str, Figures | str]:
+    """All figures but those of an evolution, by their names."""
     slow = max(repeats // 20, 5)
     gc.collect()
     with tempfile.TemporaryDirectory() as folder:
@@ -305,6 +311,7 @@ def measure(repeats: int) -> dict[str, Figures | str]:
 
 
 def show(figures: dict[str, Figures | str]) -> None:
+    """Print them, and the two ratios that matter."""
     for name, value in figures.items():
         print(f"{name:36s} {value}")
     ours, bare, importing = (_median(figures[name]) for name in (OURS, BARE, FRESH))

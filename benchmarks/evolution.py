@@ -12,14 +12,13 @@ machine does. The table is Markdown; progress goes to stderr.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import fmean, stdev
 
+from evolving import evolved_outcome
 from scipy import stats
 
 WORK = {"jsp": 12_000, "tsp": 1000}
@@ -30,15 +29,10 @@ OTHER_WORK = 1500
 def validation_gap(domain: str, seed: int, arm: str, options: argparse.Namespace, folder: Path) -> float:
     """Validation gap in percent of the checkpoint that a run keeps."""
     name = f"{domain}-{seed}-{arm}"
-    command = [sys.executable, "-P", "-m", "dga2d", "evolve", domain, f"--{arm}", "--library=basic"]
-    command += [f"--generations={options.generations}", f"--work={WORK.get(domain, OTHER_WORK)}"]
-    command += [f"--edits-per-generation={options.edits}", f"--seed={seed}", "--evaluators=1"]
-    command += [f"--run-id={name}", f"--store=sqlite+aiosqlite:///{folder / name}.db"]
-    command += ["--quiet", "--no-report", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed ({done.returncode}):\n{done.stderr}")
-    gap: float = json.loads(done.stdout)["checkpoint"]["gap_percent"]
+    flags = [f"--{arm}", "--library=basic", f"--generations={options.generations}"]
+    flags += [f"--work={WORK.get(domain, OTHER_WORK)}", f"--edits-per-generation={options.edits}"]
+    flags += [f"--seed={seed}", "--evaluators=1"]
+    gap: float = evolved_outcome(name, domain, flags, folder)["checkpoint"]["gap_percent"]
     print(f"{name}: {gap:.3f} %", file=sys.stderr, flush=True)
     return gap
 

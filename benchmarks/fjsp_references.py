@@ -10,7 +10,6 @@ two schedules stands.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.contract import Instance
@@ -65,9 +65,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each of the two methods")
     parser.add_argument("--fresh", action="store_true", help="ignore values already in the file")
     options = parser.parse_args()
-    known: dict[str, Any] = {}
-    if options.out.exists() and not options.fresh:
-        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    known = {} if options.fresh else read_references(options.out)
     with tempfile.TemporaryDirectory() as cache:
         for key, item in generated_instances().items():
             if key in known:
@@ -85,8 +83,7 @@ def write(path: Path, time_limit_s: float, references: dict[str, Any]) -> None:
         "seconds": time_limit_s,
         "unproven": "the safe baseline had as many seconds; the shorter schedule stands",
     }
-    table = {"provenance": provenance, "references": references}
-    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_references(path, provenance, references)
 
 
 if __name__ == "__main__":

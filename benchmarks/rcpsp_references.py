@@ -11,7 +11,6 @@ an entry says which of the two found its value.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from importlib.metadata import version
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.contract import Instance
@@ -66,9 +66,7 @@ def main() -> None:
     parser.add_argument("--open", action="store_true", help="try again what is not proven")
     parser.add_argument("--baseline", type=int, metavar="SECONDS", help="improve open values")
     options = parser.parse_args()
-    known: dict[str, Any] = {}
-    if options.out.exists() and not options.fresh:
-        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    known = {} if options.fresh else read_references(options.out)
     for design in sorted(designs(), key=lambda item: item.n_activities):
         key = f"{design.group}/{design.name}"
         old = known.get(key)
@@ -96,8 +94,7 @@ def improve(out: Path, seconds: int, known: dict[str, Any]) -> None:
 def write(path: Path, references: dict[str, Any]) -> None:
     """Write the table with its provenance, keys sorted."""
     provenance = {"tool": f"CP-SAT of OR-Tools {version('ortools')}", "workers": WORKERS}
-    table = {"provenance": provenance, "references": references}
-    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_references(path, provenance, references)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ Instances already in the file are kept, so an interrupted run can be taken up ag
 from __future__ import annotations
 
 import argparse
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import elkai
 import numpy as np
+from reference_table import read_references, write_references
 
 from dga2d.domains.tsp.distances import euc_2d_matrix
 from dga2d.domains.tsp.suite import GeneratedInstance, generated_instances
@@ -34,9 +34,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="LKH runs per instance")
     parser.add_argument("--fresh", action="store_true", help="ignore values already in the file")
     options = parser.parse_args()
-    known: dict[str, Any] = {}
-    if options.out.exists() and not options.fresh:
-        known = json.loads(options.out.read_text(encoding="utf-8"))["references"]
+    known = {} if options.fresh else read_references(options.out)
     for instance in sorted(generated_instances(), key=lambda item: item.size):
         key = f"{instance.group}/{instance.name}"
         if key in known:
@@ -55,8 +53,7 @@ def write(path: Path, runs: int, references: dict[str, Any]) -> None:
         "runs": runs,
         "effort": "default parameters, as many trials per run as cities",
     }
-    table = {"provenance": provenance, "references": references}
-    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_references(path, provenance, references)
 
 
 if __name__ == "__main__":

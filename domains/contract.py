@@ -113,6 +113,7 @@ class InstanceRef:
 
     @property
     def key(self) -> str:
+        """``GROUP/NAME``, as in `Instance`."""
         return f"{self.group}/{self.name}"
 
 
@@ -127,6 +128,7 @@ class Verdict:
 
     @property
     def is_feasible(self) -> bool:
+        """Whether no constraint is broken."""
         return self.violation is None
 
 
@@ -166,6 +168,7 @@ class Implementation:
 
     @cached_property
     def id(self) -> ImplementationId:
+        """``OPERATOR.DIGEST`` with the first 12 hex digits of the digest."""
         return ImplementationId(f"{self.operator}.{self.digest[:12]}")
 
 
@@ -196,6 +199,7 @@ class Operator:
 
     @property
     def is_initialiser(self) -> bool:
+        """Whether it starts from nothing: only ``START`` leads to it."""
         return self.requires == "none"
 
 
@@ -217,10 +221,14 @@ class Domain(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called on the command line; a plug-in's is that of its package or entry point."""
+        ...
 
     @property
-    def card(self) -> Card: ...
+    def card(self) -> Card:
+        """What proposers are told of the problem."""
+        ...
 
     @property
     def sense(self) -> Literal["min", "max"]:

@@ -1,4 +1,4 @@
-"""Checks of the integer encodings that candidates hand in, for decoders (off the fast path) and verifiers."""
+"""Checks of the integer encodings that candidates hand in, for decoders and verifiers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_INT32 = np.dtype(np.int32)
+
+
+def int32_array(array: Any, shape: tuple[int, ...], upper: int) -> NDArray[np.int32] | None:
+    """What a compiled decoder takes for `array`, or ``None`` unless it is an integer array of `shape`.
+
+    A contiguous, writable int32 array is returned as it is, whatever its entries: nothing is allocated. Of
+    others there is a copy, see :func:`as_int32`.
+    """
+    if type(array) is not np.ndarray or array.shape != shape:
+        return None
+    flags = array.flags
+    if array.dtype == _INT32 and flags.c_contiguous and flags.writeable:
+        return array
+    return as_int32(array, upper)
 
 
 def as_int32(sequence: NDArray[Any], upper: int) -> NDArray[np.int32] | None:

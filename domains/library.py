@@ -3,7 +3,8 @@
 ``library/<file>.py`` is the text an LLM is shown. It defines ``def run(env_data, state, calc_makespan_fn)``
 and imports only what :data:`dga2d.domains.source_rules.ALLOWED_IMPORTS` lists. The files are data, never
 imported by the program: the evaluation child writes them to its cache and runs them there. What several files
-share may stand in ``library/parts`` and is put into their texts here (:mod:`dga2d.domains.bundling`).
+share may stand in ``library/parts`` and is put into their texts here (:mod:`dga2d.domains.bundling`); a part
+that takes from no other is plain Python, which a decoder may import.
 """
 
 from __future__ import annotations

@@ -168,10 +168,13 @@ def find_plugin(name: str) -> Plugin | None:
 
 def name_fault(name: str) -> str | None:
     """Why a domain cannot be called `name`; ``None`` if it can."""
-    if re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name) is None or keyword.iskeyword(name):
+    if re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name) is None:
         return (
-            f"{name!r} is no name for a domain: expected lower-case letters, digits and '_', a letter first"
+            f"{name!r} is no name for a domain: expected up to 31 lower-case letters, digits and '_', "
+            "a letter first"
         )
+    if keyword.iskeyword(name):
+        return f"{name!r} is no name for a domain: it is a keyword of Python"
     if name in RESERVED:
         return f"{name!r} is no name for a domain: `dga2d domains {name}` means something else"
     return None

@@ -1,4 +1,4 @@
-"""What job shop, flow shop and open shop have in common: the frame of their instance and solution files."""
+"""What the shop problems have in common: the frame of their instance and solution files."""
 
 from __future__ import annotations
 
@@ -38,6 +38,29 @@ def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
     if min(values) < 1:
         raise InstanceFormatError(path, line, "expected at least one job and one machine")
     return values[0], values[1]
+
+
+def machine_times(
+    path: Path | str, line: int, numbers: list[int], n_machines: int, owner: str
+) -> list[tuple[int, int]]:
+    """The ``machine time`` pairs of `numbers`, which are even in number; `owner` is what they belong to.
+
+    Raises
+    ------
+    InstanceFormatError
+        A machine is out of range or occurs twice, or a time is negative.
+    """
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+    seen: set[int] = set()
+    for machine, time in pairs:
+        if not 0 <= machine < n_machines:
+            raise InstanceFormatError(path, line, f"machine {machine} is not in 0..{n_machines - 1}")
+        if machine in seen:
+            raise InstanceFormatError(path, line, f"machine {machine} occurs twice in one {owner}")
+        if time < 0:
+            raise InstanceFormatError(path, line, f"negative time {time}")
+        seen.add(machine)
+    return pairs
 
 
 def schedule_text(key: str, columns: str, starts: NDArray[np.int64], makespan: int) -> str:

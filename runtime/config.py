@@ -10,8 +10,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dga2d.events.codec import fits_64_bits
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
+
+MOST_USD = 9e12
+"""The store counts millionths of a US dollar in 64 bits."""
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
@@ -43,15 +47,23 @@ def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]
     Raises
     ------
     SettingsError
-        A value is out of range or of the wrong type.
+        A value is out of range, of the wrong type, or too large for a log.
     """
     given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
     try:
-        return RunSettings.model_validate(given)
+        settings = RunSettings.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"setting {name} = {first['input']!r}: {first['msg']}") from error
+    for name, value in settings:
+        if isinstance(value, int) and not fits_64_bits(value):
+            raise SettingsError(f"setting {name} = {value}: does not fit in 64 bits")
+    if (settings.llm_money_usd or 0.0) > MOST_USD:
+        raise SettingsError(
+            f"setting llm_money_usd = {settings.llm_money_usd:g}: expected at most {MOST_USD:g}"
+        )
+    return settings
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:

@@ -11,14 +11,26 @@ from dga2d.domains.contract import Domain, InstanceRef
 from dga2d.domains.errors import DomainError
 from dga2d.domains.registry import domain_names, get_domain
 from dga2d.domains.splits import split
+from dga2d.runtime.errors import UsageError
 
 
 def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:
     """One row per domain and group: sizes of its splits and kinds of its references.
 
     With `data_dir` the published instances found there, without it those the program generates.
+
+    Raises
+    ------
+    UsageError
+        `data_dir` is not there.
     """
+    _require_folder(data_dir)
     return [row for name in names or domain_names() for row in _rows(get_domain(name), data_dir)]
+
+
+def _require_folder(data_dir: Path | None) -> None:
+    if data_dir is not None and not data_dir.is_dir():
+        raise UsageError(f"--data {data_dir}: there is no such folder")
 
 
 def _refs(domain: Domain, data_dir: Path | None) -> tuple[InstanceRef, ...]:
@@ -52,7 +64,14 @@ def _reference_kinds(refs: Iterable[InstanceRef]) -> dict[str, int]:
 def check(
     data_dir: Path | None, names: Iterable[str] = (), progress: Callable[[str], None] = lambda text: None
 ) -> list[dict[str, Any]]:
-    """Read or generate every instance and build its environment; one row per domain with what failed."""
+    """Read or generate every instance and build its environment; one row per domain with what failed.
+
+    Raises
+    ------
+    UsageError
+        `data_dir` is not there.
+    """
+    _require_folder(data_dir)
     report = []
     for name in names or domain_names():
         domain = get_domain(name)

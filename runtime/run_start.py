@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from dga2d.agents.conductor import drawn_batch, spread
+from dga2d.agents.conductor import drawn_batch
 from dga2d.agents.pipeline_sampler import PolicyBriefing
 from dga2d.domains.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
@@ -79,7 +79,7 @@ def run_started(
         seed=seed,
         settings=settings.model_dump(),
         code_version=present_version(domain.name),
-        library=tuple(_library_operator(operator) for operator in library),
+        library=tuple(library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline_of(domain, settings)),
         splits=problem.manifest(),
         batch=shared_batch(problem, settings, seed),
@@ -100,7 +100,8 @@ def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
     )
 
 
-def _library_operator(operator: Operator) -> LibraryOperator:
+def library_operator(operator: Operator) -> LibraryOperator:
+    """An operator as ``RunStarted`` names it, its implementations by the digests of their sources."""
     return LibraryOperator(
         id=OperatorId(operator.id),
         category=operator.category,
@@ -129,8 +130,3 @@ def policy_briefing(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyBri
     titles = {OperatorId(o.id): o.title for o in domain.operators()}
     summary = f"{domain.card.title}. {domain.card.objective}"
     return PolicyBriefing(summary, "\n".join(lines), titles)
-
-
-def test_instances(problem_keys: Sequence[InstanceKey], settings: RunSettings) -> tuple[InstanceKey, ...]:
-    """Held-out instances a test uses."""
-    return spread(problem_keys, settings.test_instances)

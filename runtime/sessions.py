@@ -213,6 +213,7 @@ UNCHANGEABLE = (
 
 
 def refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
+    """Raise RunStateError if a setting differs that a run has for good (`UNCHANGEABLE`)."""
     for name in UNCHANGEABLE:
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
@@ -237,6 +238,7 @@ def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
 
 
 def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
+    """Raise CodeChangedError if another version of program or plug-in wrote the log and `accept` is false."""
     if accept:
         return
     present = present_version(state.header.domain)
@@ -245,6 +247,7 @@ def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
 
 
 async def started_state(store: EventStore, run_id: RunId) -> RunState:
+    """The state now. Raises as `load_state`, and RunStateError for a run without events."""
     state = await load_state(store, run_id)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
@@ -252,4 +255,5 @@ async def started_state(store: EventStore, run_id: RunId) -> RunState:
 
 
 async def finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
+    """What a command leaves behind: `state` with the hash of the log's last event."""
     return Finished(run_id, state, (await store.head(run_id)).hash.hex())

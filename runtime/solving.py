@@ -141,20 +141,25 @@ def require_package(package: str, extra: str, purpose: str) -> None:
         raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")
 
 
-def draw(domain: Domain, solved: Solved, path: Path) -> None:
-    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format.
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is solved for it.
 
     Raises
     ------
     UsageError
-        matplotlib is not installed, or does not know the format.
+        matplotlib is not installed, or does not know the format that the ending names.
     """
     require_package("matplotlib", "figures", "--picture")
-    figure = domain.picture(solved.instance, solved.state)
-    known = sorted(figure.canvas.get_supported_filetypes())
+    from matplotlib.backend_bases import FigureCanvasBase  # slow to import, and optional
+
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
     if path.suffix.removeprefix(".") not in known:
         raise UsageError(f"--picture {path}: expected a name that ends in one of {', '.join(known)}")
-    save_figure(figure, path, path.suffix.removeprefix("."))
+
+
+def draw(domain: Domain, solved: Solved, path: Path) -> None:
+    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format."""
+    save_figure(domain.picture(solved.instance, solved.state), path, path.suffix.removeprefix("."))
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:

@@ -32,9 +32,11 @@ class Network:
         self.device = self.embedding.device
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
+        """Rows `(n, width)` of the input embedding for the tokens `ids`, int64 `(n,)`."""
         return nn.functional.embedding(ids, self.embedding)
 
     def head_rows(self, ids: torch.Tensor) -> torch.Tensor:
+        """Rows `(n, width)` of the linear head for the tokens `ids`, int64 `(n,)`."""
         return nn.functional.embedding(ids, self.head)
 
     def hidden_states(self, prompt: Sequence[int], tree: TokenTree, embed: RowSource) -> torch.Tensor:
@@ -58,6 +60,7 @@ class Network:
         return found.double()
 
     def ids(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Tokens as int64 `(n,)` on the model's device."""
         return torch.tensor(tokens, dtype=torch.int64, device=self.device)
 
     def _decode(

@@ -10,14 +10,7 @@ from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
 from dga2d.domains.binpack3d.environment import operator_environment
 from dga2d.domains.binpack3d.solution import solution_text_of
 from dga2d.domains.binpack3d.verifier import verify_sequence
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain

@@ -11,14 +11,7 @@ from dga2d.domains.clp3d.environment import operator_environment
 from dga2d.domains.clp3d.reader import ContainerData
 from dga2d.domains.clp3d.solution import solution_text_of
 from dga2d.domains.clp3d.verifier import verify_sequence
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain
 

@@ -6,14 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.cvrp import reader, smoke, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
 from dga2d.domains.cvrp.environment import operator_environment

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.fjsp.card import INVALID_SCORE, MACHINE_ALLOCATION
 
 
@@ -63,17 +63,13 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
-        sequence, metadata = state.sequence, state.metadata
-        if type(sequence) is not np.ndarray or sequence.shape != shape or type(metadata) is not dict:
+        metadata = state.metadata
+        sequence = int32_array(state.sequence, shape, n_jobs)
+        if sequence is None or type(metadata) is not dict:
             return float(INVALID_SCORE)
         allocation = metadata.get(MACHINE_ALLOCATION)
         if type(allocation) is not np.ndarray or allocation.shape != table:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, n_jobs)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         if allocation.dtype != int32 or not (allocation.flags.c_contiguous and allocation.flags.writeable):
             if allocation.dtype.kind not in "iu":
                 return float(INVALID_SCORE)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.fjsp.card import INVALID_SCORE
-from dga2d.domains.integer_lines import integer_lines, read_text
+from dga2d.domains.integer_lines import read_text
+from dga2d.domains.shops import job_lines, machine_times
 
 SUFFIXES = (".txt", ".fjs")
 """Names an instance file may end in."""
@@ -79,16 +80,9 @@ def read_instance(path: Path) -> FlexibleShopData:
 
 def parse_instance(text: str, path: Path | str) -> FlexibleShopData:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
-    lines = list(integer_lines(_without_flexibility(text), path))
-    if not lines:
-        raise InstanceFormatError(path, None, "no data line")
-    n_jobs, n_machines = _header(path, *lines[0])
-    if len(lines) - 1 < n_jobs:
-        raise InstanceFormatError(path, lines[-1][0], f"expected {n_jobs} job lines, found {len(lines) - 1}")
-    if len(lines) - 1 > n_jobs:
-        raise InstanceFormatError(path, lines[n_jobs + 1][0], f"data after the last of {n_jobs} jobs")
-    jobs = [_job(path, line, values, n_machines) for line, values in lines[1:]]
-    if n_jobs * max(map(len, jobs)) * n_machines > MAX_TABLE_ENTRIES:
+    n_machines, lines = job_lines(_without_flexibility(text), path)
+    jobs = [_job(path, line, values, n_machines) for line, values in lines]
+    if len(jobs) * max(map(len, jobs)) * n_machines > MAX_TABLE_ENTRIES:
         raise InstanceFormatError(path, None, f"more than {MAX_TABLE_ENTRIES} jobs x operations x machines")
     if sum(max(time for _, time in operation) for job in jobs for operation in job) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
@@ -104,14 +98,6 @@ def _without_flexibility(text: str) -> str:
             return text if match is None else text[:start] + match[1] + match[2] + text[start + len(line) :]
         start += len(line) + 1
     return text
-
-
-def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
-    if len(values) != 2:
-        raise InstanceFormatError(path, line, f"expected 'jobs machines', got {len(values)} numbers")
-    if min(values) < 1:
-        raise InstanceFormatError(path, line, "expected at least one job and one machine")
-    return values[0], values[1]
 
 
 def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[list[Choice]]:
@@ -137,13 +123,4 @@ def _operation(path: Path | str, line: int, values: list[int], place: int, n_mac
     numbers = values[place + 1 : place + 1 + 2 * count]
     if len(numbers) < 2 * count:
         raise InstanceFormatError(path, line, f"expected {count} pairs of machine and time, the line ends")
-    seen: set[int] = set()
-    for machine, time in zip(numbers[::2], numbers[1::2], strict=True):
-        if not 0 <= machine < n_machines:
-            raise InstanceFormatError(path, line, f"machine {machine} is not in 0..{n_machines - 1}")
-        if machine in seen:
-            raise InstanceFormatError(path, line, f"machine {machine} occurs twice in one operation")
-        if time < 0:
-            raise InstanceFormatError(path, line, f"negative time {time}")
-        seen.add(machine)
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
+    return machine_times(path, line, numbers, n_machines, "operation")

@@ -11,6 +11,7 @@ OR Spektrum 15, 1994: mt06 of edata, after Fisher and Thompson's job shop (1963)
 from __future__ import annotations
 
 from dga2d.domains.fjsp.reader import FlexibleShopData, tabulate
+from dga2d.domains.jsp.smoke import ft06
 
 OPTIMUM = 55
 
@@ -23,14 +24,6 @@ _ROUTES = (
     ("13", "3", "5", "0", "4", "2"),
 )
 """Digits are machines, the eligible ones of an operation together."""
-_TIMES = (
-    (1, 3, 6, 7, 3, 6),
-    (8, 5, 10, 10, 10, 4),
-    (5, 4, 8, 9, 1, 7),
-    (5, 5, 5, 3, 8, 9),
-    (9, 3, 5, 4, 3, 1),
-    (3, 3, 9, 10, 4, 1),
-)
 
 
 def mt06_edata() -> FlexibleShopData:
@@ -42,6 +35,6 @@ def mt06_edata() -> FlexibleShopData:
                 [(int(machine), time) for machine in machines]
                 for machines, time in zip(route, times, strict=True)
             ]
-            for route, times in zip(_ROUTES, _TIMES, strict=True)
+            for route, times in zip(_ROUTES, ft06().times.tolist(), strict=True)
         ],
     )

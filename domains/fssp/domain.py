@@ -7,14 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.feasible import require_feasible
 from dga2d.domains.fssp import reader, smoke, taillard

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.jsp.card import INVALID_SCORE
 
 
@@ -52,17 +52,11 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     shape = (n_jobs * n_machines,)
     next_op, job_free = np.empty(n_jobs, np.int64), np.empty(n_jobs, np.int64)
     machine_free = np.empty(n_machines, np.int64)
-    int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
-        sequence = state.sequence
-        if type(sequence) is not np.ndarray or sequence.shape != shape:
+        sequence = int32_array(state.sequence, shape, n_jobs)
+        if sequence is None:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, n_jobs)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         return float(makespan(sequence, machines, times, next_op, job_free, machine_free))
 
     decode(State(np.zeros(shape, np.int32)))  # compiled, or loaded from numba's cache, before it is used

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.integer_lines import read_text
 from dga2d.domains.jsp.card import INVALID_SCORE
-from dga2d.domains.shops import job_lines
+from dga2d.domains.shops import job_lines, machine_times
 
 SUFFIXES = ("", ".txt", ".jsp")
 """Names an instance file may end in."""
@@ -56,16 +56,7 @@ def parse_instance(text: str, path: Path | str) -> JobShopData:
     return JobShopData(table[:, :, 0].astype(np.int32), table[:, :, 1].astype(np.int32))
 
 
-def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[int]:
+def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[tuple[int, int]]:
     if len(values) != 2 * n_machines:
         raise InstanceFormatError(path, line, f"expected {2 * n_machines} numbers, got {len(values)}")
-    seen: set[int] = set()
-    for machine, time in zip(values[::2], values[1::2], strict=True):
-        if not 0 <= machine < n_machines:
-            raise InstanceFormatError(path, line, f"machine {machine} is not in 0..{n_machines - 1}")
-        if machine in seen:
-            raise InstanceFormatError(path, line, f"machine {machine} occurs twice in one job")
-        if time < 0:
-            raise InstanceFormatError(path, line, f"negative time {time}")
-        seen.add(machine)
-    return values
+    return machine_times(path, line, values, n_machines, "job")

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.mis.card import INVALID_SCORE
 
 
@@ -64,17 +64,11 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     rows = bit_rows(environment["adj"])
     size = len(rows)
     work, chosen = np.zeros(rows.shape[1], np.uint64), np.zeros(size + 1, np.int32)
-    int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
-        sequence = state.sequence
-        if type(sequence) is not np.ndarray or sequence.shape != (size,):
+        sequence = int32_array(state.sequence, (size,), 2)
+        if sequence is None:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, 2)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         return float(negative_size(sequence, rows, work, chosen))
 
     decode(State(np.zeros(size, np.int32)))  # compiled, or loaded from numba's cache, before it is used

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.ossp.card import INVALID_SCORE
 
 
@@ -55,17 +55,11 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     jobs, machines = 1 + size + operations // n_machines, 1 + size + n_jobs + operations % n_machines
     table = np.stack((jobs, machines, matrix.ravel()), axis=1).astype(np.int32)
     work = np.zeros(1 + size + n_jobs + n_machines, np.int64)
-    int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
-        sequence = state.sequence
-        if type(sequence) is not np.ndarray or sequence.shape != (size,):
+        sequence = int32_array(state.sequence, (size,), size)
+        if sequence is None:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, size)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         return float(makespan(sequence, table, work))
 
     decode(State(operations))  # compiled, or loaded from numba's cache, before it is used

@@ -5,14 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.feasible import require_feasible
 from dga2d.domains.library_domain import LibraryDomain

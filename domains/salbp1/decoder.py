@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.salbp1.card import INVALID_SCORE
 
 
@@ -63,17 +63,12 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     np.cumsum(np.bincount(edges[:, 1], minlength=n), out=first_before[1:])
     capacity, least = int(environment["cycle_time"]), int(times.min())
     station, room = np.empty(n, np.int32), np.empty(n, np.int64)
-    int32, shape = np.dtype(np.int32), (n,)
+    shape = (n,)
 
     def decode(state: State) -> float:
-        sequence = state.sequence
-        if type(sequence) is not np.ndarray or sequence.shape != shape:
+        sequence = int32_array(state.sequence, shape, n)
+        if sequence is None:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, n)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         return float(count_stations(sequence, capacity, times, first_before, before, least, station, room))
 
     decode(State(np.arange(n, dtype=np.int32)))  # compiled, or loaded from numba's cache, before it is used

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.encoding import int32_array
 from dga2d.domains.skeleton.card import INVALID_SCORE
 
 
@@ -39,17 +39,11 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     size, capacity = int(environment["num_items"]), int(environment["capacity"])
     values, weights = (np.array(environment[key], dtype=np.int64) for key in ("values", "weights"))
     seen = np.empty(size, np.uint8)
-    int32 = np.dtype(np.int32)
 
     def decode(state: State) -> float:
-        sequence = state.sequence
-        if type(sequence) is not np.ndarray or sequence.shape != (size,):
+        sequence = int32_array(state.sequence, (size,), size)
+        if sequence is None:
             return float(INVALID_SCORE)
-        if sequence.dtype != int32 or not (sequence.flags.c_contiguous and sequence.flags.writeable):
-            converted = as_int32(sequence, size)
-            if converted is None:
-                return float(INVALID_SCORE)
-            sequence = converted
         return float(negative_value(sequence, values, weights, capacity, seen))
 
     decode(State(np.arange(size, dtype=np.int32)))  # compiled before it is used

@@ -8,14 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-)
+from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
 from dga2d.domains.errors import InvalidSolutionError
 from dga2d.domains.library_domain import LibraryDomain
 from dga2d.domains.published import list_instances

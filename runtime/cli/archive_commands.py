@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dga2d.runtime.cli.completion import run_argument
+from dga2d.runtime.cli.event_loop import in_loop
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json
 
@@ -36,7 +36,7 @@ def export_command(run: str, path: Path | None, url: str, as_json: bool) -> None
 
     path = path or Path(f"{run}.dga2d.zip")
     check_writable(path)
-    _report(_in_loop(export_to, url, run, path), path, as_json)
+    _report(in_loop(export_to, url, run, path), path, as_json)
 
 
 @click.command(name="import", short_help="Take a run from a file that `export` wrote.")
@@ -52,13 +52,7 @@ def import_command(path: Path, url: str, as_json: bool) -> None:
     """
     from dga2d.runtime.log_reading import import_from
 
-    _report(_in_loop(import_from, url, path), path, as_json)
-
-
-def _in_loop(function: Any, *args: Any) -> Any:
-    import anyio
-
-    return anyio.run(functools.partial(function, *args))
+    _report(in_loop(import_from, url, path), path, as_json)
 
 
 def _report(manifest: Any, path: Path, as_json: bool) -> None:

@@ -30,7 +30,7 @@ PLACES = {
     "prompt": "prompt_command:prompt",
     "data": "data_command:data",
     "domains": "domains_command:domains",
-    "doctor": "about:doctor",
+    "doctor": "doctor_command:doctor",
 }
 """Name of a command → module of this package, and the command's name in it."""
 

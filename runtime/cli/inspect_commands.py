@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import click
 
 from dga2d.runtime.cli.completion import run_argument
-from dga2d.runtime.cli.options import data_option, json_option, store_option
+from dga2d.runtime.cli.event_loop import in_loop
+from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, store_option
 from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
 from dga2d.runtime.errors import ExitCode, UsageError
 
@@ -23,7 +23,7 @@ def runs(url: str, as_json: bool) -> None:
     """List all runs with their status."""
     from dga2d.runtime.inspection import list_runs
 
-    rows = _in_loop(list_runs, url)
+    rows = in_loop(list_runs, url)
     if as_json:
         print_json(rows)
         return
@@ -49,7 +49,7 @@ def runs(url: str, as_json: bool) -> None:
 
 @click.command(short_help="Show a run's state, now or at any earlier point.")
 @run_argument
-@click.option("--at", "seq", type=click.IntRange(1), help="State after this event.")
+@click.option("--at", "seq", type=click.IntRange(1, LARGEST_INTEGER), help="State after this event.")
 @click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
 @store_option
 @json_option
@@ -58,7 +58,9 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
     from dga2d.runtime.inspection import state_at
     from dga2d.runtime.views import state_view
 
-    view = state_view(run, _in_loop(state_at, url, run, seq, generation))
+    if seq is not None and generation is not None:
+        raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
+    view = state_view(run, in_loop(state_at, url, run, seq, generation))
     if as_json:
         print_json(view)
     else:
@@ -97,12 +99,12 @@ def replay(
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
     from dga2d.runtime.inspection import replay_run
 
-    report = _in_loop(replay_run, url, run, verify, _hash(head))
+    report = in_loop(replay_run, url, run, verify, _hash(head))
     report["reevaluation"] = None
     if fraction is not None and report["difference"] is None:
         from dga2d.runtime.reevaluation import reevaluate_run
 
-        report["reevaluation"] = _in_loop(reevaluate_run, url, run, fraction, data_dir)
+        report["reevaluation"] = in_loop(reevaluate_run, url, run, fraction, data_dir)
     differs = report["difference"] is not None
     if report["reevaluation"] is not None:
         differs = differs or bool(report["reevaluation"]["differences"])
@@ -141,7 +143,7 @@ def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: st
     from dga2d.runtime.usage_export import differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = _in_loop(audit_run, url, run)
+    report = in_loop(audit_run, url, run)
     against = None if rows is None else differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})
@@ -158,12 +160,6 @@ def _hash(text: str | None) -> str | None:
     if text is not None and re.fullmatch("[0-9a-fA-F]{64}", text) is None:
         raise UsageError(f"--head {text[:80]}: expected 64 hexadecimal digits, as `dga2d replay` prints them")
     return None if text is None else text.lower()
-
-
-def _in_loop(function: Any, *args: Any) -> Any:
-    import anyio
-
-    return anyio.run(functools.partial(function, *args))
 
 
 def _print_state(view: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from dga2d.runtime.cli.completion import run_argument
+from dga2d.runtime.cli.event_loop import in_loop
 from dga2d.runtime.cli.options import json_option, store_option
 from dga2d.runtime.cli.output import print_json
 from dga2d.runtime.errors import ExitCode
@@ -50,7 +50,7 @@ def log(
     _refuse_unknown("type", types, PAYLOAD_TYPES)
     _refuse_unknown("agent", agents, AGENT_NAMES)
     wanted = EventFilter(types, agents, generation)
-    _in_loop(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
+    in_loop(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
 
 
 @click.command(short_help="Show what changed between two points of a run, or between two runs.")
@@ -74,7 +74,7 @@ def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_js
     from dga2d.runtime.log_reading import compare
 
     one, other = _points(run, points)
-    report = _in_loop(compare, url, one, other, by_generation)
+    report = in_loop(compare, url, one, other, by_generation)
     if as_json:
         print_json(report)
     else:
@@ -89,7 +89,7 @@ def gc(dry_run: bool, url: str, as_json: bool) -> None:
     """Remove texts and solutions that no event of any run names. Events are never touched."""
     from dga2d.runtime.log_reading import collect
 
-    report = _in_loop(collect, url, dry_run)
+    report = in_loop(collect, url, dry_run)
     if as_json:
         print_json(report)
     else:
@@ -112,17 +112,11 @@ def verify_store(url: str, as_json: bool) -> int:
             if not as_json:
                 _print_part(row)
 
-    _in_loop(check)
+    in_loop(check)
     if as_json:
         print_json(rows)
     holds = all(row["difference"] is None for row in rows)
     return ExitCode.OK if holds else ExitCode.DIFFERENCE
-
-
-def _in_loop(function: Any, *args: Any) -> Any:
-    import anyio
-
-    return anyio.run(functools.partial(function, *args))
 
 
 def _refuse_unknown(what: str, given: tuple[str, ...], known: Any) -> None:

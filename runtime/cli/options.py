@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+LARGEST_INTEGER = 2**63 - 1
+"""Of those that a log and its database hold."""
+
 store_option = click.option(
     "--store",
     "url",
@@ -113,6 +116,7 @@ rebuild_policy_option = click.option(
     is_flag=True,
     help="Make the policy's updates again from the log instead of loading its saved files.",
 )
+seed_option = click.option("--seed", type=click.IntRange(0, LARGEST_INTEGER), default=0, show_default=True)
 set_option = click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
 )

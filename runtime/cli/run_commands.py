@@ -14,6 +14,7 @@ from dga2d.runtime.cli.options import (
     data_option,
     given_settings,
     rebuild_policy_option,
+    seed_option,
     set_option,
     settings_from,
     settings_options,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Start a run: evolve a solver for DOMAIN.")
 @domain_argument
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@seed_option
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
 @click.option("--test", "and_test", is_flag=True, help="Finish with the held-out test.")
 @settings_options

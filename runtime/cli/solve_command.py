@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dga2d.runtime.cli.completion import complete_runs_of_domain, domain_argument
-from dga2d.runtime.cli.options import data_option, json_option, store_option
+from dga2d.runtime.cli.options import data_option, json_option, seed_option, store_option
 from dga2d.runtime.cli.output import check_writable, print_json, write_file
 from dga2d.runtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from dga2d.runtime.solving import Method
+    from dga2d.runtime.solving import Method, Solved
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@seed_option
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the solution here."
@@ -76,8 +76,7 @@ def solve(
     from dga2d.domains.registry import get_domain
     from dga2d.replay.settings import RunSettings
     from dga2d.runtime.config import make_settings
-    from dga2d.runtime.solving import draw, require_package, solve_instance
-    from dga2d.runtime.views import percent
+    from dga2d.runtime.solving import check_picture, draw, solve_instance
 
     if run_id is not None and method is not None:
         raise UsageError("--run and --method exclude each other: which algorithm is to solve it?")
@@ -85,7 +84,7 @@ def solve(
         if path is not None:
             check_writable(path)
     if picture is not None:
-        require_package("matplotlib", "figures", "--picture")
+        check_picture(picture)
     settings: RunSettings = make_settings({}, {"time_limit": time_limit, "work": work, "sandbox": sandbox})
     solved = anyio.run(
         functools.partial(
@@ -96,9 +95,23 @@ def solve(
         write_file(output, solved.solution_text)
     if picture is not None:
         draw(get_domain(domain), solved, picture)
-    reference = solved.instance.reference
     view = {
-        "domain": domain,
+        **_view(solved),
+        "output": None if output is None else str(output),
+        "picture": None if picture is None else str(picture),
+    }
+    if as_json:
+        print_json(view)
+    else:
+        _print_solved(view)
+
+
+def _view(solved: Solved) -> dict[str, Any]:
+    from dga2d.runtime.views import percent
+
+    reference = solved.instance.reference
+    return {
+        "domain": solved.instance.domain,
         "instance": solved.instance.key,
         "algorithm": solved.algorithm,
         "objective": solved.objective,
@@ -107,18 +120,17 @@ def solve(
         "gap_percent": percent(solved.gap),
         "elapsed_s": solved.elapsed_s,
         "work": solved.work,
-        "output": None if output is None else str(output),
-        "picture": None if picture is None else str(picture),
     }
-    if as_json:
-        print_json(view)
-        return
+
+
+def _print_solved(view: dict[str, Any]) -> None:
     click.echo(f"instance   {view['instance']}")
     click.echo(f"algorithm  {view['algorithm']}")
-    click.echo(f"objective  {solved.objective:g}")
-    if reference is not None:
-        click.echo(f"reference  {reference.value:g} ({reference.kind}), gap {view['gap_percent']:.2f} %")
-    if output is not None:
-        click.echo(f"solution   {output}")
-    if picture is not None:
-        click.echo(f"picture    {picture}")
+    click.echo(f"objective  {view['objective']:g}")
+    if view["reference"] is not None:
+        gap = f"gap {view['gap_percent']:.2f} %"
+        click.echo(f"reference  {view['reference']:g} ({view['reference_kind']}), {gap}")
+    if view["output"] is not None:
+        click.echo(f"solution   {view['output']}")
+    if view["picture"] is not None:
+        click.echo(f"picture    {view['picture']}")

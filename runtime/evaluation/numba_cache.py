@@ -14,8 +14,6 @@ from typing import Any
 import numba
 from numba.core import caching, event
 
-LOCATORS = f"{__name__}.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
-"""Value of ``NUMBA_CACHE_LOCATOR_CLASSES`` for zygotes."""
 FILE_PREFIX = "impl_"
 
 

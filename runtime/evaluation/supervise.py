@@ -125,6 +125,7 @@ class Watch:
 
     @property
     def is_oversized(self) -> bool:
+        """Whether more bytes came than an answer may have."""
         return len(self._answer) > self._answer_bytes
 
     @property
@@ -134,9 +135,11 @@ class Watch:
 
     @property
     def has_answer(self) -> bool:
+        """Whether the child has begun to answer."""
         return self._is_answering
 
     def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
+        """What is reported of a child that ended at `now` on the clock of the deadlines."""
         elapsed = now - self._started if self._started is not None else 0.0
         answer = bytes(self._answer[: self.announced]) if end == "answered" else b""
         has_started = self._started is not None

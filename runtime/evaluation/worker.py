@@ -32,6 +32,7 @@ _END_S = 10.0
 _LOCATORS = (
     "dga2d.runtime.evaluation.numba_cache.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
 )
+"""Value of ``NUMBA_CACHE_LOCATOR_CLASSES``; to import the class here would load numba."""
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM", "BLIS")
 
 
@@ -54,6 +55,7 @@ class ZygoteSettings:
     """Where the domain is found if it is not one of the program's own."""
 
     def message(self) -> bytes:
+        """The first message to a zygote."""
         return wire.encode(
             {
                 "domain": self.domain,
@@ -101,6 +103,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
+        """Process id as the parent sees it."""
         return self._process.pid
 
     @classmethod
@@ -144,6 +147,7 @@ class Worker:
         return lines[-1] if lines else ""
 
     async def send(self, message: bytes) -> None:
+        """Send an encoded message; raises one of `GONE` where the zygote is gone."""
         assert self._process.stdin is not None
         await self._process.stdin.send(message)
 

@@ -43,6 +43,7 @@ class Channel:
         os.close(null)
 
     def receive(self) -> Message:
+        """The next message; `_Hangup` where the parent is gone."""
         from dga2d.runtime.evaluation import wire
 
         prefix = self._read(wire.PREFIX.size)
@@ -58,6 +59,7 @@ class Channel:
         return bytes(data)
 
     def send(self, **fields: Any) -> None:
+        """Send a message; `_Hangup` where the parent is gone."""
         from dga2d.runtime.evaluation import wire
 
         view = memoryview(wire.encode(fields))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -114,6 +115,8 @@ def _load(path: str) -> tuple[Any, Any]:
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
     except (OSError, ValueError) as error:
         line = " ".join(str(error).split())[:200]
+        if not Path(path).is_dir():
+            line = f"it is no folder, and as a name in the local cache of models: {line}"
         raise SettingsError(f"setting llm = 'local:{path}': cannot be loaded ({line})") from error
     model.requires_grad_(False)
     model.train(False)

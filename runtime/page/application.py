@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
@@ -129,7 +130,9 @@ class Page:
         """Server-sent events; the id of each is its number in the log, so a reconnect misses nothing."""
         run_id = RunId(request.path_params["run"])
         await self._timeline(run_id)
-        after = int(request.headers.get("last-event-id") or request.query_params.get("after") or 0)
+        after = _number(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
+        if after is None:
+            raise HTTPException(400, "expected the number of an event")
 
         async def tail() -> AsyncIterator[dict[str, str]]:
             async for event in self._store.subscribe(run_id, after):
@@ -161,7 +164,7 @@ class Page:
         try:
             await timeline.catch_up()
         except UnknownRunError as error:
-            del self._timelines[run]
+            self._timelines.pop(run, None)  # another request may have done so
             raise HTTPException(404, str(error)) from error
         except Dga2dError as error:
             raise HTTPException(500, str(error)) from error
@@ -174,10 +177,15 @@ class Page:
 
 
 def _seq(request: Request, length: int) -> int:
-    text = request.query_params.get("seq", str(length))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:18]) <= length):
+    seq = _number(request.query_params.get("seq", str(length)))
+    if seq is None or not 1 <= seq <= length:
         raise HTTPException(400, f"expected seq in 1..{length}")
-    return int(text)
+    return seq
+
+
+def _number(text: str) -> int | None:
+    """A number of an event as the page writes it; ``None`` for anything else."""
+    return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
 
 
 def _best_seq(timeline: Timeline) -> int:

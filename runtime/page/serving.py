@@ -25,10 +25,11 @@ async def serve(url: str, host: str, port: int, token: str | None, announce: Cal
         raise UsageError(f"--host {host} is reachable from other machines; give --token SECRET too")
     async with open_store(url, create=False, read_only=True) as store:
         listener = _listen(host, port)
-        names = (host, "localhost", "127.0.0.1") if _is_local(host) else ("*",)
+        named = f"[{host}]" if ":" in host else host
+        names = (host, named, "localhost", "127.0.0.1") if _is_local(host) else ("*",)
         application = make_application(store, url, token, names)
         server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
-        shown = f"http://{host}:{listener.getsockname()[1]}/"
+        shown = f"http://{named}:{listener.getsockname()[1]}/"
         announce(shown if token is None else f"{shown}?token={token}")
         await server.serve(sockets=[listener])
 

@@ -30,6 +30,7 @@ class Tried:
 
     @property
     def place(self) -> str:
+        """File and instance, for messages."""
         return f"{self.implementation.origin} on {self.instance.key}"
 
 

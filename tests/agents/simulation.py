@@ -26,12 +26,13 @@ from dga2d.agents.ports import EventAppender, EventSource
 from dga2d.agents.proposing import LanguageModel, OfflineModel
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
+from dga2d.agents.verification import DecisionVerifier
 from dga2d.domains.contract import Card, Operator
 from dga2d.domains.contract import OperatorId as DomainOperatorId
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
 from dga2d.runtime.run_start import library_operator
@@ -106,6 +107,19 @@ class Simulation:
                         await anyio.sleep(0.05)
                         tasks.start_soon(run_agent, agent, source, self.run_id, state)
             life.cancel_scope.cancel()
+
+    def made_again(self, log: MemoryLog) -> int:
+        """How many decisions of the log were made again; raises at the first difference."""
+        verifier = DecisionVerifier(self.briefing, log)
+
+        async def check() -> None:
+            state = RunState()
+            for event in log.events:
+                before, state = state, fold(state, event)
+                await verifier.check(before, event)
+
+        anyio.run(check)
+        return verifier.decisions
 
     def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent, ...]:
         order = random.Random(self.order)

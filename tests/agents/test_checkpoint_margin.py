@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
-from dga2d.agents.verification import DecisionVerifier
 from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -83,13 +81,5 @@ def test_the_checkpoint_starts_at_the_baseline_and_is_compared_each_time(
 def test_decisions_with_a_margin_are_made_again(simulation: Simulation) -> None:
     narrow = simulation.changed(validation_interval=1, generations=4, checkpoint_margin=0.5)
     _, log = narrow.run()
-    verifier = DecisionVerifier(narrow.briefing, log)
-
-    async def check() -> None:
-        state = RunState()
-        for event in log.events:
-            before, state = state, fold(state, event)
-            await verifier.check(before, event)
-
-    anyio.run(check)
+    assert narrow.made_again(log) > 50
     assert sum(e.type == "PipelinesDecoded" for e in log.events) == 4

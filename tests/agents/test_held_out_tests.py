@@ -12,7 +12,6 @@ import pytest
 from dga2d.agents.agent import Duty, run_agent
 from dga2d.agents.conductor import held_out_test
 from dga2d.agents.evaluator_pool import evaluation_stream
-from dga2d.agents.verification import DecisionVerifier
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import RunPaused, SplitName, TestScored
@@ -90,15 +89,7 @@ def test_a_test_of_a_run_that_was_killed_does_not_go_on_with_the_run(simulation:
 
 def test_every_decision_of_a_test_is_made_again(simulation: Simulation) -> None:
     _, log = after_test(simulation, after_test(simulation, simulation.run()[1])[1])
-    verifier = DecisionVerifier(simulation.briefing, log)
-
-    async def check() -> None:
-        state = RunState()
-        for event in log.events:
-            before, state = state, fold(state, event)
-            await verifier.check(before, event)
-
-    anyio.run(check)
+    simulation.made_again(log)
     assert sum(e.type == "TestScored" for e in log.events) == 2
 
 

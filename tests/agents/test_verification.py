@@ -28,20 +28,6 @@ if TYPE_CHECKING:
 Recorder = Callable[[int, Draft], RecordedEvent]
 
 
-def verified(simulation: Simulation, log: MemoryLog) -> int:
-    """Decisions made again; raises at the first difference."""
-    verifier = DecisionVerifier(simulation.briefing, log)
-
-    async def check() -> None:
-        state = RunState()
-        for event in log.events:
-            before, state = state, fold(state, event)
-            await verifier.check(before, event)
-
-    anyio.run(check)
-    return verifier.decisions
-
-
 def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Simulation) -> None:
     answers = AnswerRemaker(simulation.briefing, simulation.log()).answers
     assert {*RULES, *answers, *UNDECIDED} == set(PAYLOAD_TYPES)
@@ -66,7 +52,7 @@ def test_all_decisions_of_a_run_are_made_again(simulation: Simulation, settings:
     small = simulation.changed(**settings)
     _, log = small.run()
     observed = {"EvaluationRecorded", "PolicyUpdated", "LLMCallSettled"}
-    assert verified(small, log) == sum(event.type not in observed for event in log.events)
+    assert small.made_again(log) == sum(event.type not in observed for event in log.events)
 
 
 def test_rejections_and_repairs_are_made_again(simulation: Simulation, answers: type[Answers]) -> None:
@@ -75,7 +61,7 @@ def test_rejections_and_repairs_are_made_again(simulation: Simulation, answers: 
     small = replace(simulation.changed(generations=2), model=answers(dict.fromkeys(tasks, bad)))
     _, log = small.run()
     assert {"GraphRejected", "ImplementationRejected", "EdgeRejected"} <= {e.type for e in log.events}
-    assert verified(small, log) > 0
+    assert small.made_again(log) > 0
 
 
 def test_rejections_in_trials_and_failed_candidates_are_made_again(simulation: Simulation) -> None:
@@ -85,7 +71,7 @@ def test_rejections_in_trials_and_failed_candidates_are_made_again(simulation: S
     _, log = small.run()
     stages = [json.loads(e.payload_bytes).get("stage") for e in log.events]
     assert "composed" in stages
-    assert verified(small, log) > 0
+    assert small.made_again(log) > 0
 
 
 def test_a_run_that_was_stopped_and_resumed_is_made_again(simulation: Simulation) -> None:
@@ -94,7 +80,7 @@ def test_a_run_that_was_stopped_and_resumed_is_made_again(simulation: Simulation
     reserved = [e.seq for e in log.events if e.type == "LLMCallReserved"]
     for seq in (reserved[0], reserved[-1], reserved[-1] + 3, len(log.events) // 2):
         _, resumed = small.run(log.until(seq))
-        assert verified(small, resumed) > 0
+        assert small.made_again(resumed) > 0
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ import anyio
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright, expect
-from tests.agents.conftest import SMALL, Answers, Fails, Simulation
-from tests.agents.conftest import _operator as make_operator
+from tests.agents.made_up_library import made_up_operator
+from tests.agents.outside_world import Answers, Fails
+from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import EvaluationRecorded, LLMCallSettled, Payload
@@ -122,7 +123,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterat
     It ends with the file, like the browser: other tests suspend or count the processes below their own.
     """
     url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('browser')}/log.db"
-    named = make_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
+    named = made_up_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
     hostile = Simulation(SMALL)
     answers = Answers({"ImplementTask": [HOSTILE], "ConnectTask": [HOSTILE]}, name=HOSTILE)
     hostile = replace(hostile, model=answers, fails=_every_fifth(), operators=(*hostile.operators, named))

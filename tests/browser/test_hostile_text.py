@@ -39,7 +39,7 @@ async def test_hostile_text_runs_nothing(tab: Tab, panel: str) -> None:
     await assert_harmless(page, "#panel")
     text = await page.locator("#panel").inner_text()
     assert not {"\u202e", "\u200b"} & set(text)
-    assert (SHOWN[:40] in text) >= (panel in PLACES)
+    assert SHOWN[:40] in text or panel not in PLACES
 
 
 async def test_prompts_and_answers_show_hostile_text_as_it_is(tab: Tab) -> None:

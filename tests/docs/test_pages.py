@@ -58,7 +58,9 @@ def test_every_environment_variable_of_the_program_is_told() -> None:
 
 
 def test_the_examples_settings_are_valid() -> None:
-    for path in (ROOT / "examples").glob("*.toml"):
+    paths = list((ROOT / "examples").glob("*.toml"))
+    assert paths
+    for path in paths:
         make_settings(read_settings_file(path), {})
 
 

@@ -32,7 +32,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def data_dir(request: pytest.FixtureRequest) -> Path:
-    """Folder of the published instances of the domain whose tests ask; the test is skipped where absent."""
+    """Folder of published instances, with those of the domain whose tests ask.
+
+    It is named by DGA2D_DATA, else it is ``shared/benchmarks`` beside the repository. The instances belong
+    to others and cannot be part of the repository: where they are not, the test is skipped.
+    """
     domain = request.path.parent.name
     root = Path(__file__).resolve().parents[2]
     folder = Path(os.environ.get("DGA2D_DATA", root.parent / "shared" / "benchmarks"))

@@ -81,6 +81,11 @@ class Specimen:
         return run({**environment, "rng": rng, "budget": budget}, state, self.domain.decoder(environment))
 
 
+def shops(random_instance: Callable[..., Instance]) -> Callable[[Size, int], Instance]:
+    """Random shops of a size (jobs, machines); those of even seeds may have operations without length."""
+    return lambda size, seed: random_instance(*size, seed, low=seed % 2)
+
+
 SMALL_CHUNKS = re.compile(r"^(CHUNK\w*) = [\d_]+", flags=re.MULTILINE)
 
 

@@ -1,18 +1,19 @@
 """What a domain's reader and its list of published instances have to keep, as classes that tests inherit.
 
-A domain describes a small file in a :class:`ReadFile` and derives one class, whose name ends in ``Claims``,
-from :class:`PublishedFiles` or :class:`ShopFiles`; ``tests/domains/conftest.py`` gives the latter every
-malformed text.
+A domain derives a class, whose name ends in ``Claims``, from :class:`MalformedTexts` for its reader, and one
+from :class:`PublishedFiles`, :class:`FilesWithTable` or :class:`ShopFiles` for a small file of it;
+``tests/domains/conftest.py`` gives the first every malformed text.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from dga2d.domains.contract import Domain, Instance
@@ -22,7 +23,33 @@ Malformed = tuple[str, int | None]
 """A text and the line that its refusal names, ``None`` where no line is to blame."""
 
 
-@dataclass(frozen=True, kw_only=True)
+Parse = Callable[[str, str], Any]
+"""A reader of texts: text and path to the data of an instance."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What a reader must refuse."""
+
+    parse: Parse
+    malformed: Mapping[str, Malformed]
+
+
+class MalformedTexts:
+    """What is wrong with a text is refused with the line that it is in."""
+
+    specimen: ClassVar[Refused]
+
+    def test_a_malformed_file_is_refused_with_its_line(self, malformed: Malformed) -> None:
+        text, line = malformed
+        with pytest.raises(InstanceFormatError) as caught:
+            self.specimen.parse(text, "bad")
+        assert caught.value.line == line, caught.value
+        assert caught.value.path == "bad"
+        assert caught.value.reason
+
+
+@dataclass(frozen=True)
 class ReadFile:
     """A file of a domain and what it holds."""
 
@@ -30,12 +57,15 @@ class ReadFile:
     text: str
     file: str
     """``group/file``."""
-    key: str
-    """Of the instance in that file."""
-    holds: Callable[[Instance], object]
-    """Something of the instance."""
     expected: object
     """What `holds` gives."""
+    holds: Callable[[Instance], object]
+    """Something of the instance."""
+
+    @property
+    def key(self) -> str:
+        """Of the instance in that file: group and file without its ending."""
+        return str(PurePosixPath(self.file).with_suffix(""))
 
 
 class PublishedFiles:
@@ -87,11 +117,6 @@ class PublishedFiles:
         with pytest.raises(InstanceFormatError, match=r"bks\.json"):
             self.specimen.domain.published(tmp_path)
 
-    def test_a_missing_table_of_best_values_is_refused(self, tmp_path: Path) -> None:
-        (self.publish(tmp_path, {}) / "bks.json").unlink()
-        with pytest.raises(InstanceFormatError):
-            self.specimen.domain.published(tmp_path)
-
     def test_a_missing_or_binary_file_is_a_format_error(self, tmp_path: Path) -> None:
         self.publish(tmp_path, {})
         (ref,) = self.specimen.domain.published(tmp_path)
@@ -104,63 +129,13 @@ class PublishedFiles:
             self.specimen.domain.load(ref)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShopFile(ReadFile):
-    """A file of a shop and what its reader must refuse."""
+class FilesWithTable(PublishedFiles):
+    """Published instances of a domain that knows no best values but those of the table."""
 
-    parse: Callable[[str, str], Any]
-    """The reader: text and path to data that has an attribute ``times``."""
-    malformed: Mapping[str, Malformed]
-    edge: str
-    """A text whose times add up to two less than the invalid score."""
-    second_file: str
-    """Another name for the file of the same instance."""
-    n_published: int
-    bounds: Callable[[Instance], tuple[int, int]]
-    """Numbers between which the best known makespan of any instance lies."""
-
-
-class ShopFiles(PublishedFiles):
-    """Files with a row of times per job."""
-
-    specimen: ClassVar[ShopFile]
-
-    def test_a_malformed_file_is_refused_with_its_line(self, malformed: Malformed) -> None:
-        text, line = malformed
-        with pytest.raises(InstanceFormatError) as caught:
-            self.specimen.parse(text, "bad")
-        assert caught.value.line == line
-        assert caught.value.path == "bad"
-
-    def test_windows_line_ends_and_tabs_pass(self) -> None:
-        data = self.specimen.parse(self.specimen.text.replace("\n", "\r\n").replace(" ", "\t"), "dos")
-        assert data.times.tolist() == self.specimen.parse(self.specimen.text, "good").times.tolist()
-
-    def test_times_just_below_the_invalid_score_pass(self) -> None:
-        assert self.specimen.parse(self.specimen.edge, "edge").times.sum() == 999_999_998
-
-    def test_two_files_of_one_instance_are_refused(self, tmp_path: Path) -> None:
-        below = self.publish(tmp_path, {})
-        (below / self.specimen.second_file).write_text(self.specimen.text)
-        later = max(self.specimen.file, self.specimen.second_file)
-        with pytest.raises(InstanceFormatError) as caught:
+    def test_a_missing_table_of_best_values_is_refused(self, tmp_path: Path) -> None:
+        (self.publish(tmp_path, {}) / "bks.json").unlink()
+        with pytest.raises(InstanceFormatError):
             self.specimen.domain.published(tmp_path)
-        assert caught.value.path == str(below / later)
-        assert caught.value.reason == f"a second file of the instance {self.specimen.key}"
-
-    def test_all_published_files_can_be_read(self, data_dir: Path) -> None:
-        refs = self.specimen.domain.published(data_dir)
-        assert len(refs) == len({ref.key for ref in refs}) == self.specimen.n_published
-        for ref in refs:
-            lower, upper = self.specimen.bounds(self.specimen.domain.load(ref))
-            assert ref.reference is not None
-            assert lower <= ref.reference.value <= upper
-
-
-def longest_job_and_total(instance: Instance) -> tuple[int, int]:
-    """Bounds of any shop: the time of the longest job, at least 1, and of all operations."""
-    times = instance.data["times"]
-    return max(int(times.sum(axis=1).max()), 1), int(times.sum())
 
 
 MALFORMED_PAIRS: Mapping[str, Malformed] = {
@@ -187,3 +162,72 @@ MALFORMED_PAIRS: Mapping[str, Malformed] = {
     "times reach the invalid score": ("1 2\n0 999999998 1 1\n", None),
 }
 """Rows that alternate machines and times, as in files of job shops and flow shops."""
+EDGE_OF_PAIRS = "1 2\n0 999999997 1 1\n"
+"""Such rows whose times add up to two less than the invalid score."""
+
+
+def times_of(instance: Instance) -> object:
+    """The times of an instance."""
+    return instance.data["times"].tolist()
+
+
+def longest_job_and_total(instance: Instance) -> tuple[int, int]:
+    """Bounds of any shop: the time of the longest job, at least 1, and of all operations."""
+    times = instance.data["times"]
+    return max(int(times.sum(axis=1).max()), 1), int(times.sum())
+
+
+@dataclass(frozen=True)
+class ShopFile(ReadFile):
+    """A file of a shop, which may end in ``.txt`` or not."""
+
+    holds: Callable[[Instance], object] = times_of
+    _: KW_ONLY
+    parse: Parse
+    """The reader; its data have an attribute ``times``."""
+    n_published: int
+    edge: str = EDGE_OF_PAIRS
+    """A text whose times add up to two less than the invalid score."""
+    bounds: Callable[[Instance], tuple[int, int]] = longest_job_and_total
+    """Numbers between which the best known makespan of any instance lies."""
+
+    @property
+    def second_file(self) -> str:
+        """The other name that the file of the same instance may have."""
+        return self.key if self.file.endswith(".txt") else f"{self.file}.txt"
+
+
+class ShopFiles(FilesWithTable):
+    """Files with a row of times per job."""
+
+    specimen: ClassVar[ShopFile]
+
+    def test_a_file_is_read_row_by_row(self) -> None:
+        times = self.specimen.parse(self.specimen.text, "good").times
+        assert times.tolist() == self.specimen.expected
+        assert times.dtype == np.int32
+        assert not times.flags.writeable
+
+    def test_windows_line_ends_and_tabs_pass(self) -> None:
+        data = self.specimen.parse(self.specimen.text.replace("\n", "\r\n").replace(" ", "\t"), "dos")
+        assert data.times.tolist() == self.specimen.parse(self.specimen.text, "good").times.tolist()
+
+    def test_times_just_below_the_invalid_score_pass(self) -> None:
+        assert self.specimen.parse(self.specimen.edge, "edge").times.sum() == 999_999_998
+
+    def test_two_files_of_one_instance_are_refused(self, tmp_path: Path) -> None:
+        below = self.publish(tmp_path, {})
+        (below / self.specimen.second_file).write_text(self.specimen.text)
+        later = max(self.specimen.file, self.specimen.second_file)
+        with pytest.raises(InstanceFormatError) as caught:
+            self.specimen.domain.published(tmp_path)
+        assert caught.value.path == str(below / later)
+        assert caught.value.reason == f"a second file of the instance {self.specimen.key}"
+
+    def test_all_published_files_can_be_read(self, data_dir: Path) -> None:
+        refs = self.specimen.domain.published(data_dir)
+        assert len(refs) == len({ref.key for ref in refs}) == self.specimen.n_published
+        for ref in refs:
+            lower, upper = self.specimen.bounds(self.specimen.domain.load(ref))
+            assert ref.reference is not None
+            assert lower <= ref.reference.value <= upper

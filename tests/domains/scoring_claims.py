@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.domains.library_claims import Size, arrays_of
+from tests.domains.library_claims import Size, arrays_of, shops
 
 from dga2d.domains.contract import Domain, Instance, State
 from dga2d.domains.errors import InvalidSolutionError
@@ -121,7 +121,7 @@ def scored_shop(
     return ScoredShop(
         domain=domain,
         verifier=verifier,
-        make_instance=lambda size, seed: specimens.random_instance(*size, seed, low=seed % 2),
+        make_instance=shops(specimens.random_instance),
         make_busy_instance=lambda size, seed: specimens.random_instance(*size, seed, low=1),
         random_state=lambda instance, seed: State(specimens.random_sequence(instance, seed)),
         plain_score=lambda instance, state: specimens.plain_makespan(instance, state.sequence),

@@ -23,7 +23,20 @@ def bundle(folder: Path, own: str, **parts: str) -> str:
     return Bundler(folder, folder).text("own.py")
 
 
-PATHS = '''
+LONGEST = '''\
+# exchangeable: length
+# Ties go to the first.
+@njit(cache=True)
+def longest(path):
+    """Length of the longest path.
+
+    It is below `BOUND`.
+    """
+    if path.size == 0:
+        return BOUND
+    return spread(np.max(path))
+'''
+PATHS = f'''
 """Longest paths."""
 
 import math
@@ -46,29 +59,9 @@ def unused(n):
     return math.sqrt(UNUSED * n)
 
 
-# exchangeable: length
-# Ties go to the first.
-@njit(cache=True)
-def longest(path):
-    """Length of the longest path.
+{LONGEST}'''
 
-    It is below `BOUND`.
-    """
-    if path.size == 0:
-        return BOUND
-    return spread(np.max(path))
-'''
-
-
-OWN = '''
-"""Method."""
-
-from numba import jit
-from parts.paths import longest
-
-PATIENCE = 3  # tunable: int 1..9
-
-
+DOUBLED = """\
 # what this one does
 @jit
 def double(x):
@@ -77,50 +70,44 @@ def double(x):
 
 def run(env_data, state, calc_makespan_fn):
     return double(longest(state))
-'''
+"""
+OWN = f'''
+"""Method."""
+
+from numba import jit
+from parts.paths import longest
+
+PATIENCE = 3  # tunable: int 1..9
+
+
+{DOUBLED}'''
+
+
+BUNDLED = f'''
+"""Method."""
+
+import numpy as np
+from numba import jit, njit
+
+BOUND = 10**9  # longer than any path
+SPREAD = 0.5  # tunable: float 0.1..0.9
+"""Part of a path."""
+PATIENCE = 3  # tunable: int 1..9
+
+
+@njit(cache=True)
+def spread(length):
+    return SPREAD * length
+
+
+{LONGEST}
+
+{DOUBLED}'''
 
 
 def test_a_bundled_text_holds_what_is_taken_and_what_that_needs_and_obeys_the_rules(tmp_path: Path) -> None:
     text = bundle(tmp_path, OWN, paths=PATHS)
-    assert text == dedent('''
-        """Method."""
-
-        import numpy as np
-        from numba import jit, njit
-
-        BOUND = 10**9  # longer than any path
-        SPREAD = 0.5  # tunable: float 0.1..0.9
-        """Part of a path."""
-        PATIENCE = 3  # tunable: int 1..9
-
-
-        @njit(cache=True)
-        def spread(length):
-            return SPREAD * length
-
-
-        # exchangeable: length
-        # Ties go to the first.
-        @njit(cache=True)
-        def longest(path):
-            """Length of the longest path.
-
-            It is below `BOUND`.
-            """
-            if path.size == 0:
-                return BOUND
-            return spread(np.max(path))
-
-
-        # what this one does
-        @jit
-        def double(x):
-            return 2 * x
-
-
-        def run(env_data, state, calc_makespan_fn):
-            return double(longest(state))
-        ''')
+    assert text == BUNDLED
     assert check_source(text) == ()
 
 

@@ -8,31 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.agents.made_up_library import CARD, first_step
+
 from dga2d.agents.agent import is_live, run_agent
 from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.proposing import ModelUnavailableError
-from dga2d.domains.contract import Card, Implementation, Operator
-from dga2d.domains.contract import OperatorId as DomainOperatorId
-from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.payloads import (
-    InstanceEntry,
-    LibraryImplementation,
-    LibraryOperator,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-    SplitManifest,
-    Step,
-)
+from dga2d.domains.contract import Implementation, Operator, OperatorId
+from dga2d.events import Draft, InstanceKey, RunId
+from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.gateway import OutageBoard, open_model
 from dga2d.runtime.gateway.patience import Patience
+from dga2d.runtime.run_start import library_operator
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verified
 
-OPERATOR = DomainOperatorId("build")
+OPERATOR = OperatorId("build")
 SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
 LIBRARY = Operator(
     OPERATOR,
@@ -46,7 +39,6 @@ LIBRARY = Operator(
     "made up",
     (Implementation(OPERATOR, SOURCE, "library:test"),),
 )
-CARD = Card("Imaginary", "cost", "a permutation", "a sum", {"n": "places"}, "each place once")
 KEY = "sk-fake-0123456789abcdefghijklmnop"
 HASTE = Patience(
     outage_limit_s=5.0,
@@ -59,24 +51,15 @@ HASTE = Patience(
 
 def started(settings: RunSettings) -> Draft:
     """``RunStarted`` with a library of one operator."""
-    implementation = ImplementationId(LIBRARY.implementations[0].id)
     entry = InstanceEntry(key=InstanceKey("g/a"), reference=1.0)
-    operator = LibraryOperator(
-        id=OperatorId(OPERATOR),
-        category=LIBRARY.category,
-        requires="none",
-        provides="complete",
-        tier="basic",
-        implementations=(LibraryImplementation(id=implementation, source=blob_digest(SOURCE.encode())),),
-    )
     payload = RunStarted(
         domain="imaginary",
         sense="min",
         seed=1,
         settings=settings.model_dump(),
         code_version="test",
-        library=(operator,),
-        baseline=(Step(operator=OperatorId(OPERATOR), implementation=implementation),),
+        library=(library_operator(LIBRARY),),
+        baseline=(first_step(LIBRARY),),
         splits=SplitManifest(train=(entry,), validation=(), test=(), digest="d"),
         batch=(entry.key,),
         policy="uniform",

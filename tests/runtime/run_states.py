@@ -110,6 +110,23 @@ RUNNING = replace(
 )
 
 
+def evaluation() -> p.EvaluationRecorded:
+    """The first training evaluation of a run."""
+    return p.EvaluationRecorded(
+        split="train",
+        generation=1,
+        candidate=0,
+        instance=InstanceKey("g/0"),
+        objective=1.0,
+        failure=None,
+        diagnostic="",
+        elapsed_s=0.0,
+        work=0,
+        trace=(),
+        solution=None,
+    )
+
+
 def event(payload: p.Payload, generation: int | None = None) -> RecordedEvent:
     draft = Draft("conductor", payload, generation)
     return RecordedEvent(

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.runtime.run_states import RUNNING, event
+from tests.runtime.run_states import RUNNING, evaluation, event
 
-from dga2d.events import (
-    ImplementationId,
-    InstanceKey,
-    OperatorId,
-    RecordedEvent,
-)
+from dga2d.events import ImplementationId, OperatorId
 from dga2d.events import payloads as p
 from dga2d.runtime.meter import Meter
 
@@ -24,31 +19,12 @@ class Clock:
         return self.now
 
 
-def evaluation() -> RecordedEvent:
-    return event(
-        p.EvaluationRecorded(
-            split="train",
-            generation=1,
-            candidate=0,
-            instance=InstanceKey("g/0"),
-            objective=1.0,
-            failure=None,
-            diagnostic="",
-            elapsed_s=0.0,
-            work=0,
-            trace=(),
-            solution=None,
-        ),
-        1,
-    )
-
-
 def test_the_rate_is_that_of_the_last_minute() -> None:
     now = Clock()
     meter = Meter(now)
     assert meter.read(RUNNING).evaluations_per_s is None
     for now.now in (1.0, 2.0, 10.0):
-        meter.saw(evaluation())
+        meter.saw(event(evaluation(), 1))
     assert meter.read(RUNNING).evaluations_per_s == pytest.approx(0.3)
     now.now = 65.0
     assert meter.read(RUNNING).evaluations_per_s == pytest.approx(1 / 60)

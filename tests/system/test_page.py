@@ -74,6 +74,8 @@ async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finish
         ("/runs/done/graph?seq=0", 400, "expected seq in 1.."),
         ("/runs/done/graph?seq=99999", 400, "expected seq in 1.."),
         ("/runs/done/graph?seq=x", 400, "expected seq in 1.."),
+        (f"/runs/done/graph?seq={1:018}99999", 400, "expected seq in 1.."),
+        ("/runs/done/stream?after=x", 400, "number of an event"),
     ],
 )
 async def test_wrong_addresses_say_what_is_wrong(
@@ -128,7 +130,7 @@ async def test_hostile_text_in_a_blob_stays_text(finished: Any, monkeypatch: pyt
                 assert "<img" not in text
 
 
-async def test_solutions_of_the_best_program_are_drawn(browser: httpx.AsyncClient, finished: Any) -> None:
+async def test_solutions_of_the_best_program_are_drawn(browser: httpx.AsyncClient) -> None:
     panel = (await browser.get("/runs/done/incumbent")).text
     addresses = re.findall(r'<img src="([^"]+)"', panel)
     assert len(addresses) == 2  # one per instance of the batch
@@ -153,12 +155,13 @@ def unknown_domain(name: str) -> NoReturn:
     raise UnknownDomainError(name, ())
 
 
-async def test_evaluations_name_every_failure_and_its_diagnostic(
+async def test_evaluations_show_score_and_gaps_of_the_last_candidate(
     browser: httpx.AsyncClient, finished: Any
 ) -> None:
     panel = (await browser.get("/runs/done/evaluations")).text
     last = [row.fields for row in finished.rows("done") if row.type == "CandidateScored"][-1]
     assert f"{last['score']:.4f}" in panel
+    assert last["gaps"]
     for gap in last["gaps"]:
         assert f"{100 * gap:.2f} %" in panel
 

@@ -12,8 +12,8 @@ Complexity: TRIALS single-bin packings of all items left per bin.
 
 import numpy as np
 from numba import njit
-from parts.first_fit import find_point, prepare
-from parts.packing.placement import open_bin, place
+from parts.first_fit import prepare
+from parts.packing.placement import find_point, open_bin, place
 from parts.repacking import sort_by
 
 TRIALS = 60  # tunable: int 1..2000

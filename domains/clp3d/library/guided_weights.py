@@ -14,8 +14,8 @@ Complexity: one loading and one sort each.
 
 import numpy as np
 from numba import njit
-from parts.loading import find_turned, prepare
-from parts.packing.placement import open_bin, place
+from parts.loading import prepare
+from parts.packing.placement import load
 
 STEP_UP = 0.1  # tunable: float 0.001..1.0
 SHARED = 0.5  # tunable: float 0.0..2.0
@@ -32,39 +32,14 @@ def gain(volume, step, rng):
 
 
 @njit(cache=True)
-def load_marked(sequence, boxes, arrays, is_out):
-    """Packed volume of a permutation by the card's rule; marks the items left out."""
-    kind, turned, first, volumes, size, least = boxes
-    box, keys, room, counts, age, upto = arrays
-    open_bin(keys, room, counts, 0, size)
-    age[:] = -1
-    upto[:] = -1
-    packed = np.int64(0)
-    for item in sequence:
-        t = kind[item]
-        low = first[t]
-        found = find_turned(box, keys, room, counts, 0, turned, low, first[t + 1], age[t], upto[t])
-        age[t] = counts[0, 0]
-        is_out[item] = found < 0
-        if found < 0:
-            upto[t] = np.int64(2**62)
-            continue
-        k, r = found // 8, low + found % 8
-        upto[t] = keys[0, k]
-        place(box, keys, room, counts, 0, k, turned[r, 0], turned[r, 1], turned[r, 2], size, least)
-        packed += volumes[item]
-    return packed
-
-
-@njit(cache=True)
-def search(rounds, settings, priority, of_type, status, boxes, arrays, is_out, best, rng):
+def search(rounds, settings, priority, of_type, status, boxes, arrays, best, rng):
     """Load, reward, sort, `rounds` times; status: largest volume, loadings since."""
     step, shared, blur, patience = settings
-    kind, volumes, n = boxes[0], boxes[3], best.size
+    kind, volumes, n, is_out = boxes[0], boxes[3], best.size, arrays[6]
     largest = volumes.max()
     for _ in range(rounds):
         sequence = np.argsort(-(priority + of_type[kind]), kind="mergesort").astype(np.int32)
-        packed = load_marked(sequence, boxes, arrays, is_out)
+        packed = load(sequence, np.int64(0), boxes, arrays)
         status[1] += 1
         if packed > status[0]:
             status[0], status[1] = packed, 0
@@ -91,12 +66,12 @@ def run(env_data, state, calc_makespan_fn):
     boxes, arrays = prepare(env_data)
     best = np.array(state.sequence, dtype=np.int32)
     n = best.size
-    is_out, of_type, priority = np.zeros(n, np.bool_), np.zeros(boxes[2].size - 1), np.empty(n)
+    of_type, priority = np.zeros(boxes[2].size - 1), np.empty(n)
     priority[best] = (n - np.arange(n)) / n
-    status = np.array([load_marked(best, boxes, arrays, is_out), 0], np.int64)
+    status = np.array([load(best, np.int64(0), boxes, arrays), 0], np.int64)
     rounds, settings = max(1, CHUNK_BOXES // n), (STEP_UP, SHARED, BLUR, PATIENCE)
     while not budget.exhausted():
-        search(rounds, settings, priority, of_type, status, boxes, arrays, is_out, best, rng)
+        search(rounds, settings, priority, of_type, status, boxes, arrays, best, rng)
         budget.charge(rounds)
     state.sequence = best
     return state

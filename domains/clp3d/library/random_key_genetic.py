@@ -14,7 +14,8 @@ Complexity: one loading per child.
 
 import numpy as np
 from numba import njit
-from parts.loading import load, prepare
+from parts.loading import prepare
+from parts.packing.placement import load
 
 POPULATION = 60  # tunable: int 10..400
 ELITE = 0.15  # tunable: float 0.05..0.4

@@ -12,7 +12,8 @@ Complexity: one loading per order.
 
 import numpy as np
 from numba import njit
-from parts.loading import load, prepare
+from parts.loading import prepare
+from parts.packing.placement import load
 
 TRIES = 300  # tunable: int 4..20000
 NOISE = 0.5  # tunable: float 0.0..1.0

@@ -11,9 +11,9 @@ Complexity: O(NEAR) per customer, O(m) per move, m: customers on a route. Work u
 """
 
 import numpy as np
-from parts.customers import nearest_customers
 from parts.granular_moves import descend_granular
 from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
+from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 20  # tunable: int 5..60
 
@@ -24,7 +24,7 @@ def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_customers(dist, min(NEAR, n - 2))
+    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
     sequence = np.array(state.sequence, dtype=np.int32)
     n_rings = min(int((sequence == 0).sum()) + 2, n)
     rings = new_rings(n, n_rings)

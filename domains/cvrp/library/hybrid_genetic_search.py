@@ -14,9 +14,10 @@ least. Work units: one per 100 pairs looked at.
 
 import numpy as np
 from numba import njit
-from parts.customers import nearest_customers, planar_points
+from parts.customers import planar_points
 from parts.granular_moves import descend_granular
 from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
+from parts.routing.near_nodes import nearest_nodes
 from parts.swap_star_moves import descend_swap_star
 
 NEAR = 20  # tunable: int 8..40
@@ -152,7 +153,7 @@ class Problem:
         self.n, self.capacity = env_data["num_nodes"], env_data["capacity"]
         self.dist = np.array(env_data["dist_matrix"], dtype=np.int32)
         self.demands = np.array(env_data["demands"], dtype=np.int64)
-        self.near = nearest_customers(self.dist, min(NEAR, self.n - 2))
+        self.near = nearest_nodes(self.dist, 1, min(NEAR, self.n - 2))
         self.points = planar_points(self.dist)
         self.penalty = float(min(max(self.dist.max() / max(self.demands.max(), 1), 0.1), 1000.0))
         self.outcomes, self.born = [], 0

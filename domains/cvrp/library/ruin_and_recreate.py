@@ -16,8 +16,8 @@ Work units: one per round.
 import numpy as np
 from numba import njit
 from parts.acceptance import cooling
-from parts.customers import nearest_customers
 from parts.rings import read_rings, thread_rings
+from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 30  # tunable: int 10..60
 REMOVED = 10  # tunable: int 4..25
@@ -253,7 +253,7 @@ def run(env_data, state, calc_makespan_fn):
     capacity = env_data["capacity"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_customers(dist, min(NEAR, n - 2))
+    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
     sequence = np.array(state.sequence, dtype=np.int32)
     after, before, ring_of = (np.empty(2 * n - 1, np.int32) for _ in range(3))
     thread_rings(sequence, after, before, ring_of, n)

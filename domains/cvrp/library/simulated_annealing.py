@@ -13,8 +13,8 @@ Work units: one per 50 proposals.
 import numpy as np
 from numba import njit
 from parts.acceptance import cooling
-from parts.customers import nearest_customers
 from parts.routes import lay_flat, move_block, note_places, read_flat, route_loads
+from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 15  # tunable: int 5..40
 SEGMENT = 3  # tunable: int 1..8
@@ -148,7 +148,7 @@ def run(env_data, state, calc_makespan_fn):
         return state
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_customers(dist, min(NEAR, n - 2))
+    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
     flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
     place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
     note_places(flat, 0, flat.size - 1, place, route_of, n)

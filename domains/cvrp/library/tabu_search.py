@@ -11,9 +11,9 @@ Complexity: O(SAMPLE NEAR + n) per step. Work units: one per 10 customers looked
 
 import numpy as np
 from numba import njit
-from parts.customers import nearest_customers
 from parts.granular_moves import best_move, make_move
 from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
+from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 10  # tunable: int 4..30
 SAMPLE = 40  # tunable: int 5..200
@@ -97,7 +97,7 @@ def run(env_data, state, calc_makespan_fn):
         return state
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_customers(dist, min(NEAR, n - 2))
+    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
     sequence = np.array(state.sequence, dtype=np.int32)
     n_rings = min(int((sequence == 0).sum()) + 2, n)
     rings = new_rings(n, n_rings)

@@ -8,8 +8,8 @@ Complexity: O(NEAR) per customer, O(n) per move. Work units: one per customer lo
 
 import numpy as np
 from numba import njit
-from parts.customers import nearest_customers
 from parts.routes import lay_flat, note_places, read_flat
+from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 20  # tunable: int 5..60
 
@@ -108,7 +108,7 @@ def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_customers(dist, min(NEAR, n - 2))
+    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
     flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
     place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
     note_places(flat, 0, flat.size - 1, place, route_of, n)

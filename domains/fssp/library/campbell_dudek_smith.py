@@ -11,6 +11,7 @@ Complexity: O(n m + n log n) per order for n jobs, m - 1 orders for m machines.
 """
 
 import numpy as np
+from parts.index_orders import keep_best_order
 
 NOISE = 0.0  # tunable: float 0.0..1.0
 
@@ -27,17 +28,12 @@ def johnson(first, second):
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best order of the two-machine problems, whose times are blurred by NOISE."""
-    budget, rng, m = env_data["budget"], env_data["rng"], env_data["num_machines"]
+    rng, m = env_data["rng"], env_data["num_machines"]
     times = np.array(env_data["processing_times"], dtype=np.float64)
-    best, value = None, np.inf
-    for count in range(1, max(m, 2)):
-        blur = 1.0 + NOISE * rng.random((2, times.shape[1]))
-        order = johnson(times[:count].sum(axis=0) * blur[0], times[-count:].sum(axis=0) * blur[1])
-        state.sequence = np.repeat(order, m)
-        rated = calc_makespan_fn(state)
-        if rated < value:
-            best, value = state.sequence, rated
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+
+    def orders():
+        for count in range(1, max(m, 2)):
+            blur = 1.0 + NOISE * rng.random((2, times.shape[1]))
+            yield johnson(times[:count].sum(axis=0) * blur[0], times[-count:].sum(axis=0) * blur[1])
+
+    return keep_best_order(env_data, state, calc_makespan_fn, orders())

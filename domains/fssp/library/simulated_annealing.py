@@ -12,7 +12,7 @@ Complexity: O(r m) per move over r places on m machines, O(n m) per accepted one
 import numpy as np
 from numba import njit
 from parts.completion import job_order, lower_bound, segment_value, update_heads, update_tails, work_arrays
-from parts.disturbance import move_job
+from parts.sequences.entry_move import move_entry
 
 START = 0.15  # tunable: float 0.01..2.0
 END = 0.02  # tunable: float 0.001..0.5
@@ -30,12 +30,12 @@ def anneal(moves, reach, temperature, order, best, times, e, q, front, status, r
         target = min(max(target, 0), n - 1)
         if source == target:
             continue
-        move_job(order, source, target)
+        move_entry(order, source, target)
         lo, hi = min(source, target), max(source, target)
         value = segment_value(order, lo, hi, times, e, q, front)
         loss = value - status[0]
         if loss > 0 and rng.random() >= np.exp(-loss / temperature):
-            move_job(order, target, source)
+            move_entry(order, target, source)
             continue
         status[0] = value
         update_heads(order, lo, n, times, e)

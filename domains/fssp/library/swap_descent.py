@@ -13,7 +13,7 @@ Complexity: O(r m) per pair at distance r on m machines.
 import numpy as np
 from numba import njit
 from parts.completion import job_order, segment_value, update_heads, update_tails, work_arrays
-from parts.insertion import shuffle
+from parts.insertion import next_of
 
 REACH = 20  # tunable: int 1..500
 CHUNK_OPERATIONS = 2_000_000  # operations computed in one kernel call
@@ -28,10 +28,7 @@ def exchange(limit, reach, makespan, order, times, e, q, front, queue, status, r
     n, m = order.size, front.size
     made = 0
     while made < limit and status[1] < n:
-        if status[0] == 0:
-            shuffle(queue, n, rng)
-        i = queue[status[0]]
-        status[0] = (status[0] + 1) % n
+        i = next_of(queue, n, status, rng)
         status[1] += 1
         for k in range(i + 1, min(i + reach + 1, n)):
             order[i], order[k] = order[k], order[i]

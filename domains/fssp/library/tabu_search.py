@@ -16,7 +16,7 @@ Complexity: O(n m) per rated job for n jobs on m machines; uses its whole share 
 import numpy as np
 from numba import njit
 from parts.completion import job_order, lower_bound, rate_places, update_heads, update_tails, work_arrays
-from parts.disturbance import move_job
+from parts.sequences.entry_move import move_entry
 
 SAMPLE = 12  # tunable: int 1..200
 PATIENCE = 1000  # tunable: int 20..20000
@@ -98,7 +98,7 @@ def tabu_search(steps, sample, target, times, orders, work, heads, memory, statu
         if least == 2**30:
             source, chosen = int(rng.random() * n), int(rng.random() * n)
         until[order[source]] = status[0] + tabu_tenure(n, m, rng.random())
-        move_job(order, source, chosen)
+        move_entry(order, source, chosen)
         if least < status[2]:
             status[2], status[1] = least, status[0]
             best[:] = order
@@ -106,7 +106,7 @@ def tabu_search(steps, sample, target, times, orders, work, heads, memory, statu
             order[:] = best
             status[1] = status[0]
             for _ in range(status[4]):
-                move_job(order, int(rng.random() * n), int(rng.random() * n))
+                move_entry(order, int(rng.random() * n), int(rng.random() * n))
     return made
 
 

@@ -13,6 +13,7 @@ Complexity: O(n + degree) per exchange. Work units: one per exchange.
 
 import numpy as np
 from numba import njit
+from parts.independent_set import first_neighbours
 from parts.xorshift import draw
 
 FORGET_ABOVE = 0.5  # tunable: float 0.05..5.0
@@ -26,12 +27,7 @@ OUT = 1 << 29
 def numbered_edges(adj):
     """Ends of each edge, and per vertex its neighbours and edges: ends, first, neighbours, edges."""
     n = adj.shape[0]
-    first = np.zeros(n + 1, np.int64)
-    for u in range(n):
-        degree = 0
-        for v in range(n):
-            degree += adj[u, v]
-        first[u + 1] = first[u] + degree
+    first = first_neighbours(adj)
     ends = np.empty((first[n] // 2, 2), np.int32)
     near, edges = np.empty(first[n], np.int32), np.empty(first[n], np.int32)
     at = first[:n].copy()

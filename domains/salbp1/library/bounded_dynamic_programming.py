@@ -14,8 +14,8 @@ Complexity: O(m + L (l + a)) per set for m relations and L loads of l tasks with
 
 import numpy as np
 from numba import njit
-from parts.line_graph import follower_matrix, least_stations, line_data, open_predecessors, reversed_graph
-from parts.station_loads import best_children, dominance_matrix, maximal_loads, place_loads
+from parts.line_graph import follower_matrix, least_stations, line_data, reversed_graph
+from parts.station_loads import best_children, dominance_matrix, loads_behind, place_loads
 from parts.stations import in_order_of_stations
 
 FIRST_WIDTH = 10  # tunable: int 1..500
@@ -43,7 +43,6 @@ def extend(first, end, station, problem, room, fewer_tasks, noise, work, count, 
     parents, child_loads, child_sizes, child_keys, child_codes = children
     n = times.size
     is_done = np.empty(n, np.bool_)
-    eligible = np.empty(n, np.int64)
     branches = child_keys.size // station.shape[0]
     tried = 0
     for row in range(first, end):
@@ -56,15 +55,7 @@ def extend(first, end, station, problem, room, fewer_tasks, noise, work, count, 
             else:
                 time_left += times[task]
                 tasks_left += 1
-        waiting = open_predecessors(graph, is_done)
-        available = 0
-        for task in ranking:
-            if not is_done[task] and waiting[task] == 0:
-                eligible[available] = task
-                available += 1
-        found, steps = maximal_loads(
-            eligible, available, capacity, times, graph, waiting, dominates, loads, sizes, 10 * sizes.size
-        )
+        found, steps = loads_behind(is_done, ranking, capacity, times, graph, dominates, loads, sizes)
         tried += steps
         for i in range(found):
             left = time_left

@@ -19,8 +19,8 @@ Complexity: O(m + L (l + a)) per node for m relations and L loads of l tasks wit
 
 import numpy as np
 from numba import njit
-from parts.line_graph import follower_matrix, least_stations, line_data, open_predecessors, reversed_graph
-from parts.station_loads import dominance_matrix, maximal_loads
+from parts.line_graph import follower_matrix, least_stations, line_data, reversed_graph
+from parts.station_loads import dominance_matrix, loads_behind
 from parts.stations import in_order_of_stations
 
 FIRST_WIDTH = 10  # tunable: int 1..1000
@@ -108,7 +108,6 @@ def search(
     words, stations, time_left, tasks_left, signature, parent, key, left, right, is_alive = nodes
     n = times.size
     is_done = np.empty(n, np.bool_)
-    eligible = np.empty(n, np.int64)
     keys = np.empty(sizes.size, np.float64)
     tried = 0
     while tried < max_loads:
@@ -123,15 +122,7 @@ def search(
             if not is_done[task]:
                 half += halves[task]
                 third += thirds[task]
-        waiting = open_predecessors(graph, is_done)
-        count = 0
-        for task in ranking:
-            if not is_done[task] and waiting[task] == 0:
-                eligible[count] = task
-                count += 1
-        found, steps = maximal_loads(
-            eligible, count, capacity, times, graph, waiting, dominates, loads, sizes, 10 * sizes.size
-        )
+        found, steps = loads_behind(is_done, ranking, capacity, times, graph, dominates, loads, sizes)
         tried += steps
         if found == sizes.size or steps >= 10 * sizes.size:
             figures[3] = 1

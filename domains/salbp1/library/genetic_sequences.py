@@ -15,6 +15,7 @@ Complexity: O(n + m) per child for n tasks and m relations, apart from the readi
 import numpy as np
 from numba import njit
 from parts.line_graph import least_stations, line_data
+from parts.sequences.precedence import release
 from parts.stations import first_fit, greedy_line
 
 POPULATION = 40  # tunable: int 4..500
@@ -74,11 +75,7 @@ def redraw(child, graph, rng):
         count -= 1
         ready[chosen] = ready[count]
         child[i] = task
-        for k in range(first_after[task], first_after[task + 1]):
-            waiting[after[k]] -= 1
-            if waiting[after[k]] == 0:
-                ready[count] = after[k]
-                count += 1
+        count = release(task, first_after, after, waiting, ready, count)
 
 
 @njit(cache=True)

@@ -14,6 +14,8 @@ Complexity: O(n + m) per neighbour for n tasks and m relations, apart from the r
 import numpy as np
 from numba import njit
 from parts.line_graph import line_data
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 from parts.stations import first_fit
 
 PATIENCE = 3000  # tunable: int 100..100000
@@ -32,53 +34,22 @@ def load_measure(load, used, capacity):
 
 
 @njit(cache=True)
-def move_entry(sequence, source, graph, reach, rng):
-    """Move one entry of a sequence to a random place it may have, at most `reach` away; the place."""
-    first_after, after, first_before, before = graph
-    n = sequence.size
-    task = sequence[source]
-    low = high = source
-    is_free = True
-    while is_free and low > 0 and source - low < reach:
-        for k in range(first_before[task], first_before[task + 1]):
-            if before[k] == sequence[low - 1]:
-                is_free = False
-        if is_free:
-            low -= 1
-    is_free = True
-    while is_free and high < n - 1 and high - source < reach:
-        for k in range(first_after[task], first_after[task + 1]):
-            if after[k] == sequence[high + 1]:
-                is_free = False
-        if is_free:
-            high += 1
-    target = low + int(rng.random() * (high - low + 1))
-    put(sequence, source, target)
-    return target
-
-
-@njit(cache=True)
-def put(sequence, source, target):
-    """Move the entry at `source` to `target`."""
-    task = sequence[source]
-    step = 1 if target > source else -1
-    for i in range(source, target, step):
-        sequence[i] = sequence[i + step]
-    sequence[target] = task
-
-
-@njit(cache=True)
 def try_moves(sequence, decodes, reach, capacity, times, graph, station, load, fewest, measure, rng):
-    """Try `decodes` moves; returns stations and measure of the line kept."""
+    """Try `decodes` moves of one entry by at most `reach` places; returns stations and measure of the line
+    kept.
+    """
+    after, before = graph[:2], graph[2:]
     for _ in range(decodes):
         source = int(rng.random() * sequence.size)
-        target = move_entry(sequence, source, graph, reach, rng)
+        low, high = free_range(sequence, source, reach, before, after)
+        target = low + int(rng.random() * (high - low + 1))
+        move_entry(sequence, source, target)
         used = first_fit(sequence, capacity, times, graph, station, load)
         value = load_measure(load, used, capacity)
         if used < fewest or (used == fewest and value <= measure):
             fewest, measure = used, value
         else:
-            put(sequence, target, source)
+            move_entry(sequence, target, source)
     return fewest, measure
 
 

@@ -19,6 +19,7 @@ Work units: one per kick.
 import numpy as np
 from numba import njit
 from parts.acceptance import cooling
+from parts.cities import length_of
 from parts.sequential_exchanges import MAX_CUTS, improve_from, rewrite
 
 NEIGHBOURS = 10  # tunable: int 5..14
@@ -227,7 +228,7 @@ def run(env_data, state, calc_makespan_fn):
     tour = np.array(state.sequence, dtype=np.int32)
     pos = np.argsort(tour).astype(np.int32)
     best = tour.copy()
-    length = int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
+    length = length_of(tour, dist)
     lengths = np.array([length, length])
     before = length + 1
     while lengths[0] < before and not budget.exhausted():

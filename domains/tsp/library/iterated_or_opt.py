@@ -11,7 +11,8 @@ Complexity: O(n^2) preparation, O(n) per kick at worst. Work units: one per kick
 import numpy as np
 from numba import njit
 from parts.acceptance import cooling
-from parts.cities import nearest_cities
+from parts.cities import length_of, read_tour
+from parts.tour_arrays import reverse, turn
 
 NEIGHBOURS = 8  # tunable: int 4..14
 SEGMENT = 3  # tunable: int 1..6
@@ -20,23 +21,6 @@ HEAT = 0.1  # tunable: float 0.0..0.5
 
 KICKS_PER_CHUNK = 1000
 JOURNAL_CITIES = 64
-
-
-@njit(cache=True)
-def reverse(tour, pos, first, last):
-    """Reverse the cyclic run of positions first..last, or what lies outside it if that is shorter."""
-    n = tour.size
-    size = last - first + 1 if last >= first else last - first + 1 + n
-    if 2 * size > n:
-        first, last, size = last + 1, first - 1, n - size
-        first = first if first < n else 0
-        last = last if last >= 0 else n - 1
-    for _ in range(size // 2):
-        a, b = tour[first], tour[last]
-        tour[first], tour[last] = b, a
-        pos[b], pos[a] = first, last
-        first = first + 1 if first + 1 < n else 0
-        last = last - 1 if last > 0 else n - 1
 
 
 @njit(cache=True)
@@ -143,18 +127,6 @@ def kick(tour, pos, dist, journal, sizes, rng, queue, waiting):
 
 
 @njit(cache=True)
-def turn(tour, pos, first, last):
-    """Reverse exactly the cyclic run first..last, never its complement."""
-    n = tour.size
-    size = last - first + 1 if last >= first else last - first + 1 + n
-    for i in range(size // 2):
-        p, q = (first + i) % n, (last - i) % n
-        a, b = tour[p], tour[q]
-        tour[p], tour[q] = b, a
-        pos[b], pos[a] = p, q
-
-
-@njit(cache=True)
 def chain(tour, pos, dist, near, best, lengths, heat, kicks, rng):
     """`kicks` rounds of kick and descent; 0: one descent from all cities. lengths = [current, best]."""
     n = tour.size
@@ -202,12 +174,9 @@ def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
     if n < 8:
         return state
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
-    tour = np.array(state.sequence, dtype=np.int32)
-    pos = np.argsort(tour).astype(np.int32)
+    dist, near, tour, pos = read_tour(env_data, state, NEIGHBOURS)
     best = tour.copy()
-    length = int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
+    length = length_of(tour, dist)
     lengths = np.array([length, length])
     before = length + 1
     while lengths[0] < before and not budget.exhausted():

@@ -14,7 +14,7 @@ Work units: one per move and one per call.
 
 import numpy as np
 from numba import njit
-from parts.cities import nearest_cities
+from parts.cities import read_tour
 from parts.sequential_exchanges import MAX_CUTS, improve_from
 
 NEIGHBOURS = 10  # tunable: int 5..14
@@ -61,12 +61,9 @@ def run(env_data, state, calc_makespan_fn):
     budget, n = env_data["budget"], env_data["num_nodes"]
     if n < 8:
         return state
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
+    dist, near, tour, pos = read_tour(env_data, state, NEIGHBOURS)
     widths = [width for width in (BREADTH_1, BREADTH_2, BREADTH_3, BREADTH_4) if width > 0]
     breadths = np.minimum(np.array(widths, dtype=np.int64), near.shape[1])
-    tour = np.array(state.sequence, dtype=np.int32)
-    pos = np.argsort(tour).astype(np.int32)
     queue, waiting, n_queued = tour.copy(), np.ones(n, dtype=np.uint8), n
     while n_queued > 0 and not budget.exhausted():
         moves, n_queued = descend(tour, pos, dist, near, breadths, queue, waiting, n_queued, MOVES_PER_CHUNK)

@@ -6,7 +6,7 @@ blood banking", PhD thesis, Northwestern University (1976).
 Complexity: O(n k SEGMENT) per sweep, O(n) per move at worst. Work units: one per move and one per sweep.
 """
 
-from parts.dont_look_bits import sweep as sweep
+from parts.segment_moves import improve_city as improve_city
 from parts.sweeps import descend_by_sweeps
 from parts.tour_arrays import improve_by_segment_move as improve_by_segment_move
 

@@ -9,9 +9,9 @@ Complexity: O(n k SEGMENT) per sweep, O(n) per move at worst. Work units: one pe
 """
 
 from numba import njit
-from parts.dont_look_bits import sweep as sweep
+from parts.segment_moves import improve_city as improve_city
 from parts.sweeps import descend_by_sweeps
-from parts.tour_arrays import move_segment
+from parts.tour_arrays import move_segment, wake_ends
 
 NEIGHBOURS = 8  # tunable: int 4..16
 SEGMENT = 50  # tunable: int 4..150
@@ -50,10 +50,7 @@ def improve_by_segment_move(city, tour, pos, dist, near, awake):
                         best_first = (p - size + 1) % n if is_tail else p
                         best_reversed = goes_behind == is_tail
     if best > 0:
-        for i in range(2):
-            awake[tour[(best_place + i) % n]] = 1
-            awake[tour[(best_first - 1 + i) % n]] = 1
-            awake[tour[(best_first + best_size - 1 + i) % n]] = 1
+        wake_ends(tour, best_first, best_size, best_place, awake)
         move_segment(tour, pos, best_first, best_size, best_place, best_reversed)
     return best
 

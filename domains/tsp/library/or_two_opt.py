@@ -16,19 +16,10 @@ SEGMENT = 3  # tunable: int 1..10
 
 
 @njit(cache=True)
-def sweep(tour, pos, dist, near, awake):
-    """Try each city whose don't-look bit is off once; returns the number of moves."""
-    moves = 0
-    for city in range(tour.size):
-        if awake[city]:
-            if (
-                improve_by_reversal(city, tour, pos, dist, near, awake) > 0
-                or improve_by_segment_move(city, tour, pos, dist, near, awake) > 0
-            ):
-                moves += 1
-            else:
-                awake[city] = 0
-    return moves
+def improve_city(city, tour, pos, dist, near, awake):
+    """Make a 2-opt move at `city` or, where none helps, move a segment that ends in it; the gain or 0."""
+    gain = improve_by_reversal(city, tour, pos, dist, near, awake)
+    return gain if gain > 0 else improve_by_segment_move(city, tour, pos, dist, near, awake)
 
 
 def run(env_data, state, calc_makespan_fn):

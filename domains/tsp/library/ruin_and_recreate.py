@@ -11,7 +11,8 @@ recreate principle" (2000). Complexity: O(removed k) per round. Work units: one 
 
 import numpy as np
 from numba import njit
-from parts.cities import nearest_cities
+from parts.cities import length_of
+from parts.routing.near_nodes import nearest_nodes
 
 NEIGHBOURS = 15  # tunable: int 6..30
 REMOVED = 10  # tunable: int 3..40
@@ -127,12 +128,12 @@ def run(env_data, state, calc_makespan_fn):
     if n < 8:
         return state
     dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
+    near = nearest_nodes(dist, 0, min(NEIGHBOURS, n - 1))
     tour = np.array(state.sequence, dtype=np.int32)
     after, before = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     after[tour], before[tour] = np.roll(tour, -1), np.roll(tour, 1)
     best = after.copy()
-    length = int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
+    length = length_of(tour, dist)
     lengths = np.array([length, length])
     start_heat = HOT * length / n
     while not budget.exhausted():

@@ -11,8 +11,8 @@ Work units: one per PROPOSALS_PER_UNIT proposals.
 
 import numpy as np
 from numba import njit
-from parts.cities import nearest_cities
-from parts.tour_arrays import reverse
+from parts.cities import length_of, read_tour
+from parts.tour_arrays import reverse, reverse_between
 
 NEIGHBOURS = 8  # tunable: int 4..16
 SEGMENT = 3  # tunable: int 1..10
@@ -41,10 +41,7 @@ def propose_reversal(city, other, side, tour, pos, dist, limit):
     change = dist[city, other] + dist[after, other_after] - dist[city, after] - dist[other, other_after]
     if after == other or other_after == city or change >= limit:
         return 0
-    if side == 0:
-        reverse(tour, pos, (p + 1) % n, q)
-    else:
-        reverse(tour, pos, p, (q - 1) % n)
+    reverse_between(tour, pos, p, q, side)
     return change
 
 
@@ -110,12 +107,9 @@ def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
     if n < 8:
         return state
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_cities(dist, min(NEIGHBOURS, n - 1))
-    tour = np.array(state.sequence, dtype=np.int32)
-    pos = np.argsort(tour).astype(np.int32)
+    dist, near, tour, pos = read_tour(env_data, state, NEIGHBOURS)
     best = tour.copy()
-    length = int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
+    length = length_of(tour, dist)
     lengths = np.array([length, length])
     start_heat = HOT * length / n
     while not budget.exhausted():

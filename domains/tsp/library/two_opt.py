@@ -14,16 +14,9 @@ NEIGHBOURS = 12  # tunable: int 5..20
 
 
 @njit(cache=True)
-def sweep(tour, pos, dist, near, awake):
-    """Try each city whose don't-look bit is off once; returns the number of moves."""
-    moves = 0
-    for city in range(tour.size):
-        if awake[city]:
-            if improve_by_reversal(city, tour, pos, dist, near, awake) > 0:
-                moves += 1
-            else:
-                awake[city] = 0
-    return moves
+def improve_city(city, tour, pos, dist, near, awake):
+    """Make a 2-opt move at `city` if that shortens the tour; returns the gain or 0."""
+    return improve_by_reversal(city, tour, pos, dist, near, awake)
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.domains.fjsp.specimens import random_instance, random_state
-from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specimen
+from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
 
 from dga2d.domains.contract import Instance
 from dga2d.domains.fjsp import DOMAIN
@@ -17,15 +17,10 @@ ONE_MACHINE_TWICE = Instance(
 )
 
 
-def instance_of(size: Size, seed: int) -> Instance:
-    n_jobs, n_machines = size
-    return random_instance(n_jobs, n_machines, seed, low=seed % 2)
-
-
 class FlexibleJobShopLibrary(LibraryRuns, LibraryTexts):
     specimen = Specimen(
         domain=DOMAIN,
-        make_instance=instance_of,
+        make_instance=shops(random_instance),
         random_state=random_state,
         small=((1, 1), (1, 4), (4, 1), (2, 2), (3, 2), (2, 5), (5, 3), (6, 5)),
         middle=(8, 5),

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.domains.reading_claims import PublishedFiles, ReadFile
+from tests.domains.reading_claims import FilesWithTable, Malformed, MalformedTexts, ReadFile, Refused
 
-from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.reader import MAX_TABLE_ENTRIES, parse_instance
 from dga2d.domains.splits import split
@@ -37,7 +36,7 @@ def test_windows_line_ends_and_tabs_pass() -> None:
     assert parse_instance(text, "dos").op_counts.tolist() == [2, 1]
 
 
-MALFORMED = {
+MALFORMED: dict[str, Malformed] = {
     "empty": ("", None),
     "only comments": ("# nothing\n", None),
     "header of one number": ("2\n1 1 0 5\n1 1 0 5\n", 1),
@@ -70,12 +69,8 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) -> None:
-    with pytest.raises(InstanceFormatError) as caught:
-        parse_instance(text, "bad")
-    assert caught.value.line == line
-    assert caught.value.path == "bad"
+class FlexibleJobShopTextClaims(MalformedTexts):
+    specimen = Refused(parse_instance, MALFORMED)
 
 
 def test_times_just_below_the_invalid_score_pass() -> None:
@@ -110,12 +105,7 @@ def test_the_smoke_instance_is_the_published_one(data_dir: Path) -> None:
             assert [pair for pair in pairs[0] if pair[0] >= 0] == [pair for pair in pairs[1] if pair[0] >= 0]
 
 
-class FlexibleJobShopFileClaims(PublishedFiles):
+class FlexibleJobShopFileClaims(FilesWithTable):
     specimen = ReadFile(
-        domain=DOMAIN,
-        text=GOOD,
-        file="own/tiny.txt",
-        key="own/tiny",
-        holds=lambda instance: instance.data["shop"].op_counts.tolist(),
-        expected=[2, 1],
+        DOMAIN, GOOD, "own/tiny.txt", [2, 1], lambda instance: instance.data["shop"].op_counts.tolist()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tests.domains.jsp.specimens import random_instance, random_sequence
-from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specimen
+from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
 
 from dga2d.domains.contract import Instance, State
 from dga2d.domains.jsp import DOMAIN
@@ -17,15 +17,10 @@ ZERO_TIMES = Instance(
 )
 
 
-def instance_of(size: Size, seed: int) -> Instance:
-    n_jobs, n_machines = size
-    return random_instance(n_jobs, n_machines, seed, low=seed % 2)
-
-
 class JobShopLibrary(LibraryRuns, LibraryTexts):
     specimen = Specimen(
         domain=DOMAIN,
-        make_instance=instance_of,
+        make_instance=shops(random_instance),
         random_state=lambda instance, seed: State(random_sequence(instance, seed)),
         small=((1, 1), (1, 4), (4, 1), (2, 2), (3, 2), (2, 5), (5, 3), (6, 6), (8, 3)),
         middle=(6, 5),

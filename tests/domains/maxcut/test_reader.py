@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
+from tests.domains.reading_claims import Malformed, MalformedTexts, PublishedFiles, ReadFile, Refused
 
-from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.maxcut import DOMAIN
 from dga2d.domains.maxcut.reader import MAX_VERTICES, parse_instance
 
@@ -34,7 +33,7 @@ def test_a_graph_without_edges_passes() -> None:
     assert parse_instance("1 0\n", "one").edges.shape == (0, 2)
 
 
-MALFORMED = {
+MALFORMED: dict[str, Malformed] = {
     "empty": ("", None),
     "only comments": ("# nothing\n", None),
     "header of one number": ("4\n1 2 1\n", 1),
@@ -68,12 +67,8 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) -> None:
-    with pytest.raises(InstanceFormatError) as caught:
-        parse_instance(text, "bad")
-    assert caught.value.line == line
-    assert caught.value.path == "bad"
+class CutTextClaims(MalformedTexts):
+    specimen = Refused(parse_instance, MALFORMED)
 
 
 def test_weights_just_below_the_invalid_score_pass() -> None:
@@ -113,27 +108,14 @@ def test_a_table_of_best_values_comes_before_the_set(tmp_path: Path) -> None:
     assert DOMAIN.load(first).data["weights"].tolist() == [1, -7, 0]
 
 
-def test_a_malformed_table_is_refused(tmp_path: Path) -> None:
-    published(tmp_path, G1=GOOD)
-    (tmp_path / "maxcut" / "bks.json").write_text('{"gset/G1": {"best": "9"}}')
-    with pytest.raises(InstanceFormatError, match=r"bks\.json"):
-        DOMAIN.published(tmp_path)
-
-
-def test_a_missing_or_binary_file_is_a_format_error(tmp_path: Path) -> None:
-    published(tmp_path, G1=GOOD)
-    (ref,) = DOMAIN.published(tmp_path)
-    assert ref.path is not None
-    ref.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-    ref.path.unlink()
-    with pytest.raises(InstanceFormatError):
-        DOMAIN.load(ref)
-
-
 def test_all_published_files_can_be_read(data_dir: Path) -> None:
     refs = DOMAIN.published(data_dir)
     assert refs
     for ref in refs:
         assert DOMAIN.load(ref).data["n_vertices"] >= 1
+
+
+class CutFileClaims(PublishedFiles):
+    specimen = ReadFile(
+        DOMAIN, GOOD, "own/tiny.txt", [1, -7, 0], lambda instance: instance.data["weights"].tolist()
+    )

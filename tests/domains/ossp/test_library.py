@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specimen
+from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
 from tests.domains.ossp.specimens import random_instance, random_sequence
 
 from dga2d.domains.contract import Instance, State
@@ -12,15 +12,10 @@ from dga2d.domains.ossp import DOMAIN
 ZERO_TIMES = Instance("ossp", "random", "zeros", {"times": np.zeros((4, 3), np.int32)})
 
 
-def instance_of(size: Size, seed: int) -> Instance:
-    n_jobs, n_machines = size
-    return random_instance(n_jobs, n_machines, seed, low=seed % 2)
-
-
 class OpenShopLibrary(LibraryRuns, LibraryTexts):
     specimen = Specimen(
         domain=DOMAIN,
-        make_instance=instance_of,
+        make_instance=shops(random_instance),
         random_state=lambda instance, seed: State(random_sequence(instance, seed)),
         small=((1, 1), (1, 4), (4, 1), (2, 2), (3, 2), (2, 5), (5, 3), (6, 6), (8, 3)),
         middle=(6, 5),

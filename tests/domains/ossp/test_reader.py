@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from tests.domains.reading_claims import Malformed, ShopFile, ShopFiles
+from tests.domains.reading_claims import Malformed, MalformedTexts, Refused, ShopFile, ShopFiles
 
 from dga2d.domains.contract import Instance
 from dga2d.domains.ossp import DOMAIN
 from dga2d.domains.ossp.reader import parse_instance
 
 GOOD = "# a comment\n2 3\n5 6 7\n\n 1  0 9 \n"
-
-
-def test_a_file_is_read_row_by_row() -> None:
-    data = parse_instance(GOOD, "good")
-    assert data.times.tolist() == [[5, 6, 7], [1, 0, 9]]
-    assert data.times.dtype == np.int32
-    assert not data.times.flags.writeable
-
-
+TIMES = [[5, 6, 7], [1, 0, 9]]
+EDGE = "1 2\n999999997 1\n"
 MALFORMED: dict[str, Malformed] = {
     "empty": ("", None),
     "only comments": ("# nothing\n", None),
@@ -48,18 +40,15 @@ def bounds_of_environment(instance: Instance) -> tuple[int, int]:
     return environment["lower_bound"], environment["upper_bound"]
 
 
+class OpenShopTextClaims(MalformedTexts):
+    specimen = Refused(parse_instance, MALFORMED)
+
+
 class OpenShopFileClaims(ShopFiles):
     specimen = ShopFile(
-        domain=DOMAIN,
-        text=GOOD,
-        file="tiny/one.txt",
-        key="tiny/one",
-        holds=lambda instance: instance.data["times"].tolist(),
-        expected=[[5, 6, 7], [1, 0, 9]],
+        *(DOMAIN, GOOD, "tiny/one.txt", TIMES),
         parse=parse_instance,
-        malformed=MALFORMED,
-        edge="1 2\n999999997 1\n",
-        second_file="tiny/one",
-        bounds=bounds_of_environment,
         n_published=60,
+        edge=EDGE,
+        bounds=bounds_of_environment,
     )

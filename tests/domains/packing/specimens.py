@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.contract import Domain, Instance, State
 
 
 def random_order(instance: Instance, seed: int) -> State:
     """A random permutation of the items."""
     rng = np.random.default_rng(seed)
     return State(rng.permutation(len(instance.data["item_sizes"])).astype(np.int32))
+
+
+def least_score(domain: Domain, instance: Instance) -> float:
+    """The score of the best of all orders of the items."""
+    decode = domain.decoder(domain.environment(instance))
+    orders = permutations(range(len(instance.data["item_sizes"])))
+    return min(decode(State(np.array(order, np.int32))) for order in orders)
 
 
 def bins_and_items(n: int, side: int, seed: int) -> Instance:

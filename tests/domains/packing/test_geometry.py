@@ -64,4 +64,4 @@ def test_what_finds_no_place_is_left_out_or_opens_a_bin() -> None:
 def test_the_geometry_does_not_import_the_placement() -> None:
     tree = ast.parse(inspect.getsource(geometry))
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not any("extreme_points" in module or "numba" in module for module in imported)
+    assert not any("library" in module or "numba" in module for module in imported)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.domains.reading_claims import PublishedFiles, ReadFile
+from tests.domains.reading_claims import FilesWithTable, Malformed, MalformedTexts, ReadFile, Refused
 
 from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.rcpsp import DOMAIN
@@ -73,7 +73,7 @@ def changed(number: int, line: str | None) -> str:
     return "\n".join(lines)
 
 
-MALFORMED = {
+MALFORMED: dict[str, Malformed] = {
     "empty": ("", 1),
     "no rule at the start": (changed(1, None), 1),
     "another title": (changed(2, "file with data : x"), 2),
@@ -131,12 +131,8 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) -> None:
-    with pytest.raises(InstanceFormatError) as caught:
-        parse_instance(text, "bad")
-    assert caught.value.line == line, caught.value
-    assert caught.value.path == "bad"
+class ProjectTextClaims(MalformedTexts):
+    specimen = Refused(parse_instance, MALFORMED)
 
 
 @pytest.mark.parametrize("end", range(1, len(GOOD.split("\n")) - 1))
@@ -163,12 +159,7 @@ def test_all_published_files_can_be_read(data_dir: Path) -> None:
         assert ref.reference.value <= environment["upper_bound"]
 
 
-class ProjectFileClaims(PublishedFiles):
+class ProjectFileClaims(FilesWithTable):
     specimen = ReadFile(
-        domain=DOMAIN,
-        text=GOOD,
-        file="tiny/one.sm",
-        key="tiny/one",
-        holds=lambda instance: instance.data["durations"].tolist(),
-        expected=[0, 2, 3, 2, 0],
+        DOMAIN, GOOD, "tiny/one.sm", [0, 2, 3, 2, 0], lambda instance: instance.data["durations"].tolist()
     )

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domains.reading_claims import PublishedFiles, ReadFile
+from tests.domains.reading_claims import (
+    FilesWithTable,
+    Malformed,
+    MalformedTexts,
+    ReadFile,
+    Refused,
+    times_of,
+)
 from tests.domains.salbp1.specimens import random_line
 
-from dga2d.domains.errors import InstanceFormatError
 from dga2d.domains.salbp1 import DOMAIN
 from dga2d.domains.salbp1.reader import instance_text, parse_instance
 
@@ -55,7 +60,7 @@ def changed(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
-MALFORMED: dict[str, tuple[str, int | None]] = {
+MALFORMED: dict[str, Malformed] = {
     "empty": ("", None),
     "text before the first section": ("4\n" + GOOD, 1),
     "no tasks": (changed("tasks>\n4", "tasks>\n0"), 3),
@@ -97,13 +102,8 @@ MALFORMED: dict[str, tuple[str, int | None]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_malformed_file_is_refused_with_its_line(text: str, line: int | None) -> None:
-    with pytest.raises(InstanceFormatError) as caught:
-        parse_instance(text, "bad")
-    assert caught.value.line == line
-    assert caught.value.path == "bad"
-    assert caught.value.reason
+class AssemblyLineTextClaims(MalformedTexts):
+    specimen = Refused(parse_instance, MALFORMED)
 
 
 def test_windows_line_ends_tabs_and_a_decimal_point_pass() -> None:
@@ -127,16 +127,11 @@ def test_what_is_written_can_be_read_back(size: int, seed: int, density: float) 
 
 
 def test_all_published_files_can_be_read(data_dir: Path) -> None:
-    for ref in DOMAIN.published(data_dir):
+    refs = DOMAIN.published(data_dir)
+    assert refs
+    for ref in refs:
         assert len(DOMAIN.load(ref).data["times"]) >= 1
 
 
-class AssemblyLineFileClaims(PublishedFiles):
-    specimen = ReadFile(
-        domain=DOMAIN,
-        text=GOOD,
-        file="otto/tiny.alb",
-        key="otto/tiny",
-        holds=lambda instance: instance.data["times"].tolist(),
-        expected=[6, 4, 0, 10],
-    )
+class AssemblyLineFileClaims(FilesWithTable):
+    specimen = ReadFile(DOMAIN, GOOD, "otto/tiny.alb", [6, 4, 0, 10], times_of)

@@ -17,6 +17,7 @@ from tests.fakes.endpoint import Asked, Exchange, RefusedError, serving
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallSettled, RunPaused
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.gateway.patience import Patience
+from dga2d.store import StoreError
 
 if TYPE_CHECKING:
     from tests.runtime.gateway.conftest import Conversation
@@ -43,6 +44,14 @@ def test_a_call_waits_as_long_as_it_is_asked_to(conversation: Conversation) -> N
     assert state.ledger.calls[1].elapsed_s >= 0.4
 
 
+async def is_suspended(url: str) -> bool:
+    """Whether the log of the run tells of an outage; there may be no log yet."""
+    try:
+        return bool((await read_state(url, "run")).suspension)
+    except StoreError:
+        return False
+
+
 def test_an_outage_costs_no_call_and_the_log_tells_of_it(conversation: Conversation) -> None:
     """The endpoint's port refuses connections until the run has said so; then it is there."""
     with closed_port() as port:
@@ -55,7 +64,8 @@ def test_an_outage_costs_no_call_and_the_log_tells_of_it(conversation: Conversat
                 tasks.start_soon(
                     converse, conversation.url, "run", settings, {"DGA2D_LLM_KEY": KEY}, patient(30.0)
                 )
-                await anyio.sleep(0.5)
+                while not await is_suspended(conversation.url):
+                    await anyio.sleep(0.05)
                 with serving(dict(BEHAVIOURS), port) as server:
                     while (await read_state(conversation.url, "run")).graph is None:
                         await anyio.sleep(0.05)

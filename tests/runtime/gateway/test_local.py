@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fakes.conversation import CARD, LIBRARY
+from tests.agents.made_up_library import CARD
+from tests.fakes.conversation import LIBRARY
 
 from dga2d.agents.proposing import (
     CallLostError,

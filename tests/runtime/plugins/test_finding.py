@@ -15,7 +15,7 @@ from dga2d.domains.errors import PluginClashError, PluginError, UnknownDomainErr
 from dga2d.domains.plugins import digest_of, load_again, load_folder, use_domain_path
 from dga2d.domains.registry import domain_names, get_domain, loaded_plugin, standalone_module
 from dga2d.runtime.cli.app import app
-from dga2d.runtime.code_version import code_version, plugin_mark
+from dga2d.runtime.code_version import code_version, plugin_mark, present_version
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.plugins import write_skeleton
 from dga2d.runtime.solver_file.bundle import bundle
@@ -167,7 +167,8 @@ def test_the_version_a_log_records_holds_the_digest_of_a_plugin(own: Path) -> No
     folder = skeleton(own, "versbag")
     assert plugin_mark("versbag") == f" versbag+{digest_of(folder)[:12]}"
     assert plugin_mark("tsp") == ""
-    assert code_version() in code_version() + plugin_mark("versbag")
+    assert present_version("versbag") == code_version() + plugin_mark("versbag")
+    assert present_version("tsp") == code_version()
 
 
 def test_another_process_refuses_files_that_were_changed_meanwhile(own: Path) -> None:
@@ -191,7 +192,7 @@ def test_relative_imports_can_be_bundled(own: Path) -> None:
 def test_the_skeleton_carries_its_new_name_only(own: Path) -> None:
     folder = skeleton(own, "renamed")
     texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()}
-    assert len(texts) == len(set(texts)) >= 20
+    assert len(texts) >= 20
     for path, text in texts.items():
         assert "skeleton" not in text, path
         assert "TODO" not in text, path

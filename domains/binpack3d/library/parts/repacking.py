@@ -2,8 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.first_fit import find_point
-from parts.packing.placement import open_bin, place
+from parts.packing.placement import find_point, open_bin, place
 
 
 @njit(cache=True)

@@ -5,8 +5,8 @@
 
 import numpy as np
 from numba import njit
-from parts.loading import find_turned, prepare
-from parts.packing.placement import open_bin, place
+from parts.loading import prepare
+from parts.packing.placement import load_stretch, open_container
 
 
 @njit(cache=True)
@@ -17,10 +17,8 @@ def resume(sequence, start, needed, step, boxes, arrays, saved, marks):
     Loading begins at the last point saved before `start`; every `step` places the state is saved
     on the side that the accepted loading does not use, see :func:`accept`.
     """
-    kind, turned, first, volumes, size, least = boxes
-    box, keys, room, counts, age, upto = arrays
+    box, keys, room, counts, age, upto, _is_out = arrays
     old_box, old_keys, old_room, old_counts, old_types, old_volumes = saved
-    n = sequence.size
     s = start // step
     side = marks[s]
     count = old_counts[side, s, 0]
@@ -33,8 +31,8 @@ def resume(sequence, start, needed, step, boxes, arrays, saved, marks):
     age[:] = old_types[side, s, 0]
     upto[:] = old_types[side, s, 1]
     packed, possible = old_volumes[side, s, 0], old_volumes[side, s, 1]
-    for i in range(s * step, n):
-        if i % step == 0 and i > s * step:
+    for i in range(s * step, sequence.size, step):
+        if i > s * step:
             side = 1 - marks[i // step]
             points = counts[0, 1]
             for c in range(5):
@@ -44,21 +42,10 @@ def resume(sequence, start, needed, step, boxes, arrays, saved, marks):
             old_types[side, i // step, 0] = age
             old_types[side, i // step, 1] = upto
             old_volumes[side, i // step, 0], old_volumes[side, i // step, 1] = packed, possible
-        item = sequence[i]
-        t = kind[item]
-        low = first[t]
-        found = find_turned(box, keys, room, counts, 0, turned, low, first[t + 1], age[t], upto[t])
-        age[t] = counts[0, 0]
-        if found < 0:
-            upto[t] = np.int64(2**62)
-            possible -= volumes[item]
-            if possible < needed:
-                return np.int64(-1)
-            continue
-        k, r = found // 8, low + found % 8
-        upto[t] = keys[0, k]
-        place(box, keys, room, counts, 0, k, turned[r, 0], turned[r, 1], turned[r, 2], size, least)
-        packed += volumes[item]
+        stop = min(i + step, sequence.size)
+        packed, possible = load_stretch(sequence, i, stop, needed, packed, possible, boxes, arrays)
+        if packed < 0:
+            break
     return packed
 
 
@@ -74,8 +61,8 @@ def accept(start, step, arrays, saved, marks):
 @njit(cache=True)
 def begin(sequence, step, boxes, arrays, saved, marks):
     """Load `sequence` from the start and accept it; its packed volume."""
-    _box, keys, room, counts, _age, _upto = arrays
-    open_bin(keys, room, counts, 0, boxes[4])
+    _box, keys, room, counts, age, upto, _is_out = arrays
+    open_container(keys, room, counts, age, upto, boxes[4])
     for c in range(5):
         saved[3][0, 0, c] = counts[0, c]
     marks[:] = 0

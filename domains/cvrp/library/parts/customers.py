@@ -1,33 +1,7 @@
-"""Customers: which are near, where they lie, and routes that go from each to a near one."""
+"""Customers: where they lie, and routes that go from each to a near one."""
 
 import numpy as np
-from numba import njit
 from parts.taker import next_customer
-
-
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_customers(dist, k):
-    """The k nearest other customers of each customer by rising distance: int32 (n, k); row 0 is unused."""
-    n = dist.shape[0]
-    near = np.zeros((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for node in range(1, n):
-        found = 0
-        for other in range(1, n):
-            d = dist[node, other]
-            if other == node or k == 0 or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[node, slot] = near[node, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[node, slot] = other
-    return near
 
 
 # exchangeable: planar-embedding

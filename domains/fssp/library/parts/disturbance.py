@@ -1,4 +1,4 @@
-"""Disturbances of an order of jobs, and moves of single jobs."""
+"""Disturbances of an order of jobs."""
 
 from numba import njit
 
@@ -31,13 +31,3 @@ def kick(order, swaps, moves, rng):
         for place in range(i, k, step):
             order[place] = order[place + step]
         order[k] = job
-
-
-@njit(cache=True)
-def move_job(order, source, target):
-    """Put the job at place `source` at place `target`; the jobs between move up by one place."""
-    job = order[source]
-    step = 1 if target > source else -1
-    for i in range(source, target, step):
-        order[i] = order[i + step]
-    order[target] = job

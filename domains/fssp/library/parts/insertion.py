@@ -44,6 +44,16 @@ def shuffle(queue, size, rng):
 
 
 @njit(cache=True)
+def next_of(queue, size, status, rng):
+    """The next one of the first `size` entries of `queue`, shuffled for every round; status[0]: its place."""
+    if status[0] == 0:
+        shuffle(queue, size, rng)
+    entry = queue[status[0]]
+    status[0] = (status[0] + 1) % size
+    return entry
+
+
+@njit(cache=True)
 def descend(steps, order, size, makespan, times, work, queue, status, rng):
     """At most `steps` reinsertions of single jobs among the first `size` of `order`.
 
@@ -52,10 +62,7 @@ def descend(steps, order, size, makespan, times, work, queue, status, rng):
     """
     made = 0
     while made < steps and status[1] < size:
-        if status[0] == 0:
-            shuffle(queue, size, rng)
-        job = queue[status[0]]
-        status[0] = (status[0] + 1) % size
+        job = next_of(queue, size, status, rng)
         remove_job(job, order, size)
         value = insert_job(job, order, size - 1, times, work, rng)
         status[1] = 0 if value < makespan else status[1] + 1

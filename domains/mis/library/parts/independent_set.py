@@ -12,8 +12,8 @@ from parts.xorshift import draw
 
 
 @njit(cache=True)
-def neighbour_lists(adj):
-    """Neighbours of vertex v at first[v] .. first[v + 1] - 1 of the second array."""
+def first_neighbours(adj):
+    """Where the neighbours of each vertex begin in a list of all, and where the list ends: int64 (n + 1,)."""
     n = adj.shape[0]
     first = np.zeros(n + 1, np.int64)
     for u in range(n):
@@ -21,6 +21,14 @@ def neighbour_lists(adj):
         for v in range(n):
             degree += adj[u, v]
         first[u + 1] = first[u] + degree
+    return first
+
+
+@njit(cache=True)
+def neighbour_lists(adj):
+    """Neighbours of vertex v at first[v] .. first[v + 1] - 1 of the second array."""
+    n = adj.shape[0]
+    first = first_neighbours(adj)
     near = np.empty(first[n], np.int32)
     for u in range(n):
         at = first[u]

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from parts.sequences.precedence import count_waits, release
 
 
 def kin_of_tasks(edges, n, here, there):
@@ -43,12 +44,7 @@ def follower_matrix(graph):
     follows = np.zeros((n, n), np.bool_)
     waiting = np.empty(n, np.int64)
     ready = np.empty(n, np.int64)
-    count = 0
-    for i in range(n):
-        waiting[i] = first_after[i + 1] - first_after[i]
-        if waiting[i] == 0:
-            ready[count] = i
-            count += 1
+    count = count_waits(first_after, waiting, ready)
     while count > 0:
         count -= 1
         i = ready[count]
@@ -57,11 +53,7 @@ def follower_matrix(graph):
             for j in range(n):
                 if follows[after[k], j]:
                     follows[i, j] = True
-        for k in range(first_before[i], first_before[i + 1]):
-            waiting[before[k]] -= 1
-            if waiting[before[k]] == 0:
-                ready[count] = before[k]
-                count += 1
+        count = release(i, first_before, before, waiting, ready, count)
     return follows
 
 

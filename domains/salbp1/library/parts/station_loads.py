@@ -111,23 +111,31 @@ def maximal_loads(eligible, count, capacity, times, graph, waiting, dominates, l
 
 
 @njit(cache=True)
+def loads_behind(is_done, ranking, capacity, times, graph, dominates, loads, sizes):
+    """Undominated maximal loads of the station behind the tasks done, tried in the order of `ranking`.
+
+    Number of loads and of steps as of :func:`maximal_loads`, which makes at most ten steps per row.
+    """
+    waiting = open_predecessors(graph, is_done)
+    eligible = np.empty(times.size, np.int64)
+    count = 0
+    for task in ranking:
+        if not is_done[task] and waiting[task] == 0:
+            eligible[count] = task
+            count += 1
+    return maximal_loads(
+        eligible, count, capacity, times, graph, waiting, dominates, loads, sizes, 10 * sizes.size
+    )
+
+
+@njit(cache=True)
 def fill_station(ranking, value, capacity, times, graph, is_done, dominates, loads, sizes, order, done):
     """Assign the maximal load of greatest total value; returns the tasks done now and the loads tried.
 
     At most as many loads are tried as `loads` has rows. `order` lists the tasks as they were done,
     `done` is their number.
     """
-    n = times.size
-    waiting = open_predecessors(graph, is_done)
-    eligible = np.empty(n, np.int64)
-    count = 0
-    for task in ranking:
-        if not is_done[task] and waiting[task] == 0:
-            eligible[count] = task
-            count += 1
-    found, steps = maximal_loads(
-        eligible, count, capacity, times, graph, waiting, dominates, loads, sizes, 10 * sizes.size
-    )
+    found, steps = loads_behind(is_done, ranking, capacity, times, graph, dominates, loads, sizes)
     best, best_value = 0, -np.inf
     for row in range(found):
         total = 0.0

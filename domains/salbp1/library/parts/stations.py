@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from parts.sequences.precedence import count_waits, release
 
 
 @njit(cache=True)
@@ -35,12 +36,7 @@ def greedy_line(priority, capacity, times, graph, sequence):
     n = times.size
     waiting = np.empty(n, np.int64)
     available = np.empty(n, np.int64)
-    count = 0
-    for task in range(n):
-        waiting[task] = first_before[task + 1] - first_before[task]
-        if waiting[task] == 0:
-            available[count] = task
-            count += 1
+    count = count_waits(first_before, waiting, available)
     stations, free = 1, capacity
     for i in range(n):
         chosen = -1
@@ -57,11 +53,7 @@ def greedy_line(priority, capacity, times, graph, sequence):
         free -= times[task]
         count -= 1
         available[chosen] = available[count]
-        for k in range(first_after[task], first_after[task + 1]):
-            waiting[after[k]] -= 1
-            if waiting[after[k]] == 0:
-                available[count] = after[k]
-                count += 1
+        count = release(task, first_after, after, waiting, available, count)
     return stations
 
 

@@ -1,33 +1,21 @@
-"""Cities that are near each other, and tours that go from each to a near one."""
+"""Tours with what is near their cities, and tours that go from each city to a near one."""
 
 import numpy as np
-from numba import njit
+from parts.routing.near_nodes import nearest_nodes
 from parts.taker import next_city
 
 
-# exchangeable: nearest-neighbour-lists
-@njit(cache=True)
-def nearest_cities(dist, k):
-    """The k nearest other cities of each city by rising distance: int32 (n, k)."""
-    n = dist.shape[0]
-    near = np.empty((n, k), np.int32)
-    far = np.empty(k, np.int64)
-    for city in range(n):
-        found = 0
-        for other in range(n):
-            d = dist[city, other]
-            if other == city or (found == k and d >= far[k - 1]):
-                continue
-            if found < k:
-                found += 1
-            slot = found - 1
-            while slot > 0 and far[slot - 1] > d:
-                far[slot] = far[slot - 1]
-                near[city, slot] = near[city, slot - 1]
-                slot -= 1
-            far[slot] = d
-            near[city, slot] = other
-    return near
+def read_tour(env_data, state, neighbours):
+    """Distances, int32; at most `neighbours` nearest cities of each; the tour and the cities' positions."""
+    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
+    near = nearest_nodes(dist, 0, min(neighbours, len(dist) - 1))
+    tour = np.array(state.sequence, dtype=np.int32)
+    return dist, near, tour, np.argsort(tour).astype(np.int32)
+
+
+def length_of(tour, dist):
+    """Length of a closed tour."""
+    return int(dist[tour, np.roll(tour, -1)].sum(dtype=np.int64))
 
 
 def tour_from(start, dist, rng):

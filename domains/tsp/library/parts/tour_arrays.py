@@ -6,19 +6,37 @@ from parts.taker import SEGMENT
 
 
 @njit(cache=True)
-def reverse(tour, pos, first, last):
-    """Reverse the cyclic run of positions first..last, or what lies outside it if that is shorter."""
+def turn(tour, pos, first, last):
+    """Reverse exactly the cyclic run of positions first..last."""
     n = tour.size
     size = last - first + 1 if last >= first else last - first + 1 + n
-    if 2 * size > n:
-        first, last, size = last + 1, first - 1, n - size
-    first, last = first % n, last % n
     for _ in range(size // 2):
         a, b = tour[first], tour[last]
         tour[first], tour[last] = b, a
         pos[b], pos[a] = first, last
         first = first + 1 if first + 1 < n else 0
         last = last - 1 if last > 0 else n - 1
+
+
+@njit(cache=True)
+def reverse(tour, pos, first, last):
+    """Reverse the cyclic run of positions first..last, or what lies outside it if that is shorter."""
+    n = tour.size
+    size = last - first + 1 if last >= first else last - first + 1 + n
+    if 2 * size > n:
+        first, last = last + 1 if last + 1 < n else 0, first - 1 if first > 0 else n - 1
+    if size < n:
+        turn(tour, pos, first, last)
+
+
+@njit(cache=True)
+def reverse_between(tour, pos, p, q, side):
+    """Reverse what lies between positions p and q, up to q when `side` is 0 and from p when it is 1."""
+    n = tour.size
+    if side == 0:
+        reverse(tour, pos, (p + 1) % n, q)
+    else:
+        reverse(tour, pos, p, (q - 1) % n)
 
 
 @njit(cache=True)
@@ -44,10 +62,7 @@ def improve_by_reversal(city, tour, pos, dist, near, awake):
         step = 1 if best_side == 0 else -1
         awake[city] = awake[best_other] = 1
         awake[tour[(p + step) % n]] = awake[tour[(q + step) % n]] = 1
-        if best_side == 0:
-            reverse(tour, pos, (p + 1) % n, q)
-        else:
-            reverse(tour, pos, p, (q - 1) % n)
+        reverse_between(tour, pos, p, q, best_side)
     return best
 
 
@@ -84,6 +99,16 @@ def move_segment(tour, pos, first, size, place, is_reversed):
         pos[city] = p
 
 
+@njit(cache=True)
+def wake_ends(tour, first, size, place, awake):
+    """Wake the cities at the edges that :func:`move_segment` removes."""
+    n = tour.size
+    for i in range(2):
+        awake[tour[(place + i) % n]] = 1
+        awake[tour[(first - 1 + i) % n]] = 1
+        awake[tour[(first + size - 1 + i) % n]] = 1
+
+
 # exchangeable: segment-move-of-city
 @njit(cache=True)
 def improve_by_segment_move(city, tour, pos, dist, near, awake):
@@ -116,9 +141,6 @@ def improve_by_segment_move(city, tour, pos, dist, near, awake):
                         best, best_first, best_size, best_place = gain, first, size, place
                         best_reversed = goes_behind == is_tail
     if best > 0:
-        for i in range(2):
-            awake[tour[(best_place + i) % n]] = 1
-            awake[tour[(best_first - 1 + i) % n]] = 1
-            awake[tour[(best_first + best_size - 1 + i) % n]] = 1
+        wake_ends(tour, best_first, best_size, best_place, awake)
         move_segment(tour, pos, best_first, best_size, best_place, best_reversed)
     return best

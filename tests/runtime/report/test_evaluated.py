@@ -1,0 +1,36 @@
+"""What page and report tell of failed evaluations."""
+
+from __future__ import annotations
+
+from tests.runtime.run_states import evaluation
+
+from dga2d.events import payloads as p
+from dga2d.runtime.report.evaluated import Failure, failures
+from dga2d.runtime.report.notes import Noted, Notes
+
+
+def noted(seq: int, failure: str | None, split: str, diagnostic: str) -> Noted[p.EvaluationRecorded]:
+    change = {"failure": failure, "split": split, "diagnostic": diagnostic}
+    return Noted(seq, evaluation().model_copy(update=change))
+
+
+def test_every_kind_of_failure_is_counted_by_split_and_has_its_last_diagnostic() -> None:
+    notes = Notes(
+        evaluations=[
+            noted(4, "timeout", "train", ""),
+            noted(5, None, "train", ""),
+            noted(6, "crashed", "train", "line 3"),
+            noted(8, "crashed", "validation", "line 4"),
+            noted(9, "crashed", "train", "line 5"),
+            noted(11, "forbidden", "train", "open"),
+        ]
+    )
+    assert failures(notes) == (
+        Failure("crashed", (("train", 2), ("validation", 1)), 9, "line 5"),
+        Failure("forbidden", (("train", 1),), 11, "open"),
+        Failure("timeout", (("train", 1),), 4, ""),
+    )
+
+
+def test_a_run_without_failures_has_no_kinds_of_them() -> None:
+    assert failures(Notes(evaluations=[noted(5, None, "train", "")])) == ()
