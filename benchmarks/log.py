@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import functools
 import gc
 import json
 import os
@@ -31,8 +30,9 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parent))
 
 import synthetic_run
+from log_rival import Figures, Rival, drafts
 
-from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId, StoredEvent, encode_payload
+from dga2d.events import Draft, RecordedEvent, RunId, StoredEvent, encode_payload
 from dga2d.replay.opening import folded
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.snapshots import opened, save_snapshot
@@ -43,7 +43,6 @@ from dga2d.store.contract import EMPTY_LOG
 
 RUN = RunId("bench")
 SETTINGS = RunSettings(pipelines=100, batch_size=10, max_length=6, generations=10_000, evolution=True)
-Figures = dict[str, float]
 
 
 @contextmanager
@@ -55,15 +54,6 @@ def fresh() -> Iterator[Path]:
 
 def url_of(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
-
-
-def drafts(count: int, start: int = 0) -> list[Draft]:
-    """Evaluations, each another operation."""
-    key = InstanceKey("g/i0")
-    return [
-        Draft("evaluator_pool", synthetic_run.evaluation(1 + n // 100, n % 100, key), 1 + n // 100, 1)
-        for n in range(start, start + count)
-    ]
 
 
 # ---------------------------------------------------------------- appending
@@ -114,60 +104,6 @@ def append_raw(path: Path, count: int, batch: int) -> Figures:
     elapsed = time.perf_counter() - start
     connection.close()
     return {"per_s": count / elapsed}
-
-
-@functools.cache
-def _aggregate_type() -> Any:
-    from eventsourcing.domain import Aggregate, event
-
-    class Bench(Aggregate):
-        @event("Evaluated")
-        def evaluate(self, body: dict[str, Any]) -> None:
-            self.last = body
-
-    return Bench
-
-
-class Rival:
-    """The library ``eventsourcing`` on SQLite, which sets a write-ahead log and leaves SQLite's own default,
-    ``synchronous = FULL``."""
-
-    def __init__(self, path: Path) -> None:
-        from eventsourcing.application import Application
-
-        self.application: Any = Application(
-            env={
-                "PERSISTENCE_MODULE": "eventsourcing.sqlite",
-                "SQLITE_DBNAME": str(path),
-                "SQLITE_LOCK_TIMEOUT": "10",
-            }
-        )
-
-    def append(self, count: int, batch: int) -> Figures:
-        bodies = [d.payload.model_dump(mode="json") for d in drafts(count)]
-        aggregate = _aggregate_type()()
-        self.application.save(aggregate)
-        start, cpu = time.perf_counter(), time.process_time()
-        for first in range(0, count, batch):
-            for body in bodies[first : first + batch]:
-                aggregate.evaluate(body)
-            self.application.save(aggregate)
-        busy = time.process_time() - cpu
-        return {"per_s": count / (time.perf_counter() - start), "per_cpu_s": count / busy}
-
-    def read(self, *, decode: bool) -> tuple[float, float]:
-        """The whole notification log, 1,000 events at a time: events per second, and per processor second."""
-        start, cpu, first, seen = time.perf_counter(), time.process_time(), 1, 0
-        while found := self.application.recorder.select_notifications(first, 1000):
-            for item in found:
-                if decode:
-                    self.application.mapper.to_domain_event(item)
-                seen += 1
-            first = found[-1].id + 1
-        return seen / (time.perf_counter() - start), seen / (time.process_time() - cpu)
-
-    def close(self) -> None:
-        self.application.close()
 
 
 # ---------------------------------------------------------------- following
