@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -76,8 +77,7 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
     if panel == "graph":
         context["picture"] = _graph(timeline, seq, story)
     elif panel == "incumbent":
-        shown = story.incumbents[:PICTURES_SHOWN]
-        context["pictures"] = [await _picture(timeline, one, pictures) for one in shown]
+        context["pictures"] = await _drawn(timeline, story.incumbents[:PICTURES_SHOWN], pictures)
     elif panel == "walks":
         context["walks"] = _walks(timeline, seq)
     elif panel == "events":
@@ -101,13 +101,22 @@ def _before_generation(timeline: Timeline, seq: int) -> RunState:
     return timeline.states[seq]
 
 
-async def _picture(timeline: Timeline, incumbent: Incumbent, pictures: Pictures) -> Picture:
+async def _drawn(timeline: Timeline, incumbents: Sequence[Incumbent], pictures: Pictures) -> list[Picture]:
+    """The first picture tells whether any can be drawn here; then the others are drawn when the browser asks
+    for them, and the panel does not wait.
+    """
     run = quote(timeline.run_id, safe="")
-    try:
-        await pictures.svg(timeline, incumbent.instance, incumbent.solution)
-    except NoPictureError as error:
-        return Picture(incumbent, "", str(error))
-    return Picture(incumbent, f"/runs/{run}/solutions/{incumbent.seq}.svg")
+    found: list[Picture] = []
+    for incumbent in incumbents:
+        fault = ""
+        if not found or found[0].fault:
+            try:
+                await pictures.svg(timeline, incumbent.instance, incumbent.solution)
+            except NoPictureError as error:
+                fault = str(error)
+        address = "" if fault else f"/runs/{run}/solutions/{incumbent.seq}.svg"
+        found.append(Picture(incumbent, address, fault))
+    return found
 
 
 def _walks(timeline: Timeline, seq: int) -> list[PipelineSampled]:

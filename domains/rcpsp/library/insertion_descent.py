@@ -14,8 +14,9 @@ Complexity: O(N REACH) lists per pass for N activities, on average half of each 
 
 from numba import njit
 from parts.descent import descend_in_passes
-from parts.lists import free_range, move_entry
 from parts.partial_schedules import try_tail
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 
 REACH = 20  # tunable: int 1..500
 SIDEWAYS = 0.1  # tunable: float 0.0..1.0

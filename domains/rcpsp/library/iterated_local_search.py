@@ -13,8 +13,10 @@ Complexity: ATTEMPTS + 3 schedules per round, O(N (predecessors + periods search
 
 import numpy as np
 from numba import njit
-from parts.lists import free_range, move_entry, shake
+from parts.lists import shake
 from parts.project import longest_tails, prepare, shortest_possible
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 from parts.serial_schedules import justify, serial, serial_within
 
 MOVES = 4  # tunable: int 1..100

@@ -14,8 +14,9 @@ Complexity: O(N²) per path for N activities, and three schedules at each of STO
 
 import numpy as np
 from numba import njit
-from parts.lists import move_entry, shake
+from parts.lists import shake
 from parts.population import admit, evolve
+from parts.sequences.entry_move import move_entry
 from parts.serial_schedules import evaluate
 
 ELITE = 20  # tunable: int 2..200

@@ -14,8 +14,9 @@ Complexity: three schedules per round, each O(N (predecessors + periods searched
 """
 
 from numba import njit
-from parts.lists import free_range, move_entry
 from parts.ruin_and_recreate import ruin_and_recreate
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 
 MOVED = 3  # tunable: int 1..50
 REACH = 0.25  # tunable: float 0.01..1.0

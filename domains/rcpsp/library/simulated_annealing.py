@@ -16,8 +16,9 @@ import math
 
 import numpy as np
 from numba import njit
-from parts.lists import free_range, move_entry
 from parts.project import longest_tails, prepare, shortest_possible
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 from parts.serial_schedules import serial_within
 
 START_TEMPERATURE = 0.02  # tunable: float 0.0001..0.5

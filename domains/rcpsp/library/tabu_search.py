@@ -15,8 +15,9 @@ activities.
 
 import numpy as np
 from numba import njit
-from parts.lists import free_range, move_entry
 from parts.project import longest_tails, prepare, shortest_possible
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 from parts.serial_schedules import justify, serial, serial_within
 
 SAMPLE = 20  # tunable: int 1..500

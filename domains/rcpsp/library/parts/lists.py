@@ -2,6 +2,8 @@
 
 import numpy as np
 from numba import njit
+from parts.sequences.entry_move import move_entry
+from parts.sequences.precedence import free_range
 
 
 @njit(cache=True)
@@ -26,38 +28,6 @@ def random_list(order, before, after, rng):
             if waits_for[others[k]] == 0:
                 order[count] = others[k]
                 count += 1
-
-
-@njit(cache=True)
-def free_range(order, place, reach, before, after):
-    """First and last place, at most `reach` away, to which the entry at `place` may move."""
-    x = order[place]
-    low = high = place
-    is_free = True
-    while low > 0 and place - low < reach:
-        for k in range(before[0][x], before[0][x + 1]):
-            is_free = is_free and before[1][k] != order[low - 1]
-        if not is_free:
-            break
-        low -= 1
-    is_free = True
-    while high + 1 < order.size and high - place < reach:
-        for k in range(after[0][x], after[0][x + 1]):
-            is_free = is_free and after[1][k] != order[high + 1]
-        if not is_free:
-            break
-        high += 1
-    return low, high
-
-
-@njit(cache=True)
-def move_entry(order, source, destination):
-    """Move the entry at place `source` to place `destination`; those between close up."""
-    x = order[source]
-    step = 1 if destination > source else -1
-    for i in range(source, destination, step):
-        order[i] = order[i + step]
-    order[destination] = x
 
 
 @njit(cache=True)
