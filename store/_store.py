@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 from anyio import CancelScope, get_cancelled_exc_class, move_on_after
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
-from dga2d.store import _migrations, _read, _sqlite, _statements
+from dga2d.store import _migrations, _read, _statements
 from dga2d.store._adoption import Adopter
 from dga2d.store._collection import Unnamed, collect_unnamed, findings, refuse_if_written
 from dga2d.store._draft import blob_rows
@@ -21,8 +21,8 @@ from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._lineage import Lineage, Segment, inherit_quotas, prefix, read_lineage, write_lineage
 from dga2d.store._prepared import driver_of
 from dga2d.store._process import this_process
+from dga2d.store._quotas import grant
 from dga2d.store._snapshots import put_snapshot, read_snapshots
-from dga2d.store._tables import quotas as quota_table
 from dga2d.store._tables import runs
 from dga2d.store._tail import LiveTail
 from dga2d.store._transaction import transaction, translated_errors
@@ -223,7 +223,7 @@ class SqlEventStore:
 
     async def quotas(self, run_id: RunId) -> dict[str, int]:
         async with self._query() as connection:
-            return await _grant(connection, run_id, {})
+            return await grant(connection, run_id, {})
 
     @asynccontextmanager
     async def adopt(
@@ -320,7 +320,7 @@ class SqlEventStore:
             async with self._write_lock, transaction(driver, self._url):
                 await self._find_or_create(connection, run_id, now, create, fork_of, quotas)
                 epoch = await take_lease(connection, run_id, holder, this_process(), now)
-                granted = await _grant(connection, run_id, quotas)
+                granted = await grant(connection, run_id, quotas)
                 lineage = await read_lineage(connection, run_id)
                 head = await _read.head(connection, run_id, lineage)
         except asyncio.CancelledError:  # from outside, past the shield; the commit may have taken place
@@ -385,18 +385,6 @@ async def _refuse_begun(connection: AsyncConnection, run_id: RunId, quotas: Mapp
     head = await _read.head(connection, run_id, await read_lineage(connection, run_id))
     if head.seq > 0:
         raise RunExistsError(run_id)
-    for kind, amount in (await _grant(connection, run_id, {})).items():
+    for kind, amount in (await grant(connection, run_id, {})).items():
         if amount > quotas.get(kind, -1):
             raise RunExistsError(run_id, f"without events, but with a greater limit ({amount} {kind})")
-
-
-async def _grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
-    """Write down new amounts; returns the amount that holds now for every kind."""
-    if rows := [{"run_id": run_id, "kind": kind, "amount": amount} for kind, amount in quotas.items()]:
-        await connection.execute(_sqlite.insert_quotas, rows)
-    granted = await connection.execute(
-        select(quota_table.c.kind, func.max(quota_table.c.amount))
-        .where(quota_table.c.run_id == run_id)
-        .group_by(quota_table.c.kind)
-    )
-    return {**{kind: int(amount) for kind, amount in granted}, **quotas}
