@@ -13,8 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from dga2d.events import RecordedEvent, RunId
 from dga2d.store import _sqlite, _statements
 from dga2d.store._draft import EncodedDraft, blob_rows, encoded
+from dga2d.store._group_commit import insert_rows
 from dga2d.store._insertions import insertions
 from dga2d.store._lineage import Lineage, Segment, write_lineage
+from dga2d.store._prepared import in_thread
 from dga2d.store._tables import events, runs
 from dga2d.store.errors import RunExistsError, StoreError
 
@@ -80,7 +82,7 @@ class Adopter:
         try:
             for pairs in _settled_later([(encoded(event), event) for event in new]):
                 for sql, rows in insertions(pairs, (), self._quotas):
-                    await self._driver.executemany(sql, rows)
+                    await in_thread(self._driver, insert_rows, sql, rows)
         except sqlite3.IntegrityError as error:
             place = f"events {new[0].seq} to {new[-1].seq}"
             raise StoreError(f"run {self._run_id!r}: the database refuses {place}: {error}") from error

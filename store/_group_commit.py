@@ -52,7 +52,7 @@ def _insert_if(
         found: tuple[Any, ...] = connection.execute(*guard).fetchone()
         if found == expected:
             for sql, rows in insertions:
-                _insert(connection, sql, rows)
+                insert_rows(connection, sql, rows)
             _sqlite.commit_now(connection)
     finally:
         if connection.in_transaction:
@@ -60,7 +60,7 @@ def _insert_if(
     return found
 
 
-def _insert(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+def insert_rows(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
     """Insert all rows, many in one step: SQLite works without the interpreter's lock, and behind every step
     this thread would wait for the event loop to let go of it."""
     start = 0

@@ -196,16 +196,20 @@ def test_a_call_over_the_limit_is_refused(simulation: Simulation, record: Record
         fold(before, record(before.seq + 1, Draft("initializer", fourth)))
 
 
+def refused_alone_and_in_a_page(log: MemoryLog, forged: RecordedEvent, why: str) -> None:
+    """The event cannot stand in place of that of its number."""
+    before = fold_all(log.events[: forged.seq - 1])
+    reason = rf"event {forged.seq} \({forged.type}\): {why}"
+    with pytest.raises(InvariantError, match=reason):
+        fold(before, forged)
+    with pytest.raises(InvariantError, match=reason):
+        fold_page(before, [forged, *log.events[forged.seq :]])
+
+
 def test_an_event_of_another_writer_is_refused_alone_and_in_a_page(log: MemoryLog) -> None:
     for event in log.events:
         stranger = next(name for name in AGENT_NAMES if name not in OWNERS[event.type])
-        forged = event._replace(agent=stranger)
-        before = fold_all(log.events[: event.seq - 1])
-        reason = rf"event {event.seq} \({event.type}\): {stranger} may not write it"
-        with pytest.raises(InvariantError, match=reason):
-            fold(before, forged)
-        with pytest.raises(InvariantError, match=reason):
-            fold_page(before, [forged, *log.events[event.seq :]])
+        refused_alone_and_in_a_page(log, event._replace(agent=stranger), f"{stranger} may not write it")
 
 
 def test_an_event_filed_under_another_generation_is_refused_alone_and_in_a_page(log: MemoryLog) -> None:
@@ -213,13 +217,10 @@ def test_an_event_filed_under_another_generation_is_refused_alone_and_in_a_page(
     assert {"EvaluationRecorded", "PipelineSampled", "CandidateScored"} <= {event.type for event in filed}
     for event in filed:
         assert event.generation is not None
-        forged = event._replace(generation=event.generation + 1)
-        before = fold_all(log.events[: event.seq - 1])
-        reason = rf"event {event.seq} \({event.type}\): it is filed under generation {forged.generation}"
-        with pytest.raises(InvariantError, match=reason):
-            fold(before, forged)
-        with pytest.raises(InvariantError, match=reason):
-            fold_page(before, [forged, *log.events[event.seq :]])
+        other = event.generation + 1
+        refused_alone_and_in_a_page(
+            log, event._replace(generation=other), f"it is filed under generation {other}"
+        )
 
 
 @pytest.mark.parametrize("name", ["GenerationCompleted", "RunCompleted"])

@@ -1,8 +1,8 @@
 """Extreme-Point First-Fit placement of boxes, the whole cost of the packing decoders.
 
 The decoders import this module itself, as plain Python; so it takes from no other part. Whole packings are
-single functions here: a function per item, called from their loops, costs a decoder a tenth to a half of its
-speed, because numba counts references to each array of each call.
+single functions here: a function per item, called from their loops, costs a decoder much of its speed,
+because numba counts references to each array of each call.
 
 A bin is a list of placed boxes and a sorted list of candidate points: the origin and, for every placed
 box, the corners (x + dx, y, z), (x, y + dy, z) and (x, y, z + dz). Points are kept in the order z, y, x
