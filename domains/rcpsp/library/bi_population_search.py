@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from parts.lists import random_list
 from parts.population import choose_parent, cross, mutate
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.serial_schedules import fingerprint, serial, turn
 
 POPULATION = 60  # tunable: int 4..500
@@ -111,11 +111,9 @@ def settle_both(order, turned, makespan, size):
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, _tails, target, free = set_up(env_data)
     n = project[0].size
-    target = shortest_possible(env_data, longest_tails(project[0], after))
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    bucket, finish, turned = np.empty(horizon, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    bucket, finish, turned = np.empty(free.shape[1], np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
     best = np.array(state.sequence, dtype=np.int32)
     child = (best.copy(), finish, np.zeros(n, np.bool_), turned)
     status = np.array([serial(best, project, before, free, finish)], np.int64)

@@ -14,7 +14,7 @@ Complexity: ATTEMPTS + 3 schedules per round, O(N (predecessors + periods search
 import numpy as np
 from numba import njit
 from parts.lists import shake
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 from parts.serial_schedules import justify, serial, serial_within
@@ -76,12 +76,9 @@ def search(rounds, setting, target, project, before, after, tails, free, work, l
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, tails, target, free = set_up(env_data)
     n = project[0].size
-    tails = longest_tails(project[0], after)
-    target = shortest_possible(env_data, tails)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     current, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
     lists = (current, current.copy(), current.copy())
     makespan = serial(current, project, before, free, finish)

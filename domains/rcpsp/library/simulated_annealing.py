@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 from parts.serial_schedules import serial_within
@@ -67,14 +67,11 @@ def anneal(
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, tails, target, free = set_up(env_data)
     n = project[0].size
-    tails = longest_tails(project[0], after)
-    target = shortest_possible(env_data, tails)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
     order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
     lists = (order, order.copy())
-    makespan = serial_within(horizon, order, project, before, tails, free, finish)
+    makespan = serial_within(free.shape[1], order, project, before, tails, free, finish)
     status = np.array([makespan, makespan], np.int64)
     reach = max(1, int(REACH * n))
     moves = made = max(5, CHUNK_ACTIVITIES // n)

@@ -15,7 +15,7 @@ activities.
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 from parts.serial_schedules import justify, serial, serial_within
@@ -84,17 +84,14 @@ def search(
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, tails, target, free = set_up(env_data)
     n = project[0].size
-    tails = longest_tails(project[0], after)
-    target = shortest_possible(env_data, tails)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
     lists = (order, order.copy())
     makespan = serial(order, project, before, free, finish)
     status = np.array([makespan, makespan, 0, 0], np.int64)
-    setting = (SAMPLE, TENURE * n, max(1, int(REACH * n)), PATIENCE, horizon)
+    setting = (SAMPLE, TENURE * n, max(1, int(REACH * n)), PATIENCE, free.shape[1])
     tabu = np.zeros(n, np.int64)
     iterations = made = max(2, CHUNK_ACTIVITIES // (n * SAMPLE))
     while made == iterations and not budget.exhausted():

@@ -15,7 +15,7 @@ Complexity: O(W² predecessors + N periods searched) per list for windows of W a
 import numpy as np
 from numba import njit
 from parts.partial_schedules import extend, try_tail
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.serial_schedules import justify, serial
 
 WINDOW = 10  # tunable: int 2..100
@@ -100,12 +100,9 @@ def search(
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, tails, target, free = set_up(env_data)
     n = project[0].size
-    tails = longest_tails(project[0], after)
-    target = shortest_possible(env_data, tails)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     current, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
     makespan = serial(current, project, before, free, finish)
     lists, scratch = (current, current.copy()), (np.zeros(n, np.bool_), np.zeros(n, np.float64))

@@ -6,7 +6,7 @@ The file brings the neighbourhood, ``improve_place``.
 import numpy as np
 from numba import njit
 from parts.partial_schedules import extend
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.taker import improve_place
 
 CHUNK_ACTIVITIES = 30_000  # activities scheduled by one kernel call, roughly
@@ -30,11 +30,8 @@ def descend(place, places, makespan, setting, order, project, before, after, tai
 def descend_in_passes(env_data, state, calc_makespan_fn, reach, sideways, patience):
     """Descend from `state` until `patience` passes over the list in a row bring no gain."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, tails, target, free = set_up(env_data)
     n = project[0].size
-    tails = longest_tails(project[0], after)
-    target = shortest_possible(env_data, tails)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
     order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
     makespan = int(calc_makespan_fn(state))
     places = max(1, CHUNK_ACTIVITIES // (reach * n))

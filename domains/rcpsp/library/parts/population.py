@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 from parts.lists import random_list
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.serial_schedules import evaluate, fingerprint
 
 
@@ -109,11 +109,9 @@ def evolve(env_data, state, size, patience, newcomers, renewal):
     `size` attempts in a row brought none, the next population begins.
     """
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, _tails, target, free = set_up(env_data)
     n = project[0].size
-    target = shortest_possible(env_data, longest_tails(project[0], after))
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     child = (np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64), np.zeros(n, np.bool_))
     best = child[0].copy()
     best_value = evaluate(best, child[1], project, before, after, free, work)

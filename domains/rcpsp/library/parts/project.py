@@ -58,3 +58,13 @@ def shortest_possible(env_data, tails):
     work = np.asarray(env_data["durations"]).astype(np.int64) @ np.asarray(env_data["requests"])
     loads = -(-work // np.maximum(np.asarray(env_data["capacities"]), 1))
     return int(max(tails[0], loads.max()))
+
+
+def set_up(env_data):
+    """Project, predecessors and successors as :func:`prepare` makes them, longest tails, a lower bound of the
+    makespan, and room for what is left of the resources: int64 (words, periods).
+    """
+    project, before, after, horizon = prepare(env_data)
+    tails = longest_tails(project[0], after)
+    free = np.empty((project[1].shape[1], horizon), np.int64)
+    return project, before, after, tails, shortest_possible(env_data, tails), free

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.serial_schedules import evaluate, serial
 from parts.taker import disturb
 
@@ -48,11 +48,9 @@ def search(
 def ruin_and_recreate(env_data, state, moved, share, start_temperature, end_temperature, cycles):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, _tails, target, free = set_up(env_data)
     n = project[0].size
-    target = shortest_possible(env_data, longest_tails(project[0], after))
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     current = np.array(state.sequence, dtype=np.int32)
     finish = np.empty(n, np.int64)
     makespan = serial(current, project, before, free, finish)
