@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=3, help="training instances")
     parser.add_argument("--validation", type=int, default=10, help="validation instances")
     parser.add_argument("--validation-interval", type=int, default=10, help="generations between validations")
-    parser.add_argument("--margin", type=float, default=1.0, help="setting checkpoint_margin")
+    parser.add_argument("--margin", type=float, default=2.0, help="setting checkpoint_margin")
     parser.add_argument("--test", type=int, default=12, help="held-out instances")
     parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")

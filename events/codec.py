@@ -9,26 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from pydantic import ValidationError
 
 from dga2d.events.errors import CanonicalEncodingError, PayloadError, UnknownEventTypeError
-from dga2d.events.payloads import PAYLOAD_TYPES, Payload
+from dga2d.events.payloads import PAYLOAD_TYPES, Model, Payload
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 _ALWAYS_LOSSLESS = frozenset({str, bool, type(None)})
 _CONTAINERS = frozenset({dict, list, tuple})
 _ROWS = frozenset({list, tuple})
+_KEYS = frozenset({str})
 
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
 
 
 def canonical_bytes(value: Any, path: str = "value") -> bytes:
-    """The one byte string that stands for `value`.
+    """The one byte string that stands for `value`; models are written as the dicts of their fields.
 
     Raises
     ------
@@ -38,35 +40,49 @@ def canonical_bytes(value: Any, path: str = "value") -> bytes:
     if not _is_lossless(value):
         _name_what_is_lossy(value, path)
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(value, _fields_of_model, orjson.OPT_SORT_KEYS)
     except (TypeError, orjson.JSONEncodeError) as error:
         raise CanonicalEncodingError(path, str(error)) from error
+
+
+_fields_of_model = attrgetter("__dict__")
+
+
+class _IsModel(dict[type, bool]):
+    """Whether objects of a type are models of ours: asked for every part of every payload, so remembered."""
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = issubclass(kind, Model)
+        return self[kind]
+
+
+_IS_MODEL = _IsModel()
 
 
 def _is_lossless(value: Any) -> bool:
     """JSON keeps `value` as it is (texts are checked by the encoder)."""
     kind = type(value)
-    if kind is dict:
-        if not all(type(key) is str for key in value):
+    if kind is list or kind is tuple:
+        items = value
+        if len(items) > 8 and _ROWS.issuperset(map(type, items)):
+            return all(map(_is_lossless_column, zip_longest(*items)))
+    elif kind is dict:
+        if not _KEYS.issuperset(map(type, value)):
             return False
         items = value.values()
-    elif kind is list or kind is tuple:
-        items = value
     else:
-        items = (value,)
-    if kind is not dict and len(items) > 8 and set(map(type, items)) <= _ROWS:
-        return all(map(_is_lossless_column, zip_longest(*items)))
+        items = value.__dict__.values() if _IS_MODEL[kind] else (value,)
     for item in items:  # plain values without a call each: every append and every state digest comes here
         kind = type(item)
-        if kind in _ALWAYS_LOSSLESS:
-            continue
         if kind is float:
             if not math.isfinite(item):
                 return False
         elif kind is int:
-            if not fits_64_bits(item):
+            if not -(2**63) <= item < 2**63:
                 return False
-        elif not (kind in _CONTAINERS and _is_lossless(item)):
+        elif kind not in _ALWAYS_LOSSLESS and not (
+            (kind in _CONTAINERS or _IS_MODEL[kind]) and _is_lossless(item)
+        ):
             return False
     return True
 
@@ -99,6 +115,8 @@ def _name_what_is_lossy(value: Any, path: str) -> None:
     elif kind is list or kind is tuple:
         for index, item in enumerate(value):
             _name_what_is_lossy(item, f"{path}[{index}]")
+    elif _IS_MODEL[kind]:
+        _name_what_is_lossy(value.__dict__, path)
     elif not _is_lossless(value):
         reasons = {float: f"{value} is not a finite number", int: f"{value} does not fit in 64 bits"}
         raise CanonicalEncodingError(path, reasons.get(kind, f"a {kind.__name__} has no canonical form"))
@@ -112,7 +130,7 @@ def encode_payload(payload: Payload) -> bytes:
     CanonicalEncodingError
         A free-form field holds a value without a canonical form.
     """
-    return canonical_bytes(payload.model_dump(), "payload")
+    return canonical_bytes(payload, "payload")
 
 
 def decode_payload(type_name: str, version: int, data: bytes) -> Payload:

@@ -78,7 +78,7 @@ class RunSettings(BaseModel):
     """Generations between validations; 0 validates after the last generation only."""
     beam_width: int = Field(4, ge=1)
     """Width of the constrained beam search at validation."""
-    checkpoint_margin: float = Field(0.0, ge=0.0)
+    checkpoint_margin: float = Field(2.0, ge=0.0)
     """Standard errors by which a pipeline must beat the checkpoint (the first one: the safe baseline) on the
     validation instances, pair by pair; 0 takes whatever has the higher mean, as the paper does."""
     validation_instances: int | None = Field(None, ge=1)

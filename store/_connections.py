@@ -18,6 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
 
 BUSY_TIMEOUT_S = 30.0
+CHECKPOINT_PAGES = 4000
+"""Pages (of 4 KiB) in the write-ahead log after which the next commit moves them into the database. SQLite's
+own 1,000 make so many commits wait that it shows in the 99th percentile (``benchmarks/log.py``)."""
 
 
 class FileState(NamedTuple):
@@ -39,6 +42,7 @@ class LogConnection(sqlite3.Connection):
         "foreign_keys = ON",
         "recursive_triggers = ON",
         "synchronous = FULL",
+        f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
     )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, encode_payload, link_hash
-from dga2d.events.envelope import check_numbers, header_bytes
+from dga2d.events.envelope import check_numbers, dumped_header
 from dga2d.events.ownership import AgentName
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store.contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
@@ -101,7 +101,7 @@ def stamp(
             draft.caused_by,
             now,
         )
-        link = link_hash(prev_hash, header_bytes(*envelope), payload_bytes)
+        link = link_hash(prev_hash, dumped_header(*envelope), payload_bytes)  # numbers: checked in `encode`
         events.append(RecordedEvent(*envelope, payload_bytes, prev_hash, link))
         prev_hash = link
     return events

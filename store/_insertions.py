@@ -21,6 +21,7 @@ def insertions(
     `quotas` are the amounts the events' run was granted, by kind.
     """
     rows = [event_row(event, encoded.operation) for encoded, event in pairs]
+    pairs = [pair for pair in pairs if pair[0].reservation is not None or pair[0].settlements]
     claims = [
         (event.run_id, kind, number, quotas.get(kind, 0), event.seq)
         for encoded, event in pairs

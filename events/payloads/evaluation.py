@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
-
 from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey
 from dga2d.events.payloads.base import FailureKind, Model, Payload, SplitName
 
 
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True))
-class PositionTrace:
-    """What one position of a pipeline did, as the evaluation child reported it.
-
-    Some are kept for every evaluation of an open generation: with slots they take a fifth of the memory of a
-    model, and a replay half the time.
-    """
+class PositionTrace(Model):
+    """What one position of a pipeline did, as the evaluation child reported it."""
 
     score_before: float | None
     score_after: float

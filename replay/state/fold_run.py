@@ -21,10 +21,13 @@ from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import RunState, TestState
 from dga2d.replay.state.structure import violation
 
+BEFORE_THEY_WERE_SETTINGS = {"checkpoint_margin": 0.0}
+"""What a log was decided by that does not name the setting, where the default is another one."""
+
 
 def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -> RunState:
     require(event.seq == 1, event, "a run starts once, with its first event")
-    settings = _settings(event, payload.settings)
+    settings = _settings(event, {**BEFORE_THEY_WERE_SETTINGS, **payload.settings})
     sources: dict[ImplementationId, BlobDigest] = {}
     operator_of: dict[ImplementationId, OperatorId] = {}
     for operator in payload.library:

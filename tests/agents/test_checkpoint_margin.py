@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
-from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded
+from dga2d.events import encode_payload
+from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded, RunStarted
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 
@@ -83,3 +85,16 @@ def test_decisions_with_a_margin_are_made_again(simulation: Simulation) -> None:
     _, log = narrow.run()
     assert narrow.made_again(log) > 50
     assert sum(e.type == "PipelinesDecoded" for e in log.events) == 4
+
+
+def test_a_log_that_does_not_name_the_setting_was_decided_without_a_margin(simulation: Simulation) -> None:
+    """Such logs were written before there was one."""
+    _, log = simulation.changed(checkpoint_margin=0.0).run()
+    first = log.events[0]
+    started = first.payload
+    assert isinstance(started, RunStarted)
+    unnamed = {key: value for key, value in started.settings.items() if key != "checkpoint_margin"}
+    older = started.model_copy(update={"settings": unnamed})
+    event = first._replace(payload_bytes=encode_payload(older))
+    assert fold(RunState(), event).settings == fold(RunState(), first).settings
+    assert RunSettings().checkpoint_margin > 0.0

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dga2d.events import (
     CanonicalEncodingError,
+    InstanceKey,
     PayloadError,
     UnknownEventTypeError,
     canonical_bytes,
@@ -22,7 +23,15 @@ from dga2d.events import (
     upcast,
 )
 from dga2d.events.codec import UPCASTERS
-from dga2d.events.payloads import PAYLOAD_TYPES, CandidateScored, Payload, RunPaused, RunResumed
+from dga2d.events.payloads import (
+    PAYLOAD_TYPES,
+    CandidateScored,
+    EvaluationRecorded,
+    Payload,
+    PositionTrace,
+    RunPaused,
+    RunResumed,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 scalars = (
@@ -138,6 +147,37 @@ def test_numbers_smuggled_past_validation_are_refused(score: float) -> None:
     payload = CandidateScored.model_construct(generation=1, candidate=0, score=score, gaps=(0.5, None))
     with pytest.raises(CanonicalEncodingError, match=r"payload\.score"):
         encode_payload(payload)
+
+
+def evaluation(trace: tuple[PositionTrace, ...]) -> EvaluationRecorded:
+    return EvaluationRecorded(
+        split="train",
+        generation=1,
+        candidate=0,
+        instance=InstanceKey("g/i"),
+        objective=None,
+        failure="timeout",
+        diagnostic="",
+        elapsed_s=0.5,
+        work=3,
+        trace=trace,
+        solution=None,
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), 2**63, Colour.RED])
+def test_values_smuggled_into_a_part_are_refused(value: Any) -> None:
+    whole = PositionTrace(score_before=None, score_after=1.0, elapsed_s=0.5, work=3)
+    payload = evaluation((whole, whole.model_copy(update={"work": value})))
+    with pytest.raises(CanonicalEncodingError, match=r"^payload\.trace\[1\]\.work: "):
+        encode_payload(payload)
+
+
+@given(st.lists(st.tuples(finite, st.none() | finite, st.integers(0, 2**63 - 1)), max_size=12))
+def test_models_are_written_as_the_dicts_of_their_fields(rows: list[tuple[float, float | None, int]]) -> None:
+    parts = tuple(PositionTrace(score_after=a, score_before=b, elapsed_s=a, work=w) for a, b, w in rows)
+    payload = evaluation(parts)
+    assert encode_payload(payload) == canonical_bytes(payload.model_dump())
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1])

@@ -124,8 +124,6 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return {name: plain(getattr(value, name)) for name in sorted(value.__struct_fields__)}
-    if hasattr(value, "__slots__") and type(value) is PositionTrace:
-        return {name: plain(getattr(value, name)) for name in sorted(PositionTrace.__dataclass_fields__)}
     if hasattr(type(value), "model_fields"):
         return {name: plain(getattr(value, name)) for name in sorted(type(value).model_fields)}
     return repr(value)
