@@ -11,8 +11,8 @@ algorithm for the open shop scheduling problem, 1999.
 Complexity: O(N + b²) per move for N operations and blocks of b operations.
 """
 
-from parts.block_insertions import block_moves as block_moves
 from parts.descent import descend_from
+from parts.jsp.block_insertions import block_moves as block_moves
 
 PLATEAU = 30  # tunable: int 0..200
 

@@ -11,8 +11,8 @@ swaps).
 Complexity: O(N) per move for N operations.
 """
 
-from parts.border_swaps import block_moves as block_moves
 from parts.descent import descend_from
+from parts.jsp.border_swaps import block_moves as block_moves
 
 PLATEAU = 30  # tunable: int 0..200
 

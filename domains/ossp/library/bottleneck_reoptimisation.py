@@ -11,12 +11,10 @@ solution of the job shop problem, 1995.
 Complexity: O(n N) per machine and O(m N) per job for n jobs, m machines and N operations.
 """
 
-import math
-
 import numpy as np
 from numba import njit
-from parts.reinsertion import reinsert, restore, save
-from parts.schedule import lay_out, prepare
+from parts.reinsertion import reinsert, save
+from parts.ruin_and_recreate import keep_or_restore, set_up
 
 NOISE = 1.0  # tunable: float 0.0..5.0
 TEMPERATURE = 0.02  # tunable: float 0.0..1.0
@@ -34,12 +32,6 @@ def choose_resource(makespan, n_jobs, n_machines, p, c, t, rng):
     if rng.random() * (n_jobs + n_machines) < n_jobs:
         return n_jobs + x % n_machines
     return x // n_machines
-
-
-@njit(cache=True)
-def accepts(loss, temperature, draw):
-    """Whether a move that lengthens the schedule by `loss` is made; `draw` is uniform on [0, 1)."""
-    return loss <= 0 or draw < math.exp(-loss / temperature)
 
 
 @njit(cache=True)
@@ -77,24 +69,14 @@ def search(operations, noise, temperature, target, problem, order, links, work, 
         count = list_operations(resource, noise, n_jobs, n_machines, p, out, rng)
         makespan = reinsert(out[:count], order, problem, links, gaps, mark, rng)
         made += count
-        if accepts(makespan - status[1], temperature, rng.random()):
-            status[1] = makespan
-            if makespan < status[0]:
-                status[0] = makespan
-                best[:] = order
-        else:
-            restore(order, links, saved)
+        keep_or_restore(makespan, temperature, order, links, saved, status, best, rng)
     return made
 
 
 def run(env_data, state, calc_makespan_fn):
     """Reoptimise `state` until the share of the budget is spent or the lower bound is met."""
     budget, rng, target = env_data["budget"], env_data["rng"], env_data["lower_bound"]
-    problem, (order, place), links, (out, _head, _moved, mark) = prepare(env_data)
-    makespan = int(lay_out(np.array(state.sequence, dtype=np.int32), problem, (order, place), links))
-    gaps = np.zeros((3, problem[0] + problem[1] + 1), np.int32)
-    work = (out, mark, gaps, np.zeros((7, order.size + 1), np.int32))
-    status = np.array([makespan, makespan], np.int64)
+    problem, order, links, work, status = set_up(env_data, state)
     best = order.copy()
     temperature = max(TEMPERATURE * float(problem[3].mean()), 1e-9)
     operations = max(5, CHUNK_OPERATIONS // order.size)

@@ -13,8 +13,8 @@ budget.
 
 import numpy as np
 from numba import njit
-from parts.block_insertions import block_moves as block_moves
 from parts.critical_moves import descend, shake
+from parts.jsp.block_insertions import block_moves as block_moves
 from parts.schedule import lay_out, prepare
 
 SWAPS = 6  # tunable: int 1..100

@@ -12,7 +12,7 @@ problem, 2007 (insertions).
 Complexity: O(N + b²) per iteration for N operations and blocks of b operations.
 """
 
-from parts.block_insertions import block_moves as block_moves
+from parts.jsp.block_insertions import block_moves as block_moves
 from parts.tabu import search_from
 
 PATIENCE = 5000  # tunable: int 500..100000

@@ -11,7 +11,7 @@ C. Smutnicki, A fast taboo search algorithm for the job shop problem, 1996.
 Complexity: O(N) per iteration for N operations.
 """
 
-from parts.border_swaps import block_moves as block_moves
+from parts.jsp.border_swaps import block_moves as block_moves
 from parts.tabu import search_from
 
 PATIENCE = 5000  # tunable: int 500..100000

@@ -1,11 +1,11 @@
 """Priority rules of schedules that are built operation by operation.
 
-The file brings ``schedule``, which builds one of them.
+A file that takes ``dispatch_repeatedly`` brings ``schedule``, which builds one of them.
 """
 
 import numpy as np
 from numba import njit
-from parts.taker import schedule
+from parts.repeated_dispatch import best_of_schedules
 
 RULES = ("mwkr", "spt", "lpt", "mopnr", "random")
 
@@ -27,18 +27,6 @@ def priority(rule, time, work_left, operations_left, draw):
 
 def dispatch_repeatedly(env_data, state, rule, spread, restarts):
     """Give `state` the best of at most `restarts` schedules; the first one follows the bare rule."""
-    budget, rng = env_data["budget"], env_data["rng"]
     machines = np.array(env_data["machines_matrix"], dtype=np.int32)
     times = np.array(env_data["times_matrix"], dtype=np.int32)
-    sequence = np.empty(env_data["total_ops"], np.int32)
-    best = None
-    for restart in range(restarts):
-        noise = 0.0 if restart == 0 else spread
-        makespan = schedule(machines, times, RULES.index(rule), noise, sequence, rng)
-        budget.charge(1)
-        if best is None or makespan < best:
-            best = makespan
-            state.sequence = sequence.copy()
-        if budget.exhausted():
-            break
-    return state
+    return best_of_schedules(env_data, state, (machines, times), RULES.index(rule), spread, restarts)

@@ -22,6 +22,18 @@ def accepts(loss, temperature, draw):
 
 
 @njit(cache=True)
+def keep_or_restore(makespan, temperature, order, links, saved, status, best, rng):
+    """Make the new order the present one if it is accepted, and the best one if it is that; else undo it."""
+    if accepts(makespan - status[1], temperature, rng.random()):
+        status[1] = makespan
+        if makespan < status[0]:
+            status[0] = makespan
+            best[:] = order
+    else:
+        restore(order, links, saved)
+
+
+@njit(cache=True)
 def search(rounds, removed, temperature, target, problem, order, links, work, status, best, rng):
     """At most `rounds` of ruin and recreate; the number made, fewer when the makespan met `target`.
 
@@ -36,24 +48,23 @@ def search(rounds, removed, temperature, target, problem, order, links, work, st
         save(order, links, saved)
         take_out(removed, status[1], n_jobs, n_machines, p, c, t, out, mark, rng)
         makespan = reinsert(out[:removed], order, problem, links, gaps, mark, rng)
-        if accepts(makespan - status[1], temperature, rng.random()):
-            status[1] = makespan
-            if makespan < status[0]:
-                status[0] = makespan
-                best[:] = order
-        else:
-            restore(order, links, saved)
+        keep_or_restore(makespan, temperature, order, links, saved, status, best, rng)
     return rounds
+
+
+def set_up(env_data, state):
+    """Problem, order, links, work arrays and (best, present) makespan of a search from `state`."""
+    problem, (order, place), links, (out, _head, _moved, mark) = prepare(env_data)
+    makespan = int(lay_out(np.array(state.sequence, dtype=np.int32), problem, (order, place), links))
+    gaps = np.zeros((3, problem[0] + problem[1] + 1), np.int32)
+    work = (out, mark, gaps, np.zeros((7, order.size + 1), np.int32))
+    return problem, order, links, work, np.array([makespan, makespan], np.int64)
 
 
 def ruin_and_recreate(env_data, state, count, start_temperature, end_temperature, cycles):
     """Search from `state` until the share of the budget is spent or the lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    problem, (order, place), links, (out, _head, _moved, mark) = prepare(env_data)
-    makespan = int(lay_out(np.array(state.sequence, dtype=np.int32), problem, (order, place), links))
-    gaps = np.zeros((3, problem[0] + problem[1] + 1), np.int32)
-    work = (out, mark, gaps, np.zeros((7, order.size + 1), np.int32))
-    status = np.array([makespan, makespan], np.int64)
+    problem, order, links, work, status = set_up(env_data, state)
     best = order.copy()
     removed = min(count, order.size)
     scale = max(float(problem[3].mean()), 1e-9)

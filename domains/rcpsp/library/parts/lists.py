@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from parts.eligible import list_chosen
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 
@@ -20,14 +21,7 @@ def random_list(order, before, after, rng):
             count += 1
     for i in range(n):
         j = i + int(rng.random() * (count - i))
-        x = order[j]
-        order[j] = order[i]
-        order[i] = x
-        for k in range(first[x], first[x + 1]):
-            waits_for[others[k]] -= 1
-            if waits_for[others[k]] == 0:
-                order[count] = others[k]
-                count += 1
+        count = list_chosen(i, j, order, count, first, others, waits_for)
 
 
 @njit(cache=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from parts.eligible import list_chosen
 from parts.project import longest_tails
 
 
@@ -86,11 +87,4 @@ def sampled_list(order, keys, bias, before, after, rng):
                 j = i
                 while j + 1 < count and weights[j] <= draw:
                     j += 1
-        x = order[j]
-        order[j] = order[i]
-        order[i] = x
-        for k in range(first[x], first[x + 1]):
-            waits_for[others[k]] -= 1
-            if waits_for[others[k]] == 0:
-                order[count] = others[k]
-                count += 1
+        count = list_chosen(i, j, order, count, first, others, waits_for)

@@ -1,0 +1,21 @@
+"""Activities that may be listed next."""
+
+from numba import njit
+
+
+@njit(cache=True)
+def list_chosen(i, j, order, count, first, others, waits_for):
+    """Put the eligible activity at place `j` of `order` at place `i`, and what waited for it alone behind the
+    `count` that are listed or eligible; returns their new number.
+
+    Activity x has ``others[first[x]:first[x + 1]]`` behind it, and waits for ``waits_for[x]`` more.
+    """
+    x = order[j]
+    order[j] = order[i]
+    order[i] = x
+    for k in range(first[x], first[x + 1]):
+        waits_for[others[k]] -= 1
+        if waits_for[others[k]] == 0:
+            order[count] = others[k]
+            count += 1
+    return count
