@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 from parts.reinsertion import reinsert_each
 from parts.schedule import lay_out, prepare
-from parts.sequences.merged_orders import merge_orders
 
 POPULATION = 20  # tunable: int 2..200
 DISTURBED = 0.3  # tunable: float 0.01..1.0
@@ -28,7 +27,17 @@ def path_point(origin, guide, share, child, rng):
     """A sequence between two: repeatedly the first operation missing from `origin` or, with probability
     `share`, from `guide`. A pair that both serve in the same order keeps that order.
     """
-    merge_orders(origin, guide, share, child, rng)
+    n_ops = child.size
+    taken = np.zeros(n_ops, np.bool_)
+    i = j = 0
+    for place in range(n_ops):
+        while i < n_ops and taken[origin[i]]:
+            i += 1
+        while taken[guide[j]]:
+            j += 1
+        x = guide[j] if rng.random() < share else origin[i]
+        taken[x] = True
+        child[place] = x
 
 
 @njit(cache=True)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numba import njit
-from parts.sequences.merged_orders import merge_orders
 
 
 @njit(cache=True)
@@ -37,6 +36,7 @@ def path_point(origin, guide, share, n_jobs, n_machines, child, rng):
     `share`, from `guide`. A pair both serve in the same order keeps that order, so the result is feasible.
     """
     n_ops = n_jobs * n_machines
+    taken = np.zeros(n_ops, np.bool_)
     a, b = np.empty(n_ops, np.int32), np.empty(n_ops, np.int32)
     done = np.zeros(n_jobs, np.int32)
     for i in range(n_ops):
@@ -46,9 +46,15 @@ def path_point(origin, guide, share, n_jobs, n_machines, child, rng):
     for i in range(n_ops):
         b[i] = guide[i] * n_machines + done[guide[i]]
         done[guide[i]] += 1
-    merge_orders(a, b, share, child, rng)
+    i = j = 0
     for k in range(n_ops):
-        child[k] //= n_machines
+        while i < n_ops and taken[a[i]]:
+            i += 1
+        while taken[b[j]]:
+            j += 1
+        x = b[j] if rng.random() < share else a[i]
+        taken[x] = True
+        child[k] = x // n_machines
 
 
 @njit(cache=True)
