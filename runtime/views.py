@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dga2d.events.payloads import Step
@@ -59,8 +59,15 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
         "candidate": program.candidate if program.candidate >= 0 else None,
         "score": program.score,
         "gap_percent": gap_of(program.score, state.settings.failure_reward),
+        "is_safe_baseline": program.steps == state.header.baseline,
         "pipeline": steps_view(program.steps),
     }
+
+
+def algorithm_text(program: Mapping[str, Any]) -> str:
+    """The operators of a `program_view`, and whether it is what the run was to be better than."""
+    names = " → ".join(step["operator"] for step in program["pipeline"])
+    return f"{names} (the safe baseline)" if program["is_safe_baseline"] else names
 
 
 def graph_view(graph: OperatorGraph, max_length: int) -> dict[str, Any]:

@@ -163,6 +163,8 @@ def _hash(text: str | None) -> str | None:
 
 
 def _print_state(view: dict[str, Any]) -> None:
+    from dga2d.runtime.views import algorithm_text
+
     click.echo(f"run        {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
     if view["forked_from"] is not None:
         click.echo(f"forked     from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
@@ -176,8 +178,7 @@ def _print_state(view: dict[str, Any]) -> None:
     for label in ("best", "checkpoint"):
         program = view[label]
         if program is not None:
-            names = " → ".join(step["operator"] for step in program["pipeline"])
-            click.echo(f"{label:<10} gap {gap_text(program['gap_percent'])}: {names}")
+            click.echo(f"{label:<10} gap {gap_text(program['gap_percent'])}: {algorithm_text(program)}")
     graph = view["graph"]
     if graph is not None:
         click.echo(

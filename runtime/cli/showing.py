@@ -145,11 +145,13 @@ def _has_open_test(view: dict[str, Any]) -> bool:
 
 
 def _print_summary(view: dict[str, Any]) -> None:
+    from dga2d.runtime.views import algorithm_text
+
     click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
     for label, key in (("best", "best"), ("checkpoint", "checkpoint")):
         program = view[key]
         if program is not None:
-            names = " → ".join(step["operator"] for step in program["pipeline"])
+            names = algorithm_text(program)
             split = "training batch" if key == "best" else "validation"
             click.echo(f"{label:<12} gap {gap_text(program['gap_percent'])} on the {split}: {names}")
     test = view["test"]

@@ -8,7 +8,7 @@ from tests.system.conftest import Command, Program, assert_has
 pytestmark = pytest.mark.timeout(400)
 
 LEDGER = {"limit", "used", "left", "prompt_tokens", "completion_tokens", "cost_usd", "status", "by_purpose"}
-PROGRAM = {"generation", "candidate", "score", "gap_percent", "pipeline"}
+PROGRAM = {"generation", "candidate", "score", "gap_percent", "is_safe_baseline", "pipeline"}
 HISTORY = {
     *("generation", "candidates", "failures", "mean_score", "best_gap_percent"),
     *("best_so_far_percent", "validation_gap_percent", "calls", "state_digest"),
