@@ -45,15 +45,21 @@ def score_candidate(
 
 
 def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, margin: float) -> bool:
-    """Whether the mean gain over the instances, pair by pair, is positive and more than `margin` standard
-    errors; the gains of a single instance have none."""
+    """Whether the gains over the instances, pair by pair, are steady: positive in the mean, and more than
+    `margin` standard errors either of that mean or of the number of instances won less those lost.
+
+    The mean tells where gains are alike; the count where they differ by orders of magnitude, as between small
+    and large instances, and a mean says little. The gains of a single instance have no error.
+    """
     if None in challenger.gaps or None in incumbent.gaps:
         return challenger.score > incumbent.score
     pairs = zip(challenger.gaps, incumbent.gaps, strict=True)
     gains = [before - after for after, before in pairs if before is not None and after is not None]
     n, mean = len(gains), math.fsum(gains) / len(gains)
     variance = math.fsum((gain - mean) ** 2 for gain in gains) / (n - 1) if n > 1 else 0.0
-    return mean > 0.0 and mean > margin * math.sqrt(variance / n)
+    won, lost = sum(gain > 0.0 for gain in gains), sum(gain < 0.0 for gain in gains)
+    is_large = mean > margin * math.sqrt(variance / n)
+    return mean > 0.0 and (is_large or won - lost >= margin * math.sqrt(won + lost))
 
 
 def standardise(scores: Sequence[float], epsilon: float) -> Standardised:

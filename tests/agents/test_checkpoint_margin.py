@@ -37,6 +37,19 @@ def test_a_gain_counts_by_its_standard_error() -> None:
     assert not is_clearly_better(kept, steady, 0.0)
 
 
+def test_winning_everywhere_counts_where_gains_differ_by_orders_of_magnitude() -> None:
+    kept = scored([0.001, 0.002, 0.003, 0.5])
+    everywhere = scored([0.0, 0.0, 0.0, 0.0])
+    once = scored([0.001, 0.002, 0.003, 0.0])
+    mostly = scored([0.0, 0.0, 0.004, 0.0])
+    assert is_clearly_better(everywhere, kept, 2.0)  # 4 won, none lost
+    assert not is_clearly_better(everywhere, kept, 2.1)
+    assert not is_clearly_better(once, kept, 1.1)
+    assert not is_clearly_better(mostly, kept, 2.0)
+    worse_in_the_mean = scored([0.0, 0.0, 0.0, 0.6])
+    assert not is_clearly_better(worse_in_the_mean, kept, 0.0)
+
+
 def test_a_failure_is_worse_than_anything_that_works() -> None:
     works, fails = scored([0.9, 0.9]), scored([0.1, None])
     assert is_clearly_better(works, fails, 3.0)

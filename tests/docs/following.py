@@ -86,7 +86,7 @@ def change_file(text: str, folder: Path) -> None:
 
 def masked(output: str) -> list[str]:
     """Lines without what changes from run to run or with the proposer: hashes, numbers, pipelines, names."""
-    text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", output)
+    text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", output.replace(" (the safe baseline)", ""))
     text = re.sub(r"\b\w+\.[0-9a-f]{12}\b", "IMPLEMENTATION", text)
     text = re.sub(r"\w+(?:→\w+)+", "EDGE", text)
     text = re.sub(r"\w+(?: → \w+)+|(?<=: )\w+$", "PIPELINE", text, flags=re.MULTILINE)
