@@ -80,8 +80,8 @@ class RunSettings(BaseModel):
     """Width of the constrained beam search at validation."""
     checkpoint_margin: float = Field(2.0, ge=0.0)
     """Standard errors by which a pipeline must beat the checkpoint (the first one: the safe baseline) on the
-    validation instances, pair by pair, in the mean or in the number won; 0 takes whatever has the higher mean,
-    as the paper does."""
+    validation instances, pair by pair, in the mean or in the number won; 0 takes whatever has the higher
+    mean, as the paper does."""
     validation_instances: int | None = Field(None, ge=1)
     """Validation instances used, the first of a fixed order; ``None`` for the whole split."""
     test_instances: int | None = Field(None, ge=1)
