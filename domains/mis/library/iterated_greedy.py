@@ -6,7 +6,8 @@ again; of SAMPLE random ones the one with fewest free neighbours is taken. A sma
 Source: R. Ruiz, T. Stutzle, A simple and effective iterated greedy algorithm, 2007; G. Schrimpf and others,
 Record breaking optimization results using the ruin and recreate principle, 2000.
 
-Complexity: O(RUIN k SAMPLE degree) per round, k: size of the set. Work units: one per round.
+Complexity: O(RUIN k SAMPLE degree) per round, k: size of the set. Work units: one per
+vertex that joins or leaves.
 """
 
 import numpy as np
@@ -89,7 +90,8 @@ def run(env_data, state, calc_makespan_fn):
     first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
     n_rounds = max(5, CHUNK_WORK // (200 + 20 * (len(near) + n)))
     while not budget.exhausted():
+        before = int(counts[4])
         rounds(first, near, order, place, tight, counts, trail, best, n_rounds, stream)
-        budget.charge(n_rounds)
+        budget.charge(int(counts[4]) - before + 1)
     state.sequence = best
     return state

@@ -7,7 +7,7 @@ probability that falls with its distance to the current and to the best size, ot
 Source: D. V. Andrade, M. G. C. Resende, R. F. Werneck, Fast local search for the maximum independent set
 problem, 2012.
 
-Complexity: O(degree^2) per iteration. Work units: one per iteration.
+Complexity: O(degree^2) per iteration. Work units: one per vertex that joins or leaves.
 """
 
 import numpy as np
@@ -117,10 +117,11 @@ def run(env_data, state, calc_makespan_fn):
     queue, is_queued = np.zeros(n, np.int32), np.zeros(n, np.uint8)
     n_iterations = max(20, CHUNK_WORK // (200 + 40 * (len(near) // n + 1)))
     while not budget.exhausted():
+        before = int(counts[4])
         iterations(
             adj, first, near, order, place, tight, counts, trail, stamp, best, single, queue, is_queued,
             n_iterations, stream,
         )  # fmt: skip
-        budget.charge(n_iterations)
+        budget.charge(int(counts[4]) - before + 1)
     state.sequence = best
     return state

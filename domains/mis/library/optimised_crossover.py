@@ -7,7 +7,8 @@ of the pool unless it is smaller.
 
 Source: C. C. Aggarwal, J. B. Orlin, R. P. Tai, Optimized crossover for the independent set problem, 1997.
 
-Complexity: O(k m) per child in the worst case, k: size of a set. Work units: one per child.
+Complexity: O(k m) per child in the worst case, k: size of a set. Work units: one per
+vertex that joins or leaves.
 """
 
 import numpy as np
@@ -159,18 +160,20 @@ def run(env_data, state, calc_makespan_fn):
     filled = 1
     while filled < POOL and not budget.exhausted():
         child[:] = 0
+        before = int(counts[4])
         loaded(child, first, near, order, place, tight, counts, trail)
         improve(adj, first, near, order, place, tight, counts, trail, single, stream)
         pool[filled][order[: counts[0]]] = 1
         sizes[filled] = counts[0]
         filled += 1
-        budget.charge(1)
+        budget.charge(int(counts[4]) - before + 1)
     while filled == POOL and not budget.exhausted():
+        before = int(counts[4])
         a, b = parents(sizes, draw(stream, 1 << 31))
         child_of(
             a, b, pool, sizes, adj, first, near, order, place, tight, counts, trail, single, child, mate,
             stack, step, stream,
         )  # fmt: skip
-        budget.charge(1)
+        budget.charge(int(counts[4]) - before + 1)
     state.sequence = pool[int(np.argmax(sizes))].copy()
     return state

@@ -52,7 +52,8 @@ def enter(v, first, near, order, place, tight, counts, trail):
     """Free vertex v joins the set.
 
     order = [set | free | others] with place[order[i]] = i; tight[v]: neighbours of v in the set; counts =
-    [size, free vertices, moves on the trail]; the trail keeps v + 1 for entering and -v - 1 for leaving.
+    [size, free vertices, moves on the trail, the operator's own, moves ever made]; the trail keeps v + 1 for
+    entering and -v - 1 for leaving.
     """
     move_to(order, place, v, counts[0])
     counts[0] += 1
@@ -66,6 +67,7 @@ def enter(v, first, near, order, place, tight, counts, trail):
     if counts[2] < trail.size:
         trail[counts[2]] = v + 1
     counts[2] += 1
+    counts[4] += 1
 
 
 @njit(cache=True)
@@ -83,6 +85,7 @@ def leave(v, first, near, order, place, tight, counts, trail):
     if counts[2] < trail.size:
         trail[counts[2]] = -v - 1
     counts[2] += 1
+    counts[4] += 1
 
 
 @njit(cache=True)
@@ -159,6 +162,6 @@ def lists_of(adj, sequence, n_kept):
     n = sequence.size
     first, near = neighbour_lists(adj)
     order, place, tight = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
-    counts, trail = np.zeros(4, np.int64), np.zeros(n_kept, np.int32)
+    counts, trail = np.zeros(5, np.int64), np.zeros(n_kept, np.int32)
     loaded(sequence, first, near, order, place, tight, counts, trail)
     return first, near, order, place, tight, counts, trail
