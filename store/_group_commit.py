@@ -19,7 +19,7 @@ from dga2d.store import _sqlite
 from dga2d.store._insertions import Insertion
 from dga2d.store._prepared import in_thread
 
-ROWS_AT_ONCE = (64, 16, 4, 1)
+ROWS_AT_ONCE = (64, 32, 16, 4, 1)
 """Rows of one insertion: few sizes, each of which the connection keeps prepared."""
 
 

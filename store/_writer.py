@@ -72,6 +72,7 @@ class SqlEventWriter:
         self._tail = tail
         self._clock = clock
         self._url = url
+        self._loop = asyncio.get_running_loop()
         self._queue: deque[_Waiter] = deque()
         self._work = anyio.Event()
         self._in_doubt: Head | None = None  # a commit failed and it could not be read whether it took place
@@ -83,9 +84,7 @@ class SqlEventWriter:
             raise LeaseLostError(self.run_id, self.epoch)
         if self._is_closing:
             raise StoreClosedError(f"the writer of run {self.run_id!r} has been closed")
-        waiter = _Waiter(
-            [encode(draft) for draft in drafts], blob_rows(blobs), asyncio.get_running_loop().create_future()
-        )
+        waiter = _Waiter([encode(draft) for draft in drafts], blob_rows(blobs), self._loop.create_future())
         self._queue.append(waiter)
         self._work.set()
         return await waiter.done
