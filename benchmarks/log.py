@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import itertools
 import json
 import os
 import platform
@@ -65,7 +66,7 @@ async def append_waiting(path: Path, tasks: int, count: int, batch: int = 1) -> 
     latencies: list[float] = []
 
     async def appender(writer: Any) -> None:
-        while chunk := [draft for _, draft in zip(range(batch), work, strict=False)]:
+        while chunk := list(itertools.islice(work, batch)):
             start = time.perf_counter()
             await writer.append(chunk)
             latencies.append(time.perf_counter() - start)
