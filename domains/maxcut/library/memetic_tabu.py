@@ -4,7 +4,7 @@ Method: a pool of POPULATION cuts. Two parents, mirrored so that they agree as f
 that takes over what they agree on; each other vertex follows one of the parents at random. The child is
 improved by EFFORT n steps of one-flip tabu search and replaces the worst of the pool.
 Source: Q. Wu, J. Hao, "A memetic approach for the max-cut problem" (2012).
-Complexity: O(EFFORT n degree) per child. Work units: one per 100 steps.
+Complexity: O(EFFORT n degree) per child. Work units: one per n arcs looked at.
 """
 
 import numpy as np

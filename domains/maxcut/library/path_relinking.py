@@ -6,7 +6,8 @@ improved by EFFORT n steps of one-flip tabu search and replaces the worst of the
 Source: Q. Wu, Y. Wang, Z. Lu, J. Hao and others, "A tabu search based hybrid evolutionary algorithm for the
 max-cut problem" (2015); Y. Wang, Z. Lu, F. Glover, J. Hao, "Path relinking for unconstrained binary quadratic
 programming" (2012).
-Complexity: O(d^2 + d degree) per path of d flips. Work units: one per 100 steps and one per path.
+Complexity: O(d^2 + d degree) per path of d flips. Work units: one per n arcs looked at and one
+per path.
 """
 
 import numpy as np

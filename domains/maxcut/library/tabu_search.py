@@ -6,7 +6,7 @@ costs O(degree). After STALL n steps without a heavier cut the search starts aga
 of its vertices flipped.
 Source: G. Kochenberger, J. Hao, Z. Lu, H. Wang, F. Glover, "Solving large scale Max Cut problems via tabu
 search" (2013); G. Palubeckis, "Application of multistart tabu search to the Max-Cut problem" (2004).
-Complexity: O(degree) per step. Work units: one per 100 steps.
+Complexity: O(degree) per step. Work units: one per n arcs looked at.
 """
 
 import numpy as np
@@ -28,12 +28,13 @@ def run(env_data, state, calc_makespan_fn):
     best_cut = cut = gains_of(x, offsets, neighbors, weights, gains)
     span = largest_gain(offsets, weights)
     base, spread = max(2, int(BASE_TENURE * n)), max(1, int(TENURE_SPREAD * n))
-    steps = max(20, CHUNK_ARCS // (8 + neighbors.size // n))
+    arcs = 8 + neighbors.size // n
+    steps = max(20, CHUNK_ARCS // arcs)
     cuts, free_at = np.array([cut, best_cut, 0]), np.zeros(n, dtype=np.int64)
     heaviest, found_at = best_cut, 0
     while not budget.exhausted():
         tabu_walk(x, gains, best, cuts, free_at, offsets, neighbors, weights, span, base, spread, steps, rng)
-        budget.charge(steps // 100 + 1)
+        budget.charge(steps * arcs // n + 1)
         if cuts[1] > heaviest:
             heaviest, found_at = cuts[1], cuts[2]
         elif cuts[2] - found_at > STALL * n:

@@ -11,16 +11,17 @@ CHUNK_ARCS = 300_000
 def search_tabu(x, gains, cut, offsets, neighbors, weights, span, steps, budget, rng):
     """Tabu search of `steps` steps or until the share is spent: the best signs and their cut.
 
-    Changes `x` and `gains`. Work units: one per 100 steps.
+    Changes `x` and `gains`. Work units: one per n arcs looked at, as much as a sweep of annealing.
     """
     n = x.size
     base, spread = max(2, int(BASE_TENURE * n)), max(1, int(TENURE_SPREAD * n))
-    chunk = max(20, CHUNK_ARCS // (8 + neighbors.size // n))
+    arcs = 8 + neighbors.size // n
+    chunk = max(20, CHUNK_ARCS // arcs)
     best, cuts, free_at = x.copy(), np.array([cut, cut, 0]), np.zeros(n, dtype=np.int64)
     while steps > 0:
         part = min(steps, chunk)
         tabu_walk(x, gains, best, cuts, free_at, offsets, neighbors, weights, span, base, spread, part, rng)
-        budget.charge(part // 100 + 1)
+        budget.charge(part * arcs // n + 1)
         steps -= part
         if budget.exhausted():
             break
