@@ -29,7 +29,7 @@ def run(env_data, state, calc_makespan_fn):
     span = largest_gain(offsets, weights)
     base, spread = max(2, int(BASE_TENURE * n)), max(1, int(TENURE_SPREAD * n))
     arcs = 8 + neighbors.size // n
-    steps = max(20, CHUNK_ARCS // arcs)
+    steps = max(20, min(CHUNK_ARCS // arcs, 2 * STALL * n))
     cuts, free_at = np.array([cut, best_cut, 0]), np.zeros(n, dtype=np.int64)
     heaviest, found_at = best_cut, 0
     while not budget.exhausted():
