@@ -14,8 +14,7 @@ from typing import Protocol
 import anyio
 
 from dga2d.agents.ports import EventSource
-from dga2d.events import RunId
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, RunId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 

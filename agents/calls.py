@@ -23,8 +23,7 @@ from dga2d.agents.proposing import (
     Quote,
     Task,
 )
-from dga2d.events import Draft, RecordedEvent, blob_digest
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft, RecordedEvent, blob_digest
 from dga2d.events.payloads import (
     CallPurpose,
     LimitKind,

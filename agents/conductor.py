@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import EventAppender
-from dga2d.events import Draft, InstanceKey
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft, InstanceKey
 from dga2d.events.payloads import (
     GenerationCompleted,
     GenerationStarted,

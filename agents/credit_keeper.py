@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidate, standardise, update_credits
-from dga2d.events import Draft
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import (
     CandidateScored,
     CreditsUpdated,

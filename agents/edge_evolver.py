@@ -12,7 +12,7 @@ from dga2d.agents.implementation_edits import open_basis
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import ConnectTask, LanguageModel
 from dga2d.agents.slot_evolver import SlotEvolver
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName
 from dga2d.events.payloads import EdgesKept, Payload
 from dga2d.replay.state.run_state import RunState
 

@@ -22,7 +22,7 @@ from dga2d.agents.slot_evolver import SlotEvolver
 from dga2d.agents.trials import TrialRunner
 from dga2d.domains.contract import Implementation
 from dga2d.domains.contract import OperatorId as DomainOperatorId
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName
 from dga2d.events.payloads import ImplementationsKept, Payload
 from dga2d.replay.state.run_state import RunState
 

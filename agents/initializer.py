@@ -19,12 +19,10 @@ from dga2d.agents.proposing import (
     parse_graph,
     render,
 )
-from dga2d.events import Draft, ImplementationId, OperatorId
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft, ImplementationId, OperatorId
 from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
-from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.graph import OperatorGraph, restrict_to_structure
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.structure import restricted
 
 SUBJECT = "initialize"
 
@@ -156,9 +154,9 @@ def _structured(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, t
     if structure == "dg":
         return graph, ()
     baseline = [step.operator for step in state.header.baseline]
-    kept = restricted(graph, structure, baseline)
+    kept = restrict_to_structure(graph, structure, baseline)
     if not kept.has_route(state.settings.max_length):
-        kept = restricted(graph, "fixed", baseline)
+        kept = restrict_to_structure(graph, "fixed", baseline)
     return kept, (f"structure {structure}: {len(graph.edges)} edges -> {len(kept.edges)}",)
 
 

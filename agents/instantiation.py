@@ -14,7 +14,8 @@ import numpy as np
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
-from dga2d.replay.state.credit import CreditTable, Pools
+from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.graph import Pools
 from dga2d.replay.streams import choose
 
 

@@ -12,8 +12,7 @@ from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.instantiation import best_implementations, sample_implementations
 from dga2d.agents.policy import DecodedWalk, PipelinePolicy, PolicyArchive, PolicyContext, SampledWalk
 from dga2d.agents.ports import EventAppender
-from dga2d.events import Draft, OperatorId
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft, OperatorId
 from dga2d.events.payloads import (
     PipelineSampled,
     PipelinesDecoded,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from dga2d.domains.gap import normalised_gap
 from dga2d.events import ImplementationId
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
-from dga2d.replay.state.outcomes import Outcome
+from dga2d.replay.state.run_state import Outcome
 
 
 class CandidateScore(NamedTuple):

@@ -12,8 +12,7 @@ from dga2d.agents.calls import CallDesk, Refusal, last_refusal
 from dga2d.agents.implementation_edits import open_basis
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import ConnectTask, ImplementTask, render
-from dga2d.events import Draft
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import Payload
 from dga2d.replay.state.run_state import RunState
 

@@ -9,8 +9,7 @@ from dga2d.agents.agent import Duty, test_is_open
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
 from dga2d.domains.gap import normalised_gap
-from dga2d.events import Draft
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
 from dga2d.replay.state.run_state import RunState
 

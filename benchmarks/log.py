@@ -34,13 +34,11 @@ import synthetic_run
 from log_rival import Figures, Rival, drafts
 
 from dga2d.events import Draft, RecordedEvent, RunId, StoredEvent, encode_payload
-from dga2d.replay.opening import folded
+from dga2d.replay.loading import folded, opened, save_snapshot
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import EventStore, check_page, open_store
-from dga2d.store.contract import EMPTY_LOG
+from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 RUN = RunId("bench")
 SETTINGS = RunSettings(pipelines=100, batch_size=10, max_length=6, generations=10_000, evolution=True)

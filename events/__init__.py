@@ -3,10 +3,17 @@
 Public names are re-exported here; ``dga2d.events.payloads`` holds one model per event type.
 """
 
-from dga2d.events.chain import GENESIS_HASH, link_hash, verify_link, verify_links
-from dga2d.events.codec import canonical_bytes, decode_payload, encode_payload, upcast
-from dga2d.events.envelope import Draft, RecordedEvent, StoredEvent
-from dga2d.events.errors import (
+from dga2d.events._codec import canonical_bytes, decode_payload, encode_payload, fits_64_bits, upcast
+from dga2d.events._envelope import (
+    GENESIS_HASH,
+    Draft,
+    RecordedEvent,
+    StoredEvent,
+    link_hash,
+    verify_link,
+    verify_links,
+)
+from dga2d.events._errors import (
     CanonicalEncodingError,
     ChainError,
     Dga2dError,
@@ -15,10 +22,18 @@ from dga2d.events.errors import (
     PayloadError,
     UnknownEventTypeError,
 )
-from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.ownership import AGENT_NAMES, OWNERS, AgentName, check_owner
+from dga2d.events._names import (
+    AGENT_NAMES,
+    AgentName,
+    BlobDigest,
+    ImplementationId,
+    InstanceKey,
+    OperatorId,
+    RunId,
+    blob_digest,
+)
+from dga2d.events._registry import OWNERS, check_owner, referenced_blobs
 from dga2d.events.payloads import PAYLOAD_TYPES, Payload
-from dga2d.events.references import referenced_blobs
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.events, not events")
@@ -50,6 +65,7 @@ __all__ = [
     "check_owner",
     "decode_payload",
     "encode_payload",
+    "fits_64_bits",
     "link_hash",
     "referenced_blobs",
     "upcast",

@@ -9,7 +9,7 @@ Dga2dError
 
 from __future__ import annotations
 
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 
 
 class ReplayError(Dga2dError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dga2d.events.codec import fits_64_bits
+from dga2d.events import fits_64_bits
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import IntEnum
 from pathlib import Path
 
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 
 
 class ExitCode(IntEnum):

@@ -11,7 +11,7 @@ from typing import Any
 
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunPaused
-from dga2d.replay.opening import folded, folded_to_generation
+from dga2d.replay.loading import folded, folded_to_generation
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import recorded_mark

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dga2d.events import ChainError, Dga2dError, EventError, RunId
 from dga2d.replay.errors import ReplayError
-from dga2d.replay.opening import folded, folded_to_generation
-from dga2d.replay.snapshots import opened
+from dga2d.replay.loading import folded, folded_to_generation, opened
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState

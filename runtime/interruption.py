@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 
 import anyio
 
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 from dga2d.runtime.errors import ExitCode
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

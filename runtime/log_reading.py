@@ -10,17 +10,13 @@ from typing import Any
 import orjson
 
 from dga2d.events import Dga2dError, RecordedEvent, RunId, referenced_blobs
-from dga2d.replay.archive.exporting import export_run
-from dga2d.replay.archive.format import Manifest
-from dga2d.replay.archive.importing import import_run
-from dga2d.replay.changes import changes, first_divergence
-from dga2d.replay.opening import folded, folded_to_generation
-from dga2d.replay.snapshots import opened
+from dga2d.replay.archive import Manifest, export_run, import_run
+from dga2d.replay.difference import changes, first_divergence
+from dga2d.replay.loading import folded, folded_to_generation, opened
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import RunStateError
-from dga2d.store import EventStore, check_page, open_store
-from dga2d.store.contract import EMPTY_LOG
+from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 
 @dataclass(frozen=True)

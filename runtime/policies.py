@@ -15,14 +15,13 @@ from dga2d.agents.policy import (
     make_policy,
 )
 from dga2d.events import RunId
+from dga2d.replay.loading import opened
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.snapshots import opened
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.errors import RunStateError, SettingsError
-from dga2d.store import EventStore, Head, verified
-from dga2d.store.contract import EMPTY_LOG
+from dga2d.store import EMPTY_LOG, EventStore, Head, verified
 
 SMALL = ("uniform", "embedded")
 """Policies that are rebuilt from the log in moments and need no files."""

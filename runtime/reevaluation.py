@@ -15,7 +15,7 @@ from dga2d.agents.evaluator_pool import SourceReader, evaluation_request
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
 from dga2d.events import RunId, blob_digest
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.replay.opening import folded
+from dga2d.replay.loading import folded
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState

@@ -25,8 +25,8 @@ from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
+from dga2d.replay.loading import opened, save_snapshot
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.snapshots import opened, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.code_version import code_version, plugin_mark

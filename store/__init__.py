@@ -5,19 +5,23 @@
 ...         await writer.append([Draft("conductor", payload)])
 """
 
-from dga2d.store._open import open_store
-from dga2d.store.contract import (
+from dga2d.store._contract import (
     DEFAULT_URL,
+    EMPTY_LOG,
     LLM_CALLS,
     LLM_MICROUSD,
     LLM_TOKENS,
     EventStore,
     EventWriter,
     Head,
+    RunImport,
     RunSummary,
     Snapshot,
+    check_page,
+    verified,
 )
-from dga2d.store.errors import (
+from dga2d.store._digest_set import DigestSet
+from dga2d.store._errors import (
     BlobMissingError,
     CorruptBlobError,
     CorruptEventError,
@@ -36,19 +40,21 @@ from dga2d.store.errors import (
     UnknownEventError,
     UnknownRunError,
 )
-from dga2d.store.verification import check_page, verified
+from dga2d.store._open import open_store
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.store, not store")
 
 __all__ = [
     "DEFAULT_URL",
+    "EMPTY_LOG",
     "LLM_CALLS",
     "LLM_MICROUSD",
     "LLM_TOKENS",
     "BlobMissingError",
     "CorruptBlobError",
     "CorruptEventError",
+    "DigestSet",
     "DuplicateOperationError",
     "EventStore",
     "EventWriter",
@@ -59,6 +65,7 @@ __all__ = [
     "QuotaExceededError",
     "RunBusyError",
     "RunExistsError",
+    "RunImport",
     "RunSummary",
     "Snapshot",
     "StaleVersionError",

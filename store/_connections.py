@@ -1,21 +1,28 @@
-"""Connections to a file, made and kept as SQLite's journal allows."""
+"""Connections to a file, and the transactions on them, as SQLite's journal allows."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar, TypeVarTuple, cast
 from urllib.parse import quote
 
 import aiosqlite
 from anyio import CancelScope
 from sqlalchemy import event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
+
+from dga2d.store._errors import ForeignDatabaseError, StoreError, StoreFullError, StoreLockedError
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 BUSY_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
@@ -158,3 +165,106 @@ def _state_when_opened(connection: DBAPIConnection) -> FileState | None:
     driver = connection.driver_connection
     assert isinstance(driver, DriverConnection)
     return driver.opened
+
+
+@contextmanager
+def translated_errors(url: str) -> Iterator[None]:
+    """Turn errors of the driver, wrapped by SQLAlchemy or not, into ours.
+
+    Raises
+    ------
+    sqlite3.IntegrityError
+        A constraint or trigger refused a row: what that means, the caller knows.
+    """
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, sqlite3.IntegrityError):
+            raise cause from None
+        if not isinstance(cause, sqlite3.Error):
+            raise
+        raise translated(cause, url) from error
+
+
+@asynccontextmanager
+async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
+    """A write transaction: committed at the end of the block, rolled back on any error.
+
+    Beginning it is part of what is rolled back: a cancelled caller leaves a statement running in the driver's
+    thread, and a transaction that nobody waits for would keep the database locked.
+    """
+    with translated_errors(url):
+        try:
+            await begin(driver)
+            yield
+            await commit(driver)
+        except BaseException:
+            with CancelScope(shield=True):
+                await rollback(driver)
+            raise
+
+
+async def begin(driver: aiosqlite.Connection) -> None:
+    """Start a transaction that holds the write lock from its first moment."""
+    await driver.execute_fetchall("BEGIN IMMEDIATE")
+
+
+async def commit(driver: aiosqlite.Connection) -> None:
+    """Make the transaction durable."""
+    await driver.commit()
+
+
+def commit_now(connection: sqlite3.Connection) -> None:
+    """The same, in the connection's own thread."""
+    connection.commit()
+
+
+async def rollback(driver: aiosqlite.Connection) -> None:
+    """End the transaction; does nothing where SQLite ended it already by itself."""
+    try:
+        await driver.rollback()
+    except ValueError:
+        # aiosqlite's error on a closed connection: a cancelled statement closes it, and with it goes the
+        # transaction.
+        return
+
+
+def translated(error: sqlite3.Error, url: str) -> StoreError:
+    """Our error for a driver error."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    text = str(error)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return StoreFullError(f"{url}: {text}; nothing acknowledged is lost, free some space and resume")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreLockedError(
+            f"{url}: another process kept the database locked for over {BUSY_TIMEOUT_S:g} s; "
+            "end it (backup tool? other run?) and try again"
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN):
+        return ForeignDatabaseError(url, text)
+    if code == sqlite3.SQLITE_READONLY:
+        return StoreError(f"{url}: {text}; it was opened read-only or the file may not be written")
+    return StoreError(f"{url}: {text}")
+
+
+async def in_thread(
+    driver: aiosqlite.Connection,
+    function: Callable[[sqlite3.Connection, *Arguments], Result],
+    *arguments: *Arguments,
+) -> Result:
+    """Run `function` with the connection and `arguments` in the connection's thread, to its end even if the
+    caller is cancelled.
+
+    The driver's only way to do so: private, but as old as the driver.
+    """
+    execute = cast("Callable[..., Awaitable[Result]]", driver._execute)
+    return await execute(function, driver._conn, *arguments)
+
+
+async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
+    """The driver's connection beneath SQLAlchemy's."""
+    raw = await connection.get_raw_connection()
+    driver = raw.driver_connection
+    assert isinstance(driver, aiosqlite.Connection)
+    return driver

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from dga2d.store.contract import DEFAULT_URL, EventStore
-from dga2d.store.errors import ForeignDatabaseError, MissingDatabaseError
+from dga2d.store._contract import DEFAULT_URL, EventStore
+from dga2d.store._errors import ForeignDatabaseError, MissingDatabaseError
 
 
 def system_clock() -> int:
@@ -24,7 +24,7 @@ async def open_store(
     read_only: bool = False,
     clock: Callable[[], int] = system_clock,
 ) -> AsyncIterator[EventStore]:
-    """Open the database at `url` for the length of the block, and migrate its schema if it is older.
+    """Open the database at `url` for the length of the block, and check its schema.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ async def open_store(
     ------
     ForeignDatabaseError
         The file is missing or empty and may not be created, is not a database, belongs to another program,
-        or has a newer schema than this program knows.
+        or has a schema that this program does not know.
     """
     from dga2d.store._connections import create_engine
     from dga2d.store._store import SqlEventStore

@@ -1,26 +1,81 @@
-"""Queries that change nothing."""
+"""Reading: queries that change nothing, and the newest events of a run kept in memory."""
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import typing
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from typing import Any
 
+import anyio
 from sqlalchemy import LargeBinary, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import BlobDigest, EventError, RunId, StoredEvent, decode_payload
+from dga2d.events import (
+    BlobDigest,
+    EventError,
+    RecordedEvent,
+    RunId,
+    StoredEvent,
+    blob_digest,
+    decode_payload,
+)
 from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
+from dga2d.store._connections import driver_of, in_thread
+from dga2d.store._contract import EMPTY_LOG, Head, RunSummary
+from dga2d.store._errors import BlobMissingError, CorruptBlobError, UnknownRunError
 from dga2d.store._lease import read_lease
-from dga2d.store._lineage import Lineage, Segment
-from dga2d.store._prepared import driver_of, in_thread
-from dga2d.store._tables import blobs, events, runs
-from dga2d.store.contract import EMPTY_LOG, Head, RunSummary
-from dga2d.store.errors import BlobMissingError, CorruptBlobError, UnknownRunError
+from dga2d.store._runs import Lineage, Segment
+from dga2d.store._schema import blobs, events, runs
+
+TAIL_LENGTH = 4096
+
+
+class LiveTail:
+    """A contiguous end piece of one log, and a bell that rings when it grows or its writer leaves."""
+
+    def __init__(self) -> None:
+        self.bell = anyio.Event()
+        self._events: list[RecordedEvent] = []
+        self._end: int | None = None
+
+    def follow(self, seq: int) -> None:
+        """A writer of this process took over at a log that ends at `seq`: all that follows comes here."""
+        self._events.clear()
+        self._end = seq
+        self.ring()
+
+    def leave(self) -> None:
+        """That writer is gone; others may append now."""
+        self._end = None
+        self.ring()
+
+    def publish(self, events: list[RecordedEvent]) -> None:
+        """Add stored events, the ones that follow the last."""
+        self._events += events
+        if len(self._events) > 2 * TAIL_LENGTH:
+            del self._events[:-TAIL_LENGTH]
+        if self._end is not None:
+            self._end += len(events)
+        self.ring()
+
+    def ring(self) -> None:
+        """Wake who waits."""
+        self.bell.set()
+        self.bell = anyio.Event()
+
+    def after(self, seq: int) -> list[RecordedEvent] | None:
+        """The known events behind `seq`, all of them; ``None`` when only the database knows."""
+        if self._end is None:
+            return None
+        if seq == self._end:
+            return []
+        if self._events and self._events[0].seq <= seq + 1 <= self._end:
+            return self._events[seq + 1 - self._events[0].seq :]
+        return None
+
 
 PAGE_SIZE = 10_000
 """Events read at once: enough that what a query costs by itself is little, some ten megabytes at most."""
@@ -111,7 +166,7 @@ async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
     data = (await connection.execute(statement)).scalar_one_or_none()
     if data is None:
         raise BlobMissingError(digest)
-    if hashlib.sha256(data).hexdigest() != digest:
+    if blob_digest(data) != digest:
         raise CorruptBlobError(digest)
     return bytes(data)
 
@@ -123,7 +178,7 @@ async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -
     for digest in digests:
         if digest not in found:
             raise BlobMissingError(digest)
-        if hashlib.sha256(found[digest]).hexdigest() != digest:
+        if blob_digest(found[digest]) != digest:
             raise CorruptBlobError(digest)
     return [found[digest] for digest in digests]
 

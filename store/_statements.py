@@ -1,18 +1,63 @@
-"""The statements of the hot paths: appending events, reading them back."""
+"""The statements of the hot paths: Core statements compiled once and handed to the driver itself.
+
+A statement run through SQLAlchemy's adapter takes three or four trips to the connection's thread and a new
+compilation context; handed to the driver it takes one. Only appending and reading events go this way."""
 
 from __future__ import annotations
 
-from sqlalchemy import LargeBinary, and_, bindparam, cast, func, insert, select, update
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from dga2d.store import _sqlite
-from dga2d.store._prepared import PreparedStatement
-from dga2d.store._tables import charges, events, leases, reservations, settlements
+import aiosqlite
+from sqlalchemy import LargeBinary, and_, bindparam, cast, func, insert, select, update
+from sqlalchemy.dialects.sqlite.aiosqlite import dialect
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
+
+from dga2d.store import _schema
+from dga2d.store._schema import charges, events, leases, reservations, settlements
+
+
+class PreparedStatement:
+    """A compiled statement; `names` are its parameters in the order in which the driver wants them."""
+
+    def __init__(self, statement: ClauseElement) -> None:
+        compiled = statement.compile(dialect=dialect())
+        assert isinstance(compiled, SQLCompiler)
+        self.sql = str(compiled)
+        self.names: tuple[str, ...] = tuple(compiled.positiontup or ())
+        self._constants: Mapping[str, Any] = compiled.params
+
+    def bound(self, **parameters: Any) -> tuple[str, list[Any]]:
+        """Text and parameters, for the driver's own connection."""
+        return self.sql, self._in_order(parameters)
+
+    async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
+        """Run it once and return all rows as tuples."""
+        return list(await driver.execute_fetchall(self.sql, self._in_order(parameters)))
+
+    async def change(self, driver: aiosqlite.Connection, **parameters: Any) -> int:
+        """Run it once and return how many rows it changed."""
+        return (await driver.execute(self.sql, self._in_order(parameters))).rowcount
+
+    def of(self, rows: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Sequence[Any]]]:
+        """Text and rows, to be run for every row."""
+        return self.sql, rows
+
+    async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:
+        """Run it for every row; values stand in the order of `names`."""
+        await driver.executemany(self.sql, rows)
+
+    def _in_order(self, parameters: Mapping[str, Any]) -> list[Any]:
+        values = {**self._constants, **parameters}
+        return [values[name] for name in self.names]
+
 
 insert_events = PreparedStatement(insert(events))
 insert_reservations = PreparedStatement(insert(reservations))
 insert_charges = PreparedStatement(insert(charges))
 insert_settlements = PreparedStatement(insert(settlements))
-insert_blobs = PreparedStatement(_sqlite.insert_blobs)
+insert_blobs = PreparedStatement(_schema.insert_blobs)
 
 guard = PreparedStatement(
     select(leases.c.epoch, events.c.seq, events.c.hash)

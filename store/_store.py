@@ -13,22 +13,10 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
-from dga2d.store import _migrations, _read, _statements
-from dga2d.store._adoption import Adopter
-from dga2d.store._collection import Unnamed, collect_unnamed, findings, refuse_if_written
-from dga2d.store._draft import blob_rows
-from dga2d.store._lease import extend_lease, take_lease
-from dga2d.store._lineage import Lineage, Segment, inherit_quotas, prefix, read_lineage, write_lineage
-from dga2d.store._prepared import driver_of
-from dga2d.store._process import this_process
-from dga2d.store._quotas import grant
-from dga2d.store._snapshots import put_snapshot, read_snapshots
-from dga2d.store._tables import runs
-from dga2d.store._tail import LiveTail
-from dga2d.store._transaction import transaction, translated_errors
-from dga2d.store._writer import SqlEventWriter
-from dga2d.store.contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot
-from dga2d.store.errors import (
+from dga2d.store import _read, _statements
+from dga2d.store._connections import driver_of, transaction, translated_errors
+from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
+from dga2d.store._errors import (
     CorruptEventError,
     ForeignDatabaseError,
     RunExistsError,
@@ -36,7 +24,24 @@ from dga2d.store.errors import (
     StoreError,
     UnknownRunError,
 )
-from dga2d.store.verification import check_page
+from dga2d.store._import import SqlRunImport
+from dga2d.store._lease import extend_lease, take_lease, this_process
+from dga2d.store._maintenance import Unnamed, collect_unnamed, findings, refuse_if_written
+from dga2d.store._read import LiveTail
+from dga2d.store._rows import blob_rows
+from dga2d.store._runs import (
+    Lineage,
+    Segment,
+    grant,
+    inherit_quotas,
+    prefix,
+    put_snapshot,
+    read_lineage,
+    read_snapshots,
+    write_lineage,
+)
+from dga2d.store._schema import prepare_schema, runs
+from dga2d.store._writer import SqlEventWriter
 
 QUERIES_AT_ONCE = 8
 """Each takes a connection and its thread; writers have connections of their own."""
@@ -59,19 +64,15 @@ class SqlEventStore:
         self._query_slots = anyio.CapacityLimiter(QUERIES_AT_ONCE)
         self._tails: dict[RunId, LiveTail] = {}
         self._lineages: dict[RunId, Lineage] = {}
-        self._version = 0
 
     async def prepare(self, *, create: bool) -> None:
-        """Migrate the schema, or (`create`) make it in an empty file. Raises ForeignDatabaseError."""
+        """Check the schema, or (`create`) make it in an empty file. Raises ForeignDatabaseError."""
         async with self._connect() as connection:
-            self._version = await _migrations.current_version(connection, self._url)
-            if self._version == 0 and (self._is_read_only or not create):
+            may_create = create and not self._is_read_only
+            if not await prepare_schema(connection, self._url, create=may_create):
                 raise ForeignDatabaseError(
                     self._url, "the file holds nothing yet; `dga2d evolve` writes the first run into it"
                 )
-            if not self._is_read_only:
-                await _migrations.migrate(connection, self._url)
-                self._version = await _migrations.current_version(connection, self._url)
 
     async def close(self) -> None:
         """End the subscriptions and let the connections go."""
@@ -111,8 +112,6 @@ class SqlEventStore:
     async def _lineage(self, connection: AsyncConnection, run_id: RunId) -> Lineage:
         """Where the first events of a run lie; never changes once the run is there."""
         if run_id not in self._lineages:
-            if self._version < _migrations.LINEAGES:
-                return ()
             found = await read_lineage(connection, run_id)
             if not found:
                 return ()  # perhaps there is no such run yet
@@ -226,21 +225,21 @@ class SqlEventStore:
             return await grant(connection, run_id, {})
 
     @asynccontextmanager
-    async def adopt(
+    async def open_import(
         self,
         run_id: RunId,
         lineage: tuple[tuple[RunId, int], ...] = (),
         hashes: Mapping[RunId, bytes] | None = None,
         quotas: Mapping[str, int] | None = None,
-    ) -> AsyncIterator[Adopter]:
+    ) -> AsyncIterator[SqlRunImport]:
         async with self._connect() as connection:
             driver = await driver_of(connection)
             segments = tuple(Segment(*pair) for pair in lineage)
-            adopter = Adopter(connection, driver, run_id, segments, quotas or {})
+            target = SqlRunImport(connection, driver, run_id, segments, quotas or {})
             async with self._write_lock, transaction(driver, self._url):
-                await adopter.begin(hashes or {})
-                yield adopter
-                await adopter.end()
+                await target.begin(hashes or {})
+                yield target
+                await target.end()
 
     async def put_snapshot(self, run_id: RunId, snapshot: Snapshot) -> None:
         async with self._query() as connection:
@@ -249,8 +248,6 @@ class SqlEventStore:
                 await put_snapshot(connection, run_id, snapshot)
 
     async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
-        if self._version < _migrations.LINEAGES:
-            return []
         async with self._query() as connection:
             return await read_snapshots(connection, run_id, await self._lineage(connection, run_id), until)
 

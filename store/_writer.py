@@ -15,15 +15,9 @@ from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._draft import EncodedDraft, Row, blob_rows, encode, event_ids, stamp
-from dga2d.store._group_commit import insert_if
-from dga2d.store._insertions import Insertion, insertions
-from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
-from dga2d.store._lineage import Lineage, Segment
-from dga2d.store._tail import LiveTail
-from dga2d.store._transaction import transaction, translated_errors
-from dga2d.store.contract import Head
-from dga2d.store.errors import (
+from dga2d.store._connections import transaction, translated_errors
+from dga2d.store._contract import Head
+from dga2d.store._errors import (
     DuplicateOperationError,
     LeaseLostError,
     QuotaExceededError,
@@ -31,6 +25,20 @@ from dga2d.store.errors import (
     StoreClosedError,
     StoreError,
 )
+from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
+from dga2d.store._read import LiveTail
+from dga2d.store._rows import (
+    EncodedDraft,
+    Insertion,
+    Row,
+    blob_rows,
+    encode,
+    event_ids,
+    insert_if,
+    insertions,
+    stamp,
+)
+from dga2d.store._runs import Lineage, Segment
 
 MAX_BATCH = 1024
 """Events in one transaction, unless a single append has more."""

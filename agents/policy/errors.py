@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 
 
 class PolicyError(Dga2dError):

@@ -11,8 +11,7 @@ from dga2d.agents.proposing.graph_answers import edge_list
 from dga2d.agents.proposing.interfaces import compatible_edges, contracts_by_id, incompatibility
 from dga2d.agents.proposing.tasks import ConnectTask
 from dga2d.events.payloads import Edge
-from dga2d.replay.state.graph import END, START, OperatorGraph
-from dga2d.replay.state.structure import violation
+from dga2d.replay.state.graph import END, START, OperatorGraph, structure_violation
 
 MAX_DELTA = 2
 """Most additions, and most deletions, of one delta (Template III)."""
@@ -76,7 +75,7 @@ def interfaces_fit(edit: EdgeEdit) -> str | None:
 
 def the_structure_holds(edit: EdgeEdit) -> str | None:
     """The edited graph is of the run's structure."""
-    return violation(edit.graph.edited(edit.removed, edit.added).edges, edit.task.structure)
+    return structure_violation(edit.graph.edited(edit.removed, edit.added).edges, edit.task.structure)
 
 
 def a_route_remains(edit: EdgeEdit) -> str | None:

@@ -11,8 +11,7 @@ from typing import Any, get_type_hints
 
 from sphinx.pycode import ModuleAnalyzer
 
-from dga2d.events import payloads
-from dga2d.events.ownership import OWNERS
+from dga2d.events import OWNERS, payloads
 from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 from reference_pages.field_types import type_words
 from reference_pages.markdown import prose, table

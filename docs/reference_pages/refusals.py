@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from dga2d.replay.state import fold_edits, fold_generation, fold_run, invariants, structure, walks
+from dga2d.replay.state import fold_edits, fold_generation, fold_run, graph, handler
 from dga2d.replay.state.fold import HANDLERS
 
 REASON_AT = {"require": 2, "refuse": 1, "InvariantError": 2}
@@ -29,7 +29,7 @@ def _reasons(name: str) -> Iterator[str]:
     nodes = [node for node in ast.walk(definition) if isinstance(node, ast.Call | ast.Return)]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if isinstance(node, ast.Return):
-            if name.startswith("violation"):  # they return their reason
+            if name.endswith("violation"):  # they return their reason
                 yield from _text(node.value)
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -44,7 +44,7 @@ def _reasons(name: str) -> Iterator[str]:
 @cache
 def _definitions() -> dict[str, ast.FunctionDef]:
     found = {}
-    for module in (fold_run, fold_generation, fold_edits, invariants, structure, walks):
+    for module in (fold_run, fold_generation, fold_edits, handler, graph):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         found.update({node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
     return {name: node for name, node in found.items() if name not in REASON_AT}

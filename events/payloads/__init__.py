@@ -17,15 +17,9 @@ from dga2d.events.payloads.base import (
     Step,
     microusd,
 )
-from dga2d.events.payloads.calls import (
+from dga2d.events.payloads.edits import (
     CallsResumed,
     CallsSuspended,
-    LLMCallAbandoned,
-    LLMCallRefused,
-    LLMCallReserved,
-    LLMCallSettled,
-)
-from dga2d.events.payloads.edits import (
     EdgeRejected,
     EdgeReplaced,
     EdgesKept,
@@ -35,24 +29,33 @@ from dga2d.events.payloads.edits import (
     ImplementationRejected,
     ImplementationReplaced,
     ImplementationsKept,
+    LLMCallAbandoned,
+    LLMCallRefused,
+    LLMCallReserved,
+    LLMCallSettled,
 )
-from dga2d.events.payloads.evaluation import (
+from dga2d.events.payloads.generation import (
     CandidateScored,
+    CheckpointSelected,
     CreditsUpdated,
     EvaluationRecorded,
-    GenerationScored,
-    PolicyCheckpointed,
-    PolicyUpdated,
-    PositionTrace,
-    TransitionCredit,
-)
-from dga2d.events.payloads.generations import (
     GenerationCompleted,
+    GenerationScored,
     GenerationStarted,
     GraphInitialized,
     GraphRejected,
     PipelineSampled,
+    PipelinesDecoded,
+    PolicyCheckpointed,
     PolicyStep,
+    PolicyUpdated,
+    PositionTrace,
+    TestCandidate,
+    TestScored,
+    TestStarted,
+    TransitionCredit,
+    ValidationScored,
+    ValidationStarted,
 )
 from dga2d.events.payloads.run import (
     InstanceEntry,
@@ -65,15 +68,6 @@ from dga2d.events.payloads.run import (
     RunResumed,
     RunStarted,
     SplitManifest,
-)
-from dga2d.events.payloads.validation import (
-    CheckpointSelected,
-    PipelinesDecoded,
-    TestCandidate,
-    TestScored,
-    TestStarted,
-    ValidationScored,
-    ValidationStarted,
 )
 
 PAYLOAD_TYPES: dict[str, type[Payload]] = {

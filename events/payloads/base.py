@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from dga2d.events.ids import ImplementationId, OperatorId
+from dga2d.events._names import ImplementationId, OperatorId
 
 Edge = tuple[OperatorId, OperatorId]
 """Directed edge; the sentinels are written ``START`` (O_in) and ``END`` (O_out)."""

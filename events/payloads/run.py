@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events._names import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
 from dga2d.events.payloads.base import Model, Payload, Step
 
 

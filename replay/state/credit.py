@@ -5,17 +5,17 @@ Sums run in sorted order of the transitions: the result never depends on how a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from immutables import Map
 
-from dga2d.events import ImplementationId, OperatorId
+from dga2d.events import ImplementationId
 from dga2d.events.payloads import Edge
 from dga2d.replay.settings import CreditContext
-from dga2d.replay.state.graph import END, START
+from dga2d.replay.state.graph import END, START, Pools
 
 START_IMPLEMENTATION = ImplementationId(START)
 """c_start, the predecessor of the first implementation of every candidate."""
@@ -23,9 +23,6 @@ NO_CONTEXT = ImplementationId("*")
 """Source of every transition under zero-order credit."""
 SEPARATOR = ">"
 """Between the implementations of a source of more than one."""
-
-Pools = Mapping[OperatorId, tuple[ImplementationId, ...]]
-"""C^(t): implementations of each operator, sorted by id."""
 
 
 class Transition(NamedTuple):

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from dga2d.events import RecordedEvent, StoredEvent
-from dga2d.events.ownership import OWNERS
+from dga2d.events import OWNERS, RecordedEvent, StoredEvent
 from dga2d.replay.state.fold_edits import EDIT_HANDLERS
 from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
 from dga2d.replay.state.fold_outcomes import FOLDS_OF_MANY
 from dga2d.replay.state.fold_run import RUN_HANDLERS
-from dga2d.replay.state.invariants import Handler, refuse, require
-from dga2d.replay.state.replacing import replace, stamped
+from dga2d.replay.state.handler import Handler, refuse, replace, require, stamped
 from dga2d.replay.state.run_state import RunState
 
 Stored = TypeVar("Stored", bound=StoredEvent)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
-from dga2d.replay.state.graph import END, START
-from dga2d.replay.state.invariants import Handler, judge, open_generation, require
+from dga2d.replay.state.graph import END, START, structure_violation
+from dga2d.replay.state.handler import Handler, judge, open_generation, replace, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.replacing import replace
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.structure import violation
 
 
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
@@ -113,7 +111,8 @@ def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplace
     require(not set(payload.added) & state.graph.edges, event, "an added edge is in the graph already")
     graph = state.graph.edited(payload.removed, payload.added)
     require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
-    require(violation(graph.edges, state.settings.structure) is None, event, "the structure would be lost")
+    broken = structure_violation(graph.edges, state.settings.structure)
+    require(broken is None, event, "the structure would be lost")
     return replace(state, graph=graph, graph_seq=event.seq)
 
 

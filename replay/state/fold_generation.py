@@ -8,13 +8,13 @@ from dga2d.replay.errors import DigestMismatchError
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.fold_run import outcome_of, record_test_outcome
-from dga2d.replay.state.invariants import Handler, open_generation, refuse, require
-from dga2d.replay.state.outcomes import Outcome
-from dga2d.replay.state.replacing import replace
+from dga2d.replay.state.graph import walk_violation
+from dga2d.replay.state.handler import Handler, open_generation, refuse, replace, require
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,
     GenerationSummary,
+    Outcome,
     RunState,
     SampledPipeline,
     SavedPolicy,
@@ -22,7 +22,6 @@ from dga2d.replay.state.run_state import (
     Scoring,
     ValidationState,
 )
-from dga2d.replay.state.walks import violation_of_walk
 
 
 def _generation_started(state: RunState, event: RecordedEvent, payload: p.GenerationStarted) -> RunState:
@@ -45,7 +44,7 @@ def _pipeline_sampled(state: RunState, event: RecordedEvent, payload: p.Pipeline
     require(0 <= payload.candidate < generation.size, event, "candidate number out of range")
     assert state.graph is not None
     longest = state.settings.max_length
-    reason = violation_of_walk(payload.steps, payload.policy_steps, state.graph, state.pools, longest)
+    reason = walk_violation(payload.steps, payload.policy_steps, state.graph, state.pools, longest)
     if reason is not None:
         refuse(event, reason)
     pipelines = generation.pipelines.set(payload.candidate, SampledPipeline(event.seq, payload.steps))

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from dga2d.events import ImplementationId, OperatorId, StoredEvent
-from dga2d.events.frequent import NOT_DECODED, decode_evaluation, decode_sample, decode_score
-from dga2d.events.ownership import OWNERS
+from dga2d.events import OWNERS, ImplementationId, OperatorId, StoredEvent
+from dga2d.events._frequent import NOT_DECODED, decode_evaluation, decode_sample, decode_score
 from dga2d.events.payloads import CandidateScored, EvaluationRecorded, Payload, PipelineSampled, Step
-from dga2d.replay.state.outcomes import Outcome, Row
-from dga2d.replay.state.replacing import replace
-from dga2d.replay.state.run_state import RunState, SampledPipeline, ScoredProgram
-from dga2d.replay.state.walks import violation_of_walk
+from dga2d.replay.state.graph import walk_violation
+from dga2d.replay.state.handler import replace
+from dga2d.replay.state.run_state import Outcome, Row, RunState, SampledPipeline, ScoredProgram
 
 Record = TypeVar("Record")
 Stored = TypeVar("Stored", bound=StoredEvent)
@@ -36,7 +34,7 @@ def fold_samples(state: RunState, page: list[Stored]) -> RunState:
             sample.generation != number
             or sample.candidate in pipelines
             or not 0 <= sample.candidate < size
-            or violation_of_walk(sample.steps, sample.policy_steps, graph, state.pools, longest)
+            or walk_violation(sample.steps, sample.policy_steps, graph, state.pools, longest)
         ):
             break
         names = [(step.operator, step.implementation) for step in sample.steps]

@@ -13,13 +13,10 @@ from dga2d.replay.errors import DigestMismatchError, InvariantError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.digest import state_digest
-from dga2d.replay.state.graph import END, START, OperatorGraph
-from dga2d.replay.state.invariants import Handler, judge, require
+from dga2d.replay.state.graph import END, START, OperatorGraph, structure_violation
+from dga2d.replay.state.handler import Handler, judge, replace, require
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.outcomes import Outcome
-from dga2d.replay.state.replacing import replace
-from dga2d.replay.state.run_state import RunState, TestState
-from dga2d.replay.state.structure import violation
+from dga2d.replay.state.run_state import Outcome, RunState, TestState
 
 BEFORE_THEY_WERE_SETTINGS = {"checkpoint_margin": 0.0}
 """What a log was decided by that does not name the setting, where the default is another one."""
@@ -152,7 +149,7 @@ def _graph_initialized(state: RunState, event: RecordedEvent, payload: p.GraphIn
 
 
 def _check_structure(state: RunState, event: RecordedEvent, graph: OperatorGraph) -> None:
-    if (reason := violation(graph.edges, state.settings.structure)) is not None:
+    if (reason := structure_violation(graph.edges, state.settings.structure)) is not None:
         raise InvariantError(event.seq, event.type, reason)
 
 

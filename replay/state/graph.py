@@ -1,22 +1,33 @@
 """The directed operator graph D_t = (O_t, E_t) between the sentinels O_in (``START``) and O_out (``END``).
 
+Walks over it, the structures it may be held to, and what must hold of a sampled pipeline.
+
 References
 ----------
-DGA2D paper, Eqs. 1–2 (pipelines as bounded walks), Appendix D.1 (feasible action sets M_{t,j,i}) and
-Appendix D.3 (input–output-relevant graph, walk counts).
+DGA2D paper, Eqs. 1–2 (pipelines as bounded walks), Appendix D.1 (feasible action sets M_{t,j,i}),
+Appendix D.3 (input–output-relevant graph, walk counts), Section 4.3.1 (Fixed, Linear, DAG, DG: each relaxes
+the constraints of the one before). What each structure allows is this program's reading
+(`docs/decisions.md`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
 
-from dga2d.events import OperatorId
+from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
+from dga2d.replay.settings import Structure
 
 START = OperatorId("START")
 END = OperatorId("END")
+
+Pools = Mapping[OperatorId, tuple[ImplementationId, ...]]
+"""C^(t): implementations of each operator, sorted by id."""
 
 
 @dataclass(slots=True)
@@ -154,3 +165,112 @@ class OperatorGraph:
         return OperatorGraph(
             self.operators, self.initialisers, (self.edges - frozenset(removed)) | frozenset(added)
         )
+
+
+def structure_violation(edges: Iterable[Edge], structure: Structure) -> str | None:
+    """Why `edges` are not of the structure, ``None`` if they are.
+
+    - ``dg``: anything goes.
+    - ``dag``: no directed cycle among the operators.
+    - ``linear``: chains. No cycle, and no operator has two successors or two predecessors; ``START`` may
+      lead to several chains, and a pipeline may leave its chain wherever there is an edge to ``END``.
+    - ``fixed``: one chain from ``START`` to ``END``.
+    """
+    if structure == "dg":
+        return None
+    inner = [e for e in edges if structure == "fixed" or (e[0] != START and e[1] != END)]
+    if structure in ("linear", "fixed"):
+        for end, role in ((0, "successors"), (1, "predecessors")):
+            node, count = max(
+                Counter(e[end] for e in inner).items(), key=lambda n: (n[1], n[0]), default=("", 0)
+            )
+            if count > 1:
+                return f"{node} has {count} {role}, the structure is {structure}"
+    on_cycle = _node_on_cycle(inner)
+    return None if on_cycle is None else f"{on_cycle} lies on a cycle, the structure is {structure}"
+
+
+def restrict_to_structure(
+    graph: OperatorGraph, structure: Structure, baseline: Sequence[OperatorId]
+) -> OperatorGraph:
+    """The part of `graph` that is of the structure.
+
+    Edges are kept greedily as long as the structure holds: those of the baseline's chain first, then the
+    others in sorted order. ``fixed`` keeps the baseline's chain alone, each operator once, whether or not
+    its edges were in the graph.
+    """
+    if structure == "dg":
+        return graph
+    chain = tuple(pairwise((START, *dict.fromkeys(baseline), END)))
+    if structure == "fixed":
+        on_chain = tuple(sorted(set(baseline)))
+        return OperatorGraph(on_chain, graph.initialisers & set(on_chain), frozenset(chain))
+    kept: list[Edge] = []
+    first = [edge for edge in chain if edge in graph.edges]
+    for edge in (*first, *sorted(graph.edges - set(first))):
+        if structure_violation([*kept, edge], structure) is None:
+            kept.append(edge)
+    return OperatorGraph(graph.operators, graph.initialisers, frozenset(kept))
+
+
+def _node_on_cycle(edges: Sequence[Edge]) -> OperatorId | None:
+    """The smallest node that remains when nodes without successors are taken away again and again."""
+    left = set(edges)
+    while left:
+        sources = {source for source, _ in left}
+        following = {edge for edge in left if edge[1] in sources}
+        if following == left:
+            return min(target for _, target in left)
+        left = following
+    return None
+
+
+class SampledStep(Protocol):
+    """One position of a pipeline."""
+
+    @property
+    def operator(self) -> OperatorId: ...
+    @property
+    def implementation(self) -> ImplementationId: ...
+
+
+class Decision(Protocol):
+    """One decision of the policy."""
+
+    @property
+    def actions(self) -> tuple[OperatorId, ...]: ...
+    @property
+    def probabilities(self) -> tuple[float, ...]: ...
+    @property
+    def chosen(self) -> OperatorId: ...
+
+
+def walk_violation(
+    steps: Sequence[SampledStep],
+    decisions: Sequence[Decision],
+    graph: OperatorGraph,
+    pools: Pools,
+    max_length: int,
+) -> str | None:
+    """Why the pipeline is not one that could be sampled from `graph` and `pools`, ``None`` if it is.
+
+    Every decision was made among the feasible actions M_{t,j,i}, with a probability for each, and the last
+    chose ``END``; every implementation is in the pool of its operator.
+    """
+    walk = [step.operator for step in steps]
+    if len(decisions) != len(walk) + 1:
+        return "one decision per operator and END"
+    along = zip(decisions, (*walk, END), graph.feasible_along(walk, max_length), strict=True)
+    for index, (decision, chosen, feasible) in enumerate(along):
+        if decision.chosen != chosen or chosen not in feasible:
+            return f"step {index} leaves the graph"
+        if decision.actions != feasible:
+            return f"step {index} had another feasible set"
+        if len(decision.probabilities) != len(feasible):
+            return f"step {index} lacks probabilities"
+        if not abs(sum(decision.probabilities) - 1.0) < 1e-6:
+            return f"step {index} is no distribution"
+    for step in steps:
+        if step.implementation not in pools[step.operator]:
+            return f"{step.implementation} is not in the pool of {step.operator}"
+    return None

@@ -2,24 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
+import msgspec
 from immutables import Map
 
-from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, decode_payload
 from dga2d.events.payloads import (
+    EvaluationRecorded,
+    FailureKind,
     InstanceEntry,
     PolicyUpdated,
+    PositionTrace,
     RunStarted,
     Step,
     TestCandidate,
 )
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.credit import CreditTable, Pools
-from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcomes
+
+EvaluationKey = tuple[int, InstanceKey]
+"""Candidate j and instance."""
+Row = dict[InstanceKey, "Outcome"]
+"""Outcomes of one candidate."""
+
+_NO_ROW: Mapping[InstanceKey, Outcome] = MappingProxyType({})
+
+
+class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What an evaluation gave: an objective or the kind of failure.
+
+    A replay makes and drops a thousand of them for every generation that it passes. What few readers want is
+    therefore kept as the bytes that were checked when they were folded, at a fifth of the objects.
+    """
+
+    objective: float | None
+    failure: FailureKind | None
+    recorded: bytes = b""
+    """Payload of the evaluation in its current version; empty where there was none."""
+
+    @property
+    def trace(self) -> tuple[PositionTrace, ...]:
+        """What every position of the pipeline did; decoded anew every time."""
+        if not self.recorded:
+            return ()
+        payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
+        assert isinstance(payload, EvaluationRecorded)
+        return payload.trace
+
+
+@dataclass(frozen=True)
+class Outcomes(Mapping[EvaluationKey, Outcome]):
+    """Outcomes by candidate and instance; immutable, and what was added to one shares its other rows."""
+
+    rows: Map[int, Row] = Map()
+    """By candidate; rows are never changed."""
+    count: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Mapping[EvaluationKey, Outcome]) -> Outcomes:
+        """Those of any mapping."""
+        rows: dict[int, Row] = {}
+        for (candidate, instance), outcome in outcomes.items():
+            rows.setdefault(candidate, {})[instance] = outcome
+        return cls().with_rows(rows)
+
+    def __getitem__(self, key: EvaluationKey) -> Outcome:
+        return self.rows[key[0]][key[1]]
+
+    def __iter__(self) -> Iterator[EvaluationKey]:
+        return ((candidate, instance) for candidate, row in self.rows.items() for instance in row)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def row(self, candidate: int) -> Mapping[InstanceKey, Outcome]:
+        """Outcomes of a candidate by instance, empty where there are none."""
+        return self.rows.get(candidate, _NO_ROW)
+
+    @property
+    def failed_candidates(self) -> int:
+        """Candidates that failed on at least one instance."""
+        return sum(any(outcome.failure for outcome in row.values()) for row in self.rows.values())
+
+    def set(self, key: EvaluationKey, outcome: Outcome) -> Outcomes:
+        """These and one more."""
+        candidate, instance = key
+        return self.with_rows({candidate: {**self.row(candidate), instance: outcome}})
+
+    def with_rows(self, changed: Mapping[int, Row]) -> Outcomes:
+        """These with other rows, which are no longer the caller's to change."""
+        more = sum(map(len, changed.values())) - sum(len(self.row(candidate)) for candidate in changed)
+        return Outcomes(self.rows.update(changed), self.count + more)
+
+
+NO_OUTCOMES = Outcomes()
+
 
 RunStatus = Literal["new", "running", "paused", "completed", "failed"]
 

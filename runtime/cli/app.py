@@ -9,7 +9,7 @@ import click
 
 from dga2d import __version__
 from dga2d.domains.errors import DomainError
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 from dga2d.runtime.cli.command_table import CommandTable
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.evaluation.errors import EvaluationError

@@ -7,7 +7,7 @@ import os
 import click
 
 from dga2d.domains.errors import DomainError
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 from dga2d.store import DEFAULT_URL
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from dga2d.events.errors import Dga2dError
+from dga2d.events import Dga2dError
 
 OWN: Final = "dga2d."
 Place = tuple[str, str]

@@ -11,7 +11,7 @@ from dga2d.replay.settings import CreditContext, Structure
 from dga2d.replay.state.credit import SEPARATOR
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold_all
-from dga2d.replay.state.structure import violation
+from dga2d.replay.state.graph import structure_violation
 from dga2d.replay.theory import generation_theory
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_every_graph_of_a_run_is_of_its_structure(
     state, log = replace(simulation, seed=seed).changed(**LONG, structure=structure).run()
     assert state.status == "completed"
     graphs = [closed.graph for closed in state.history.values()]
-    assert all(violation(graph.edges, structure) is None for graph in graphs)
+    assert all(structure_violation(graph.edges, structure) is None for graph in graphs)
     replaced = sum(isinstance(e.payload, EdgeReplaced) for e in log.events)
     if structure == "fixed":
         assert replaced == 0

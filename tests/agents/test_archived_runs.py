@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dga2d.events import RunId, referenced_blobs
-from dga2d.replay.archive.errors import ArchiveError
-from dga2d.replay.archive.exporting import export_run
-from dga2d.replay.archive.format import BLOBS, EVENTS, MANIFEST
-from dga2d.replay.archive.importing import import_run
-from dga2d.replay.opening import folded
+from dga2d.replay.archive import BLOBS, EVENTS, MANIFEST, ArchiveError, export_run, import_run
+from dga2d.replay.loading import folded
 from dga2d.replay.state.digest import state_digest
 from dga2d.store import BlobMissingError, EventStore, RunExistsError, StoreError, open_store
 

@@ -12,8 +12,7 @@ import pytest
 from dga2d.agents.agent import Duty, run_agent
 from dga2d.agents.conductor import held_out_test
 from dga2d.agents.evaluator_pool import evaluation_stream
-from dga2d.events import Draft, RecordedEvent, RunId
-from dga2d.events.ownership import AgentName
+from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import RunPaused, SplitName, TestScored
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState

@@ -15,8 +15,7 @@ import anyio
 import pytest
 
 from dga2d.events import RunId
-from dga2d.replay.opening import folded
-from dga2d.replay.snapshots import save_snapshot
+from dga2d.replay.loading import folded, save_snapshot
 from dga2d.runtime.cli import main
 from dga2d.runtime.code_version import code_version
 from dga2d.runtime.log_reading import EventFilter, list_events

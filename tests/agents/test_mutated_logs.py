@@ -25,8 +25,7 @@ from dga2d.events import (
 from dga2d.replay.errors import ReplayError
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import CorruptEventError, check_page
-from dga2d.store.contract import EMPTY_LOG
+from dga2d.store import EMPTY_LOG, CorruptEventError, check_page
 
 if TYPE_CHECKING:
     from tests.agents.simulation import Simulation

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dga2d.events import RunId, StoredEvent
-from dga2d.replay.opening import folded
-from dga2d.replay.snapshots import opened, save_snapshot
-from dga2d.replay.snapshots.states import decode_state, encode_state
+from dga2d.replay._state_codec import decode_state, encode_state
+from dga2d.replay.loading import folded, opened, save_snapshot
 from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import CorruptEventError, EventStore, open_store
@@ -49,7 +48,7 @@ def read_events(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> list[int]
         seen.extend(event[1] for event in page)
         return fold_page(state, page)
 
-    monkeypatch.setattr("dga2d.replay.opening.fold_page", counted)
+    monkeypatch.setattr("dga2d.replay.loading.fold_page", counted)
     return seen
 
 

@@ -21,7 +21,7 @@ from dga2d.events import (
     link_hash,
     verify_link,
 )
-from dga2d.events.envelope import header_bytes
+from dga2d.events._envelope import header_bytes
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 optional_number = st.none() | st.integers(0, 2**40)

@@ -22,7 +22,7 @@ from dga2d.events import (
     encode_payload,
     upcast,
 )
-from dga2d.events.codec import UPCASTERS
+from dga2d.events._codec import UPCASTERS
 from dga2d.events.payloads import (
     PAYLOAD_TYPES,
     CandidateScored,

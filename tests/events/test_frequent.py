@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dga2d.events import PayloadError, decode_payload
-from dga2d.events.frequent import (
+from dga2d.events._frequent import (
     NOT_DECODED,
     EvaluationRecord,
     PolicyStepRecord,

@@ -22,10 +22,11 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
-from dga2d.replay.state.outcomes import Outcome, Outcomes
 from dga2d.replay.state.run_state import (
     GenerationState,
     GenerationSummary,
+    Outcome,
+    Outcomes,
     RunState,
     ScoredProgram,
 )

@@ -12,8 +12,7 @@ from tests.runtime.run_states import BEGUN, HOSTILE, RUNNING, STEPS, closed, hea
 
 from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
-from dga2d.replay.state.outcomes import Outcomes
-from dga2d.replay.state.run_state import RunState, Scoring, TestState
+from dga2d.replay.state.run_state import Outcomes, RunState, Scoring, TestState
 from dga2d.runtime.live_view import clock, curve, generations_left, live_view, phase, time_left_s
 from dga2d.runtime.meter import Edit, Measurements
 from dga2d.runtime.shown_text import shown

@@ -1,4 +1,4 @@
-"""What every event store promises (``dga2d.store.contract``)."""
+"""What every event store promises (``dga2d.store._contract``)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import anyio
 import pytest
 
 from dga2d.events import BlobDigest, Draft, RunId
-from dga2d.store import EventStore, StoreFullError, StoreLockedError, _sqlite, open_store
+from dga2d.store import EventStore, StoreFullError, StoreLockedError, _rows, open_store
 
 Drafter = Callable[[object], Draft]
 
@@ -133,7 +133,7 @@ async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
 
     async with store.write(run_id, create=True) as writer:
         with monkeypatch.context() as patch:
-            patch.setattr(_sqlite, "commit_now", commit_and_complain)
+            patch.setattr(_rows, "commit_now", commit_and_complain)
             events = await writer.append([note("a")])
         assert [event.seq for event in events + await writer.append([note("b")])] == [1, 2]
     assert (await store.verify(run_id)).seq == 2
@@ -156,7 +156,7 @@ async def test_a_commit_in_doubt_is_settled_before_the_next_append(
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("a")])
         with monkeypatch.context() as patch:
-            patch.setattr(_sqlite, "commit_now", commit_and_break)
+            patch.setattr(_rows, "commit_now", commit_and_break)
             with pytest.raises(StoreFullError):
                 await writer.append([note("b")])
         assert [event.seq for event in await writer.append([note("c")])] == [3]

@@ -17,9 +17,9 @@ from dga2d.store import (
     RunExistsError,
     UnknownEventError,
     UnknownRunError,
+    check_page,
     open_store,
 )
-from dga2d.store.verification import check_page
 
 Drafter = Callable[[object], Draft]
 Numbered = Callable[[int], Draft]

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from dga2d.events import Draft, RunId
-from dga2d.store import _connections, open_store
-from dga2d.store.errors import ForeignDatabaseError
+from dga2d.store import ForeignDatabaseError, _connections, open_store
 
 Drafter = Callable[[object], Draft]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import BlobDigest, Draft, RunId
 from dga2d.store import (
@@ -21,10 +20,8 @@ from dga2d.store import (
     EventStore,
     ForeignDatabaseError,
     StoreError,
-    _migrations,
     open_store,
 )
-from dga2d.store._connections import create_engine
 
 Drafter = Callable[[object], Draft]
 Raw = Callable[[], sqlite3.Connection]
@@ -219,30 +216,14 @@ async def test_a_truncated_database_is_an_error_of_ours(filled: str, path: Path,
             await store.verify(run_id)
 
 
-async def test_migrations_run_in_order_once_and_all_or_none(filled: str, path: Path, raw: Raw) -> None:
-    async def add_column(connection: AsyncConnection) -> None:
-        await connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN color")
-
-    async def fail(connection: AsyncConnection) -> None:
-        await connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN shape")
-        raise RuntimeError("in the middle")
-
-    engine = create_engine(path, read_only=False)
-    steps = [*_migrations.MIGRATIONS, add_column]
-    async with engine.connect() as connection:
-        with pytest.raises(RuntimeError, match="in the middle"):
-            await _migrations.migrate(connection, filled, [*steps, fail])
-        assert await _migrations.current_version(connection, filled) == len(_migrations.MIGRATIONS)
-        for _ in range(2):
-            await _migrations.migrate(connection, filled, steps)
-        assert await _migrations.current_version(connection, filled, len(steps)) == len(steps)
-    await engine.dispose()
-    with closing(raw()) as plain:
-        columns = [row[1] for row in plain.execute("PRAGMA table_info(runs)")]
-    assert columns == ["run_id", "created_at", "color"]
-    with pytest.raises(ForeignDatabaseError, match="newer"):
-        async with open_store(filled):
-            pass
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_schema_that_was_never_released_is_refused(filled: str, raw: Raw, version: int) -> None:
+    with closing(raw()) as connection:
+        connection.execute("UPDATE schema_version SET version = ?", [version])
+    for read_only in (False, True):
+        with pytest.raises(ForeignDatabaseError, match=f"version {version}, not the 3 this program knows"):
+            async with open_store(filled, read_only=read_only):
+                pass
 
 
 async def test_stores_opened_at_once_on_a_new_file_create_it_once(url: str, note: Drafter) -> None:

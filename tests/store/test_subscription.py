@@ -36,7 +36,7 @@ async def test_every_subscriber_sees_exactly_what_follows_its_start(
     seen: list[list[int]] = [[] for _ in starts]
     run_id = RunId("r")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dga2d.store._tail.TAIL_LENGTH", tail_length)
+        patch.setattr("dga2d.store._read.TAIL_LENGTH", tail_length)
         async with open_store(f"sqlite+aiosqlite:///{path}") as store:
 
             async def follow(index: int, after: int) -> None:

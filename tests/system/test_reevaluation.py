@@ -9,7 +9,7 @@ import pytest
 from tests.system.conftest import SMALL, WAIT_S, Command, Program, assert_has
 
 from dga2d.events import canonical_bytes, link_hash
-from dga2d.events.envelope import header_bytes
+from dga2d.events._envelope import header_bytes
 
 pytestmark = pytest.mark.timeout(400)
 

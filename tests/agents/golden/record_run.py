@@ -13,8 +13,7 @@ import anyio
 from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import RunId
-from dga2d.replay.archive.exporting import export_run
-from dga2d.replay.archive.format import Manifest
+from dga2d.replay.archive import Manifest, export_run
 from dga2d.store import open_store
 
 RUN = RunId("simulated")

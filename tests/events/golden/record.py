@@ -22,7 +22,7 @@ from dga2d.events import (
     encode_payload,
     link_hash,
 )
-from dga2d.events.envelope import header_bytes
+from dga2d.events._envelope import header_bytes
 
 GOLDEN = Path(__file__).with_name("events.jsonl")
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pytest
 
-from dga2d.replay.state.replacing import replace, stamped
+from dga2d.replay.state.handler import replace, stamped
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,7 @@ import pytest
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import PolicyStep, Step
-from dga2d.replay.state.graph import END, START, OperatorGraph
-from dga2d.replay.state.walks import violation_of_walk
+from dga2d.replay.state.graph import END, START, OperatorGraph, walk_violation
 
 A, B, C = OperatorId("a"), OperatorId("b"), OperatorId("c")
 GRAPH = OperatorGraph(
@@ -38,7 +37,7 @@ DECISIONS = (
 
 
 def test_a_walk_of_the_graph_is_none() -> None:
-    assert violation_of_walk(STEPS, DECISIONS, GRAPH, POOLS, 3) is None
+    assert walk_violation(STEPS, DECISIONS, GRAPH, POOLS, 3) is None
 
 
 @pytest.mark.parametrize(
@@ -60,9 +59,7 @@ def test_a_walk_of_the_graph_is_none() -> None:
 )
 def test_anything_else_is_named(changed: dict[Any, Any], reason: str) -> None:
     decisions = changed.get("decisions", [changed.get(n, d) for n, d in enumerate(DECISIONS)])
-    found = violation_of_walk(
-        changed.get("steps", STEPS), decisions, GRAPH, POOLS, changed.get("max_length", 3)
-    )
+    found = walk_violation(changed.get("steps", STEPS), decisions, GRAPH, POOLS, changed.get("max_length", 3))
     assert found == reason
 
 

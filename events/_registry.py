@@ -1,26 +1,17 @@
-"""Who may write what: one writer per event type, checked at every append.
-
-Evaluations have one writer too, the evaluator pool, whichever split they belong to. Language-model calls
-are the one shared vocabulary: every agent that may ask a model books its own calls.
-"""
+"""Who may write what, and which blobs an event names."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
-from dga2d.events.errors import OwnershipError, UnknownEventTypeError
+from pydantic import BaseModel
 
-AgentName = Literal[
-    "conductor",
-    "initializer",
-    "pipeline_sampler",
-    "evaluator_pool",
-    "credit_keeper",
-    "implementation_evolver",
-    "edge_evolver",
-    "validator",
-]
-AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)
+from dga2d.events._envelope import RecordedEvent
+from dga2d.events._errors import OwnershipError, UnknownEventTypeError
+from dga2d.events._names import AgentName, BlobDigest
+from dga2d.events.payloads import PAYLOAD_TYPES
 
 _CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver")
 
@@ -80,3 +71,47 @@ def check_owner(agent: str, type_name: str) -> None:
         raise UnknownEventTypeError(type_name, 0)
     if agent not in owners:
         raise OwnershipError(agent, type_name, owners)
+
+
+def referenced_blobs(event: RecordedEvent) -> Iterator[BlobDigest]:
+    """Digests of all blobs that `event` names, in the order of its fields.
+
+    Raises
+    ------
+    UnknownEventTypeError, PayloadError
+        The event cannot be decoded.
+    """
+    if event.type not in PAYLOAD_TYPES or names_blobs(PAYLOAD_TYPES[event.type]):
+        yield from _in_model(event.payload)
+
+
+@cache
+def names_blobs(kind: Any) -> bool:
+    """Whether a value annotated with `kind` may hold the digest of a blob."""
+    if kind is BlobDigest:
+        return True
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return any(names_blobs(hint) for hint in _hints(kind).values())
+    return any(names_blobs(argument) for argument in get_args(kind))
+
+
+@cache
+def _hints(model: type[BaseModel]) -> dict[str, Any]:
+    hints = get_type_hints(model)
+    return {name: hints[name] for name in model.model_fields}
+
+
+def _in_model(model: BaseModel) -> Iterator[BlobDigest]:
+    for name, hint in _hints(type(model)).items():
+        if names_blobs(hint):
+            yield from _in_value(getattr(model, name))
+
+
+def _in_value(value: Any) -> Iterator[BlobDigest]:
+    if isinstance(value, BaseModel):
+        yield from _in_model(value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _in_value(item)
+    elif isinstance(value, str):
+        yield BlobDigest(value)

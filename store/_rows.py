@@ -1,18 +1,32 @@
-"""From a draft to a stamped, linked event and its rows."""
+"""From a draft to a stamped, linked event, its rows, and their insertion."""
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import itertools
+import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId, check_owner, encode_payload, link_hash
-from dga2d.events.envelope import check_numbers, dumped_header
-from dga2d.events.ownership import AgentName
+import aiosqlite
+
+from dga2d.events import (
+    AgentName,
+    Draft,
+    RecordedEvent,
+    RunId,
+    blob_digest,
+    check_owner,
+    encode_payload,
+    link_hash,
+)
+from dga2d.events._envelope import check_numbers, dumped_header
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
-from dga2d.store.contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
+from dga2d.store import _statements
+from dga2d.store._connections import commit_now, in_thread
+from dga2d.store._contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
 
 Row = tuple[Any, ...]
 """Values in the order of the table's columns."""
@@ -70,11 +84,6 @@ def _booked(encoded: EncodedDraft) -> EncodedDraft:
 
 def _amounts(call: int, tokens: int, microusd: int) -> tuple[Amount, ...]:
     return Amount(LLM_TOKENS, call, tokens), Amount(LLM_MICROUSD, call, microusd)
-
-
-def blob_digest(data: bytes) -> BlobDigest:
-    """Address of a blob."""
-    return BlobDigest(hashlib.sha256(data).hexdigest())
 
 
 def blob_rows(many: Iterable[bytes]) -> list[Row]:
@@ -137,4 +146,105 @@ def event_row(event: RecordedEvent, operation: str | None) -> Row:
         event.payload_bytes,
         event.prev_hash,
         event.hash,
+    )
+
+
+Insertion = tuple[str, Sequence[Sequence[Any]]]
+"""A statement and its rows."""
+
+
+def insertions(
+    pairs: Sequence[tuple[EncodedDraft, RecordedEvent]], blobs: Sequence[Row], quotas: Mapping[str, int]
+) -> list[Insertion]:
+    """All rows of some events, in the order in which the database wants them.
+
+    `quotas` are the amounts the events' run was granted, by kind.
+    """
+    rows = [event_row(event, encoded.operation) for encoded, event in pairs]
+    pairs = [pair for pair in pairs if pair[0].reservation is not None or pair[0].settlements]
+    claims = [
+        (event.run_id, kind, number, quotas.get(kind, 0), event.seq)
+        for encoded, event in pairs
+        if encoded.reservation is not None
+        for kind, number in [encoded.reservation]
+    ]
+    charges = [
+        (event.run_id, kind, number, amount, quotas.get(kind), event.seq)
+        for encoded, event in pairs
+        for kind, number, amount in encoded.charges
+    ]
+    settlements = [
+        (event.run_id, *amount, event.seq) for encoded, event in pairs for amount in encoded.settlements
+    ]
+    return [
+        statement.of(many)
+        for statement, many in (
+            (_statements.insert_blobs, blobs),
+            (_statements.insert_events, rows),
+            (_statements.insert_reservations, claims),
+            # One batch may settle calls and reserve others; what was given back counts for the latter.
+            (_statements.insert_settlements, settlements),
+            (_statements.insert_charges, charges),
+        )
+        if many
+    ]
+
+
+ROWS_AT_ONCE = (64, 32, 16, 4, 1)
+"""Rows of one insertion: few sizes, each of which the connection keeps prepared."""
+
+
+async def insert_if(
+    driver: aiosqlite.Connection,
+    guard: tuple[str, Sequence[Any]],
+    expected: tuple[Any, ...],
+    insertions: Sequence[Insertion],
+) -> tuple[Any, ...]:
+    """Insert everything and commit if the one row that `guard` selects is `expected`; returns that row.
+
+    Runs to its end even if the caller is cancelled, so a transaction is never left open.
+
+    Raises
+    ------
+    sqlite3.Error
+        Nothing is stored, unless the commit itself reported the error: then that has to be looked up.
+    """
+    return await in_thread(driver, _insert_if, guard, expected, insertions)
+
+
+def _insert_if(
+    connection: sqlite3.Connection,
+    guard: tuple[str, Sequence[Any]],
+    expected: tuple[Any, ...],
+    insertions: Sequence[Insertion],
+) -> tuple[Any, ...]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found: tuple[Any, ...] = connection.execute(*guard).fetchone()
+        if found == expected:
+            for sql, rows in insertions:
+                insert_rows(connection, sql, rows)
+            commit_now(connection)
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
+    return found
+
+
+def insert_rows(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert all rows, many in one step: SQLite works without the interpreter's lock, and behind every step
+    this thread would wait for the event loop to let go of it."""
+    start = 0
+    for size in ROWS_AT_ONCE:
+        while len(rows) - start >= size:
+            values = list(itertools.chain.from_iterable(rows[start : start + size]))
+            connection.execute(_of_many(sql, size), values)
+            start += size
+
+
+@functools.cache
+def _of_many(sql: str, rows: int) -> str:
+    """The insertion of one row as one of many."""
+    return re.sub(
+        r"VALUES (\([?, ]+\))", lambda found: "VALUES " + ", ".join([found[1]] * rows), sql, count=1
     )

@@ -1,9 +1,9 @@
-"""Typed identifiers that occur in events."""
+"""The names that occur in events: typed identifiers, agents, addresses of blobs."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import NewType
+from typing import Literal, NewType, get_args
 
 RunId = NewType("RunId", str)
 OperatorId = NewType("OperatorId", str)
@@ -17,3 +17,16 @@ BlobDigest = NewType("BlobDigest", str)
 def blob_digest(data: bytes) -> BlobDigest:
     """The address of a blob."""
     return BlobDigest(hashlib.sha256(data).hexdigest())
+
+
+AgentName = Literal[
+    "conductor",
+    "initializer",
+    "pipeline_sampler",
+    "evaluator_pool",
+    "credit_keeper",
+    "implementation_evolver",
+    "edge_evolver",
+    "validator",
+]
+AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)

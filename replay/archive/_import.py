@@ -14,12 +14,12 @@ from anyio.to_thread import run_sync
 from pydantic import ValidationError
 
 from dga2d.events import BlobDigest, EventError, RecordedEvent, RunId, check_owner, referenced_blobs
-from dga2d.replay.archive.errors import ArchiveError
-from dga2d.replay.archive.format import (
+from dga2d.replay.archive._format import (
     BLOBS,
     EVENTS,
     LONGEST_LINE,
     MANIFEST,
+    ArchiveError,
     FileEntry,
     Manifest,
     blob_of,
@@ -28,9 +28,7 @@ from dga2d.replay.archive.format import (
 from dga2d.replay.errors import ReplayError
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import EventStore, Head, StoreError
-from dga2d.store.contract import EMPTY_LOG, Adopting
-from dga2d.store.digest_set import DigestSet
+from dga2d.store import EMPTY_LOG, DigestSet, EventStore, Head, RunImport, StoreError
 
 EVENTS_AT_ONCE = 500
 BLOBS_AT_ONCE = 100
@@ -64,10 +62,10 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
         manifest = _manifest(file, path)
         lineage = tuple((entry.run, entry.until) for entry in manifest.lineage)
         hashes = {entry.run: bytes.fromhex(entry.hash) for entry in manifest.lineage}
-        async with store.adopt(manifest.run, lineage, hashes, manifest.quotas) as adopting:
+        async with store.open_import(manifest.run, lineage, hashes, manifest.quotas) as target:
             with DigestSet() as named:
-                await _take_events(file, path, manifest, adopting, named)
-                await _take_blobs(file, path, manifest, adopting, named)
+                await _take_events(file, path, manifest, target, named)
+                await _take_blobs(file, path, manifest, target, named)
     return manifest
 
 
@@ -103,7 +101,7 @@ def _manifest(file: zipfile.ZipFile, path: Path) -> Manifest:
 
 
 async def _take_events(
-    file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
+    file: zipfile.ZipFile, path: Path, manifest: Manifest, target: RunImport, named: DigestSet
 ) -> None:
     state, head = RunState(), EMPTY_LOG
     lines = _Lines(file, path, EVENTS)
@@ -116,7 +114,7 @@ async def _take_events(
             events.append(event)
         named.add(digest for event in events for digest in referenced_blobs(event))
         try:
-            await adopting.add_events(events)
+            await target.add_events(events)
         except StoreError as error:
             place = f"{EVENTS}, lines {page[0][0]} to {page[-1][0]}"
             raise ArchiveError(path, place, str(error)) from error
@@ -147,12 +145,12 @@ def _holder(manifest: Manifest, seq: int) -> RunId:
 
 
 async def _take_blobs(
-    file: zipfile.ZipFile, path: Path, manifest: Manifest, adopting: Adopting, named: DigestSet
+    file: zipfile.ZipFile, path: Path, manifest: Manifest, target: RunImport, named: DigestSet
 ) -> None:
     expected = iter(named)
     lines = _Lines(file, path, BLOBS)
     while page := await run_sync(lines.take, BLOBS_AT_ONCE):
-        await adopting.add_blobs([_blob(path, number, line, next(expected, None)) for number, line in page])
+        await target.add_blobs([_blob(path, number, line, next(expected, None)) for number, line in page])
     lines.compare(manifest.blobs)
     missing = next(expected, None)
     if missing is not None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from dga2d.events import GENESIS_HASH, BlobDigest, Draft, RecordedEvent, RunId, StoredEvent
+from dga2d.events import (
+    GENESIS_HASH,
+    BlobDigest,
+    CanonicalEncodingError,
+    ChainError,
+    Draft,
+    RecordedEvent,
+    RunId,
+    StoredEvent,
+    verify_links,
+)
+from dga2d.store._errors import CorruptEventError
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 
@@ -107,8 +118,8 @@ class EventWriter(Protocol):
         """
 
 
-class Adopting(Protocol):
-    """Receives a run from elsewhere (``EventStore.adopt``)."""
+class RunImport(Protocol):
+    """Receives a run from elsewhere (``EventStore.open_import``)."""
 
     async def add_events(self, page: Sequence[RecordedEvent]) -> None:
         """The next events, in order."""
@@ -189,13 +200,13 @@ class EventStore(Protocol):
     async def quotas(self, run_id: RunId) -> dict[str, int]:
         """The greatest amount granted to a run, by kind."""
 
-    def adopt(
+    def open_import(
         self,
         run_id: RunId,
         lineage: tuple[tuple[RunId, int], ...] = (),
         hashes: Mapping[RunId, bytes] | None = None,
         quotas: Mapping[str, int] | None = None,
-    ) -> AbstractAsyncContextManager[Adopting]:
+    ) -> AbstractAsyncContextManager[RunImport]:
         """Take over a run that was written elsewhere, all or nothing, when the block ends.
 
         `lineage` is that of the run there, `hashes` those of the last events of its segments: an ancestor
@@ -261,3 +272,39 @@ class EventStore(Protocol):
         RunBusyError
             A live process holds the lease.
         """
+
+
+async def verified(
+    events: AsyncIterable[RecordedEvent], start: Head = EMPTY_LOG
+) -> AsyncIterator[RecordedEvent]:
+    """Pass `events` on, each after its number, link and hash were checked.
+
+    Parameters
+    ----------
+    start
+        Head of the part that was checked before; the beginning of the log by default.
+
+    Raises
+    ------
+    CorruptEventError
+        Names the first event that is missing, altered, repeated or out of order. That the end of a log was
+        cut off shows only against a head that was kept elsewhere.
+    """
+    head = start
+    async for event in events:
+        head = check_page([event], head)
+        yield event
+
+
+def check_page(page: Sequence[StoredEvent], start: Head) -> Head:
+    """Check the events that follow `start`; returns the head after them. Raises CorruptEventError."""
+    try:
+        return Head(*verify_links(page, *start))
+    except ChainError as error:
+        raise CorruptEventError(error.run_id, error.seq, error.reason) from error
+    except (CanonicalEncodingError, TypeError) as error:  # a column holds a value of another type
+        if len(page) > 1:  # find the first one
+            for event in page:
+                start = check_page([event], start)
+        run_id, seq = page[0][0], start.seq + 1
+        raise CorruptEventError(run_id, seq, f"holds a value of a wrong type ({error})") from error

@@ -11,17 +11,15 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RecordedEvent, RunId
-from dga2d.store import _sqlite, _statements
-from dga2d.store._draft import EncodedDraft, blob_rows, encoded
-from dga2d.store._group_commit import insert_rows
-from dga2d.store._insertions import insertions
-from dga2d.store._lineage import Lineage, Segment, write_lineage
-from dga2d.store._prepared import in_thread
-from dga2d.store._tables import events, runs
-from dga2d.store.errors import RunExistsError, StoreError
+from dga2d.store import _statements
+from dga2d.store._connections import in_thread
+from dga2d.store._errors import RunExistsError, StoreError
+from dga2d.store._rows import EncodedDraft, blob_rows, encoded, insert_rows, insertions
+from dga2d.store._runs import Lineage, Segment, write_lineage
+from dga2d.store._schema import events, insert_quotas, runs
 
 
-class Adopter:
+class SqlRunImport:
     """Receives the events of one run, in order, and its blobs; what it gets was verified by the caller."""
 
     def __init__(
@@ -102,7 +100,7 @@ class Adopter:
         await write_lineage(self._connection, run_id, self._before(run_id))
         rows = [{"run_id": run_id, "kind": kind, "amount": n} for kind, n in self._quotas.items()]
         if rows:
-            await self._connection.execute(_sqlite.insert_quotas, rows)
+            await self._connection.execute(insert_quotas, rows)
 
     def _before(self, run_id: RunId) -> tuple[Segment, ...]:
         names = [segment.run_id for segment in self._lineage]

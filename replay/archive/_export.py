@@ -14,20 +14,18 @@ from typing import IO
 from anyio.to_thread import run_sync
 
 from dga2d.events import BlobDigest, RunId, referenced_blobs
-from dga2d.replay.archive.errors import ArchiveError
-from dga2d.replay.archive.format import (
+from dga2d.replay.archive._format import (
     BLOBS,
     EVENTS,
     MANIFEST,
+    ArchiveError,
     FileEntry,
     Manifest,
     SegmentEntry,
     blob_line,
     event_line,
 )
-from dga2d.store import EventStore, Head, check_page
-from dga2d.store.contract import EMPTY_LOG
-from dga2d.store.digest_set import DigestSet
+from dga2d.store import EMPTY_LOG, DigestSet, EventStore, Head, check_page
 
 BLOBS_AT_ONCE = 200
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -1,20 +1,31 @@
 """The file format of exported runs: names, lines and manifest.
 
 A zip file of three members. ``events.jsonl`` has one event per line, ``blobs.jsonl`` one blob, and
-``manifest.json``, written last, counts and hashes both. Version 1 is read for ever.
-"""
+``manifest.json``, written last, counts and hashes both. Version 1 is read for ever."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from dga2d.events import BlobDigest, RecordedEvent, RunId, blob_digest, link_hash
-from dga2d.events.envelope import header_bytes
+from dga2d.events import BlobDigest, Dga2dError, RecordedEvent, RunId, blob_digest, link_hash
+from dga2d.events._envelope import header_bytes
+
+
+class ArchiveError(Dga2dError):
+    """The file at `path` cannot be taken over; `place` is a member, or a line of one."""
+
+    def __init__(self, path: Path, place: str, reason: str) -> None:
+        self.path = path
+        self.place = place
+        self.reason = reason
+        super().__init__(f"{path}: {place}: {reason}")
+
 
 EVENTS = "events.jsonl"
 BLOBS = "blobs.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import AsyncIterator
 from typing import NamedTuple
@@ -11,13 +10,13 @@ import aiosqlite
 from sqlalchemy import LargeBinary, bindparam, cast, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import EventError, RecordedEvent, RunId, decode_payload, referenced_blobs
-from dga2d.store import _read, _sqlite
+from dga2d.events import EventError, RecordedEvent, RunId, blob_digest, decode_payload, referenced_blobs
+from dga2d.store import _read
+from dga2d.store._digest_set import DigestSet
+from dga2d.store._errors import RunBusyError
 from dga2d.store._lease import read_lease
-from dga2d.store._prepared import PreparedStatement
-from dga2d.store._tables import blobs, events, runs
-from dga2d.store.digest_set import DigestSet
-from dga2d.store.errors import RunBusyError
+from dga2d.store._schema import TRIGGERS, blobs, events, runs
+from dga2d.store._statements import PreparedStatement
 
 AT_ONCE = 500
 
@@ -112,7 +111,7 @@ async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) ->
     while rows := await _blob_page.fetch(driver, after=after):
         after = rows[-1][0]
         for digest, size, data in rows:
-            if hashlib.sha256(data).hexdigest() != digest or len(data) != size:
+            if blob_digest(data) != digest or len(data) != size:
                 found.append(f"blob {digest}: its bytes have another digest or length")
     for run_id in await run_ids(connection):
         found += await _wrong_operations(driver, run_id)
@@ -123,7 +122,7 @@ async def _missing_guards(driver: aiosqlite.Connection) -> list[str]:
     query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
     there: dict[str, str] = {row[0]: row[1] for row in await driver.execute_fetchall(query)}
     wanted = {}
-    for sql in (*_sqlite.TRIGGERS, *_sqlite.CHARGE_TRIGGERS, *_sqlite.LINEAGE_TRIGGERS):
+    for sql in TRIGGERS:
         name = re.match(r"CREATE TRIGGER (\w+)", sql)
         assert name is not None
         wanted[name[1]] = sql

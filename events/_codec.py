@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from dga2d.events.errors import CanonicalEncodingError, PayloadError, UnknownEventTypeError
+from dga2d.events._errors import CanonicalEncodingError, PayloadError, UnknownEventTypeError
 from dga2d.events.payloads import PAYLOAD_TYPES, Model, Payload
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from dga2d.events.ids import BlobDigest, ImplementationId, InstanceKey, OperatorId
+from dga2d.events._names import BlobDigest, ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import FailureKind, SplitName
 
 NOT_DECODED = (msgspec.MsgspecError, UnicodeDecodeError)

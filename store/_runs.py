@@ -1,0 +1,111 @@
+"""What a run has beside its events: the runs it was forked from, quotas, snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import LargeBinary, cast, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from dga2d.events import RunId
+from dga2d.store._contract import Snapshot
+from dga2d.store._errors import UnknownEventError
+from dga2d.store._schema import events, insert_quotas, lineages, quotas, snapshots
+from dga2d.store._schema import quotas as quota_table
+
+
+class Segment(NamedTuple):
+    """A stretch of a log, from behind the segment before up to `until`, whose events lie with `run_id`."""
+
+    run_id: RunId
+    until: int
+
+
+Lineage = tuple[Segment, ...]
+"""Ancestors from the first event on; the last is the parent. Empty for a run that is no fork."""
+
+
+async def read_lineage(connection: AsyncConnection, run_id: RunId) -> Lineage:
+    """Where the first events of a run lie."""
+    rows = await connection.execute(
+        select(lineages.c.ancestor, lineages.c.until_seq)
+        .where(lineages.c.run_id == run_id)
+        .order_by(lineages.c.until_seq)
+    )
+    return tuple(Segment(RunId(ancestor), until) for ancestor, until in rows)
+
+
+def prefix(of: Lineage, run_id: RunId, seq: int) -> Lineage:
+    """Lineage of a fork of `run_id`, whose own lineage is `of`, after event `seq`."""
+    before = tuple(segment for segment in of if segment.until < seq)
+    holder = next((segment.run_id for segment in of if segment.until >= seq), run_id)
+    return (*before, Segment(holder, seq))
+
+
+async def write_lineage(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> None:
+    """Write down the lineage of a new run.
+
+    Raises
+    ------
+    UnknownEventError
+        There is no such event to fork after.
+    """
+    for ancestor, until in lineage:
+        there = select(events.c.seq).where(events.c.run_id == ancestor, events.c.seq == until)
+        if (await connection.execute(there)).first() is None:
+            raise UnknownEventError(ancestor, until)
+        await connection.execute(insert(lineages).values(run_id=run_id, ancestor=ancestor, until_seq=until))
+
+
+async def inherit_quotas(connection: AsyncConnection, run_id: RunId, parent: RunId) -> None:
+    """Grant a fork what its parent was granted."""
+    granted = select(quotas.c.kind, quotas.c.amount).where(quotas.c.run_id == parent)
+    for kind, amount in (await connection.execute(granted)).all():
+        await connection.execute(insert(quotas).values(run_id=run_id, kind=kind, amount=amount))
+
+
+async def grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
+    """Write down new amounts; returns the amount that holds now for every kind."""
+    if rows := [{"run_id": run_id, "kind": kind, "amount": amount} for kind, amount in quotas.items()]:
+        await connection.execute(insert_quotas, rows)
+    granted = await connection.execute(
+        select(quota_table.c.kind, func.max(quota_table.c.amount))
+        .where(quota_table.c.run_id == run_id)
+        .group_by(quota_table.c.kind)
+    )
+    return {**{kind: int(amount) for kind, amount in granted}, **quotas}
+
+
+KEPT = 2
+"""Snapshots that remain of each run: should the last be wrong, there is one more."""
+
+
+async def put_snapshot(connection: AsyncConnection, run_id: RunId, snapshot: Snapshot) -> None:
+    """Store a snapshot in place of the oldest."""
+    mine = snapshots.c.run_id == run_id
+    found = await connection.execute(select(snapshots.c.seq).where(mine).order_by(snapshots.c.seq.desc()))
+    there = [seq for (seq,) in found if seq != snapshot.seq]
+    keep = sorted([snapshot.seq, *there], reverse=True)[:KEPT]
+    await connection.execute(
+        delete(snapshots).where(mine, snapshots.c.seq.not_in([s for s in keep if s != snapshot.seq]))
+    )
+    if snapshot.seq in keep:
+        await connection.execute(insert(snapshots).values(run_id=run_id, **snapshot._asdict()))
+
+
+async def read_snapshots(
+    connection: AsyncConnection, run_id: RunId, lineage: Lineage, until: int | None
+) -> list[Snapshot]:
+    """Snapshots of a run and of what it shares with its ancestors, latest first."""
+    last = 2**63 - 1 if until is None else until
+    found = []
+    for holder, end in (*lineage, Segment(run_id, last)):
+        statement = select(
+            snapshots.c.seq,
+            cast(snapshots.c.event_hash, LargeBinary),
+            snapshots.c.digest,
+            cast(snapshots.c.data, LargeBinary),
+        ).where(snapshots.c.run_id == holder, snapshots.c.seq <= min(end, last))
+        found += [Snapshot(*row) for row in await connection.execute(statement)]
+    return sorted(found, key=lambda snapshot: snapshot.seq, reverse=True)
