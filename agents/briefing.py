@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dga2d.agents.proposing import OperatorContract
-from dga2d.domains.contract import Card, Operator
+from dga2d.domains.core.contract import Card, Operator
 from dga2d.events import OperatorId
 from dga2d.replay.state.run_state import GenerationState, RunState
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from dga2d.agents.agent import Duty, test_is_open
 from dga2d.agents.ports import BlobSource, EvaluationRequest, Evaluator, EventAppender, InstanceSource
-from dga2d.domains.contract import Implementation, OperatorId
+from dga2d.domains.core.contract import Implementation, OperatorId
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, blob_digest
 from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
 from dga2d.replay.state.run_state import RunState

@@ -14,7 +14,7 @@ from dga2d.agents.briefing import DomainBriefing, improvement_summary
 from dga2d.agents.calls import GiveUp, Refusal, next_call, slot_allowance
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.proposing import ImplementTask, PoolEntry, ProposalError
-from dga2d.domains.contract import Implementation
+from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId, blob_digest
 from dga2d.events.payloads import (
     ImplementationAdded,

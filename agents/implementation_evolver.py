@@ -20,8 +20,8 @@ from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import ImplementTask, LanguageModel, ProposalError, parse_implementation
 from dga2d.agents.slot_evolver import SlotEvolver
 from dga2d.agents.trials import TrialRunner
-from dga2d.domains.contract import Implementation
-from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import AgentName
 from dga2d.events.payloads import ImplementationsKept, Payload
 from dga2d.replay.state.run_state import RunState

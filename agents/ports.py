@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dga2d.domains.contract import Implementation, Instance
+from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import FailureKind, PositionTrace
 

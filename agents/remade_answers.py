@@ -30,8 +30,8 @@ from dga2d.agents.proposing import (
 )
 from dga2d.agents.remade_rules import Remade
 from dga2d.agents.trials import TRIAL_STAGES
-from dga2d.domains.contract import Implementation
-from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import Payload, blob_digest
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import GenerationState, RunState

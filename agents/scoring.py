@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.run_state import Outcome

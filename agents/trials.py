@@ -9,7 +9,7 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.instantiation import best_implementations
 from dga2d.agents.ports import EvaluationRequest, Evaluator, InstanceSource
 from dga2d.agents.proposing import ProposalError
-from dga2d.domains.contract import Implementation
+from dga2d.domains.core.contract import Implementation
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis, RunState

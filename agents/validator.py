@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dga2d.agents.agent import Duty, test_is_open
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
 from dga2d.replay.state.run_state import RunState

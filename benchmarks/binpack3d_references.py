@@ -25,7 +25,7 @@ from dga2d.domains.binpack3d import DOMAIN
 from dga2d.domains.binpack3d.bounds import continuous_bound, l2_bound
 from dga2d.domains.binpack3d.generator import GeneratedInstance, generated_instances
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.domains.execution import Run, execute, load_implementation
 
 

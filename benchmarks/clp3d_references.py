@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from dga2d.domains.clp3d.decoder import make_decoder
-from dga2d.domains.clp3d.environment import operator_environment
 from dga2d.domains.clp3d.generator import PROBLEMS, TYPES, generate
-from dga2d.domains.contract import State
+from dga2d.domains.clp3d.reader import operator_environment
+from dga2d.domains.core.contract import State
 
 
 def packed_volume(br_class: int, number: int) -> int:

@@ -21,11 +21,10 @@ from peers import pyvrp_state
 from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import State
+from dga2d.domains.core.contract import State
 from dga2d.domains.cvrp import DOMAIN
-from dga2d.domains.cvrp.environment import operator_environment
 from dga2d.domains.cvrp.generator import generate
-from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.cvrp.reader import RoutingData, operator_environment
 from dga2d.domains.cvrp.suite import GeneratedInstance, generated_instances
 from dga2d.domains.cvrp.verifier import distance_of, verify_routes
 from dga2d.domains.execution import execute, load_implementation

@@ -30,10 +30,9 @@ import anyio
 from peers import PEERS, peer_of
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
-from dga2d.domains.contract import Implementation, InstanceRef
-from dga2d.domains.errors import DomainError
-from dga2d.domains.gap import normalised_gap
-from dga2d.domains.registry import domain_names
+from dga2d.domains.core.contract import Implementation, InstanceRef, normalised_gap
+from dga2d.domains.core.errors import DomainError
+from dga2d.domains.core.registry import domain_names
 from dga2d.events import Dga2dError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key

@@ -34,8 +34,8 @@ from typing import Any
 import anyio
 import psutil
 
-from dga2d.domains.contract import Implementation
-from dga2d.domains.registry import get_domain
+from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
 
 Figures = dict[str, float]

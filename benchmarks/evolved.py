@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from evolving import evolved_outcome
 
-from dga2d.domains.registry import domain_names
+from dga2d.domains.core.registry import domain_names
 
 WORK_OF_A_SECOND = {
     "binpack3d": 15_000,

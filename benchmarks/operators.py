@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Domain, Implementation, Instance
+from dga2d.domains.core.contract import Domain, Implementation, Instance
+from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.execution import Execution, Run, execute, load_implementation
-from dga2d.domains.registry import domain_names, get_domain
 
 LATE_S = (0.02, 0.1)
 """Budgets in seconds beside the main one that lateness is looked for with."""

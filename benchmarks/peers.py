@@ -13,10 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.cvrp.environment import operator_environment
-from dga2d.domains.cvrp.reader import RoutingData
-from dga2d.domains.tsp.distances import euc_2d_matrix
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.cvrp.reader import RoutingData, operator_environment
+from dga2d.domains.tsp.reader import euc_2d_matrix
 from dga2d.runtime.errors import UsageError
 
 Clock = Callable[[], float]

@@ -21,7 +21,7 @@ import numpy as np
 from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.domains.execution import Run, execute, load_implementation
 from dga2d.domains.rcpsp import DOMAIN
 from dga2d.domains.rcpsp.cp_sat import solve_project

@@ -16,7 +16,7 @@ import elkai
 import numpy as np
 from reference_table import read_references, write_references
 
-from dga2d.domains.tsp.distances import euc_2d_matrix
+from dga2d.domains.tsp.reader import euc_2d_matrix
 from dga2d.domains.tsp.suite import GeneratedInstance, generated_instances
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Decoder, Implementation, State
+from dga2d.domains.core.contract import Decoder, Implementation, State
 
 Run = Callable[[Mapping[str, Any], State, Decoder], State]
 

@@ -44,7 +44,7 @@ def plugin_mark(domain: str) -> str:
     UnknownDomainError, PluginError
         There is no such domain, or it cannot be used.
     """
-    from dga2d.domains.registry import loaded_plugin
+    from dga2d.domains.core.registry import loaded_plugin
 
     plugin = loaded_plugin(domain)
     return "" if plugin is None else f" {domain}+{plugin.digest[:12]}"

@@ -139,7 +139,7 @@ def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
     # domains (numba) and agents take a second to import; only --verify pays for them
     from dga2d.agents.briefing import DomainBriefing
     from dga2d.agents.verification import DecisionVerifier
-    from dga2d.domains.registry import get_domain
+    from dga2d.domains.core.registry import get_domain
 
     domain = get_domain(domain_name)
     return DecisionVerifier(DomainBriefing.of(domain.card, domain.operators()), store)

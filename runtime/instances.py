@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from dga2d.domains.contract import Domain, InstanceRef
-from dga2d.domains.errors import DomainError
-from dga2d.domains.registry import domain_names, get_domain
-from dga2d.domains.splits import split
+from dga2d.domains.core.contract import Domain, InstanceRef
+from dga2d.domains.core.errors import DomainError
+from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.domains.core.splits import split
 from dga2d.runtime.errors import UsageError
 
 

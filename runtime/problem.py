@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dga2d.domains.contract import Domain, Instance, InstanceRef
-from dga2d.domains.registry import get_domain
-from dga2d.domains.splits import Splits, split
+from dga2d.domains.core.contract import Domain, Instance, InstanceRef
+from dga2d.domains.core.registry import get_domain
+from dga2d.domains.core.splits import Splits, split
 from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry, SplitManifest
 from dga2d.runtime.errors import UsageError

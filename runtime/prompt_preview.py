@@ -16,7 +16,7 @@ from dga2d.agents.proposing import (
     Task,
     default_graph,
 )
-from dga2d.domains.contract import Domain, Operator
+from dga2d.domains.core.contract import Domain, Operator
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dga2d.agents.conductor import drawn_batch
 from dga2d.agents.pipeline_sampler import PolicyBriefing
-from dga2d.domains.contract import Domain, Operator, PipelineStep
+from dga2d.domains.core.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings

@@ -15,9 +15,8 @@ from anyio import to_thread
 
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef, State
-from dga2d.domains.gap import normalised_gap
-from dga2d.domains.registry import get_domain
+from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, State, normalised_gap
+from dga2d.domains.core.registry import get_domain
 from dga2d.events import Dga2dError, RunId
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key

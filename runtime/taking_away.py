@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.domains.registry import get_domain
+from dga2d.domains.core.registry import get_domain
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.domains.contract import SolutionKind
+from dga2d.domains.core.contract import SolutionKind
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.graph import END, START

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from dga2d.domains.contract import Card, Implementation, Operator, SolutionKind
+from dga2d.domains.core.contract import Card, Implementation, Operator, SolutionKind
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.settings import Structure

@@ -15,7 +15,7 @@ from dga2d.agents.proposing.composition import improved_construction, is_iterate
 from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
-from dga2d.domains.contract import Implementation
+from dga2d.domains.core.contract import Implementation
 
 DRAWS = 60
 """Variations drawn before giving up; draws that repeat a known text do not count as answers."""

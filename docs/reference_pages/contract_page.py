@@ -1,4 +1,4 @@
-"""The generated part of `docs/reference/domain-contract.md`, from `domains/contract.py`."""
+"""The generated part of `docs/reference/domain-contract.md`, from `domains/core/contract.py`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal, get_origin
 
 from sphinx.pycode import ModuleAnalyzer
 
-from dga2d.domains import contract
-from dga2d.domains.contract import (
+from dga2d.domains.core import contract
+from dga2d.domains.core.contract import (
     Card,
     Domain,
     Implementation,

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.or_tools import solve_model
-from dga2d.domains.packing.disjunctions import keep_apart
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.shared.or_tools import keep_apart, solve_model
 
 MAX_ITEMS = 300
 """Above this the model alone takes longer than any sensible limit."""

@@ -9,10 +9,9 @@ import numpy as np
 from numba import njit
 
 from dga2d.domains.binpack3d.card import INVALID_SCORE, LAST_BIN_WEIGHT
-from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import int32_array
-from dga2d.domains.packing.library.parts.placement import bin_arrays, fill_bins
-from dga2d.domains.packing.permutations import is_permutation
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.encoding import int32_array
+from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, fill_bins, is_permutation
 
 
 @njit(cache=True)

@@ -1,20 +1,34 @@
-"""Three-dimensional bin packing as a :class:`~dga2d.domains.contract.Domain`."""
+"""Three-dimensional bin packing as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried.
+
+Nine slabs in bins of 10³, of which only two go into one bin, and seven small boxes to fill the gaps: five
+bins, one more than the simple bounds say, so that a search for fewer bins never ends at once.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.binpack3d import reader, smoke, suite
+import numpy as np
+
+from dga2d.domains.binpack3d import reader, suite
 from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
-from dga2d.domains.binpack3d.environment import operator_environment
-from dga2d.domains.binpack3d.solution import solution_text_of
-from dga2d.domains.binpack3d.verifier import verify_sequence
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
+from dga2d.domains.binpack3d.reader import BinPackingData, operator_environment
+from dga2d.domains.binpack3d.verifier import solution_text_of, verify_sequence
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
 
 
 class BinPacking(LibraryDomain):
@@ -45,7 +59,7 @@ class BinPacking(LibraryDomain):
         return self._instance(ref.group, ref.name, data, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        return self._instance("smoke", "sixteen_boxes", smoke.sixteen_boxes(), None)
+        return self._instance("smoke", "sixteen_boxes", sixteen_boxes(), None)
 
     def _instance(
         self, group: str, name: str, data: reader.BinPackingData, reference: Reference | None
@@ -61,7 +75,32 @@ class BinPacking(LibraryDomain):
         return verify_sequence(instance.data["bin_size"], instance.data["item_sizes"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Bin and place of each item; the format is described in :mod:`dga2d.domains.binpack3d.solution`."""
+        """Bin and place of each item; the format is described in :mod:`dga2d.domains.binpack3d.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         sizes = instance.data["bin_size"], instance.data["item_sizes"]
         return solution_text_of(instance.key, *sizes, state.sequence, objective)
+
+
+_ITEMS = (
+    (6, 6, 4),
+    (7, 6, 4),
+    (6, 7, 4),
+    (8, 6, 4),
+    (6, 8, 4),
+    (7, 7, 4),
+    (6, 6, 4),
+    (6, 9, 4),
+    (9, 6, 4),
+    (3, 10, 5),
+    (4, 3, 6),
+    (10, 3, 8),
+    (2, 5, 7),
+    (10, 10, 2),
+    (4, 4, 10),
+    (5, 2, 2),
+)
+
+
+def sixteen_boxes() -> BinPackingData:
+    """Bin and items."""
+    return BinPackingData(np.full(3, 10, np.int32), np.array(_ITEMS, dtype=np.int32))

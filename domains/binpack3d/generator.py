@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dga2d.domains.binpack3d.reader import BinPackingData
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 SIZES: Final = (10, 20, 30, 40, 50, 60, 100, 150, 200)
 CLASSES: Final = (1, 2, 3, 4, 5, 6, 7, 8)

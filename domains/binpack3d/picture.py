@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dga2d.domains.binpack3d.verifier import packing_of, verify_sequence
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.packing.picture import packing_figure
+from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.shared.packing.picture import packing_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

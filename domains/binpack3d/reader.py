@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import integer_lines, read_text
-from dga2d.domains.packing.limits import MAX_ITEMS, side_fault
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.shared.integer_lines import integer_lines, read_text
+from dga2d.domains.shared.packing.geometry import MAX_ITEMS, side_fault
 
 SUFFIXES = ("", ".txt", ".bpp", ".3dbpp", ".json")
 """Names an instance file may end in."""
@@ -87,3 +87,20 @@ def _sides(path: Path | str, line: int | None, values: Any, bin_size: list[int] 
 
 def _data(size: list[int], items: list[list[int]]) -> BinPackingData:
     return BinPackingData(np.array(size, np.int32), np.array(items, np.int32).reshape(len(items), 3))
+
+
+def operator_environment(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32]) -> dict[str, Any]:
+    """The card's keys for a bin `(3,)` and items `(n, 3)`; fresh, writable arrays."""
+    return {
+        "num_activities": len(item_sizes),
+        "bin_size": np.array(bin_size, dtype=np.int32),
+        "item_sizes": np.array(item_sizes, dtype=np.int32),
+        "item_volumes": item_sizes.prod(axis=1, dtype=np.int64),
+        "upper_bound": len(item_sizes),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    data = read_instance(path)
+    return operator_environment(data.bin_size, data.item_sizes)

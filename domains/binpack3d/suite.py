@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from dga2d.domains.binpack3d.generator import GeneratedInstance, generated_instances
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.published import reference_of
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.published import reference_of
 
 
 @cache

@@ -1,19 +1,28 @@
-"""Container loading as a :class:`~dga2d.domains.contract.Domain`."""
+"""Container loading as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: a container of 12 × 10 × 10 and 24 boxes of 5
+types.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.clp3d import smoke, suite
+from dga2d.domains.clp3d import suite
 from dga2d.domains.clp3d.card import CARD, INVALID_SCORE
-from dga2d.domains.clp3d.environment import operator_environment
-from dga2d.domains.clp3d.reader import ContainerData
-from dga2d.domains.clp3d.solution import solution_text_of
-from dga2d.domains.clp3d.verifier import verify_sequence
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
+from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
+from dga2d.domains.clp3d.verifier import solution_text_of, verify_sequence
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.library import LibraryDomain
 
 
 class ContainerLoading(LibraryDomain):
@@ -39,7 +48,7 @@ class ContainerLoading(LibraryDomain):
         return self._instance(ref.group, ref.name, suite.load_data(ref), ref.reference)
 
     def smoke_instance(self) -> Instance:
-        return self._instance("smoke", "small_load", smoke.small_load(), None)
+        return self._instance("smoke", "small_load", small_load(), None)
 
     def _instance(self, group: str, name: str, data: ContainerData, reference: Reference | None) -> Instance:
         arrays = {
@@ -57,7 +66,7 @@ class ContainerLoading(LibraryDomain):
         return verify_sequence(*_arrays(instance), state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Place of each item; the format is described in :mod:`dga2d.domains.clp3d.solution`."""
+        """Place of each item; the format is described in :mod:`dga2d.domains.clp3d.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         return solution_text_of(instance.key, *_arrays(instance), state.sequence, objective)
 
@@ -65,3 +74,17 @@ class ContainerLoading(LibraryDomain):
 def _arrays(instance: Instance) -> tuple[Any, Any, Any]:
     data = instance.data
     return data["bin_size"], data["item_sizes"], data["orientation_allowed"]
+
+
+_TYPES = (
+    BoxType((6, 5, 5), (1, 1, 1), 6),
+    BoxType((4, 3, 2), (0, 1, 1), 6),
+    BoxType((8, 4, 3), (0, 0, 1), 4),
+    BoxType((5, 4, 4), (1, 0, 1), 5),
+    BoxType((10, 3, 2), (0, 1, 1), 3),
+)
+
+
+def small_load() -> ContainerData:
+    """Container and items."""
+    return container_data((12, 10, 10), _TYPES)

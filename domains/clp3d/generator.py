@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from dga2d.domains.clp3d.reader import BoxType, Problem, container_data
-from dga2d.domains.lehmer import MODULUS, LehmerGenerator
+from dga2d.domains.shared.lehmer import MODULUS, LehmerGenerator
 
 CONTAINER: Final = (587, 233, 220)
 TYPES: Final = (3, 5, 8, 10, 12, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)

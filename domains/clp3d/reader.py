@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import integer_lines, read_text
-from dga2d.domains.packing.limits import MAX_ITEMS, side_fault
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.shared.integer_lines import integer_lines, read_text
+from dga2d.domains.shared.packing.geometry import MAX_ITEMS, side_fault
 
 SUFFIXES = ("", ".txt", ".clp", ".json")
 """Names an instance file may end in."""
@@ -165,3 +165,28 @@ def _items(
     if not 1 <= sum(box.quantity for box in types) <= MAX_ITEMS:
         raise InstanceFormatError(path, line, f"the number of boxes is not in 1..{MAX_ITEMS}")
     return container_data(container, types)
+
+
+def operator_environment(data: ContainerData, name: str) -> dict[str, Any]:
+    """The card's keys for an instance; fresh, writable arrays."""
+    volumes = data.item_sizes.prod(axis=1, dtype=np.int64)
+    fill = min(100.0, 100.0 * int(volumes.sum()) / int(data.bin_size.prod(dtype=np.int64)))
+    return {
+        "num_activities": len(data.item_sizes),
+        "bin_size": np.array(data.bin_size, dtype=np.int32),
+        "item_sizes": np.array(data.item_sizes, dtype=np.int32),
+        "item_volumes": volumes,
+        "orientation_allowed": np.array(data.orientation_allowed, dtype=np.int32),
+        "fill_upper_bound": fill,
+        "upper_bound": 100.0,
+        "lower_bound": 100.0 - fill,
+        "name": name,
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the only problem in a file; raises InstanceFormatError."""
+    problems = read_problems(path)
+    if len(problems) != 1:
+        raise InstanceFormatError(path, None, f"expected one problem, the file has {len(problems)}")
+    return operator_environment(problems[0].data, path.stem)

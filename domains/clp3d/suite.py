@@ -17,9 +17,9 @@ import numpy as np
 
 from dga2d.domains.clp3d.generator import CONTAINER, TYPES, generate
 from dga2d.domains.clp3d.reader import SUFFIXES, ContainerData, Problem, read_problems
-from dga2d.domains.contract import InstanceRef, Reference
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.published import read_references
+from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.published import read_references
 
 SUITE: Final = 10
 """Problems of each class in the suite."""

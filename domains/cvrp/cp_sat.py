@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.cvrp.environment import operator_environment
-from dga2d.domains.or_tools import search_routes
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.cvrp.reader import operator_environment
+from dga2d.domains.shared.or_tools import search_routes
 
 SPARE_VEHICLES = 1.3
 """Vehicles offered for each that the total demand needs at least, and three more."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dga2d.domains.contract import Decoder, State
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.encoding import as_int32
 from dga2d.domains.cvrp.card import INVALID_SCORE
-from dga2d.domains.encoding import as_int32
 
 
 @njit(cache=True)

@@ -1,21 +1,30 @@
-"""The capacitated vehicle routing problem as a :class:`~dga2d.domains.contract.Domain`."""
+"""The capacitated vehicle routing problem as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: the first published vehicle routing problem.
+
+References
+----------
+G. B. Dantzig, J. H. Ramser, The truck dispatching problem, Management Science 6(1), 1959: twelve customers,
+distances as a table; four trucks and 290 miles are optimal (they found 294).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.cvrp import reader, smoke, suite
+import numpy as np
+
+from dga2d.domains.core.contract import Card, Instance, InstanceRef, Reference, State, Verdict
+from dga2d.domains.core.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.cvrp import reader, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
-from dga2d.domains.cvrp.environment import operator_environment
 from dga2d.domains.cvrp.generator import generate
-from dga2d.domains.cvrp.solution import format_solution
-from dga2d.domains.cvrp.verifier import distance_of, routes_of, verify_routes
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
+from dga2d.domains.cvrp.reader import RoutingData, explicit_matrix, operator_environment
+from dga2d.domains.cvrp.verifier import distance_of, format_solution, routes_of, verify_routes
 
 RELAXED = "; the file's limits on route durations are not part of the problem"
 
@@ -54,11 +63,11 @@ class VehicleRouting(LibraryDomain):
 
     def smoke_instance(self) -> Instance:
         reference = Reference(
-            float(smoke.OPTIMUM),
+            float(SMOKE_OPTIMUM),
             "optimal",
             "Dantzig and Ramser 1959; proven by dynamic programming over subsets",
         )
-        return self._instance("smoke", "truck-dispatching", smoke.truck_dispatching(), reference)
+        return self._instance("smoke", "truck-dispatching", truck_dispatching(), reference)
 
     def _instance(
         self, group: str, name: str, data: reader.RoutingData, reference: Reference | None
@@ -75,9 +84,35 @@ class VehicleRouting(LibraryDomain):
         return verify_routes(sequence, data.demands, data.capacity, distance_of(data))
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """CVRPLIB's ``.sol``; the format is described in :mod:`dga2d.domains.cvrp.solution`."""
+        """CVRPLIB's ``.sol``; the format is described in :mod:`dga2d.domains.cvrp.verifier`."""
         verdict = self.verify(instance, state)
         routes = routes_of(state.sequence)
         if verdict.objective is None or isinstance(routes, str):
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
         return format_solution(routes, int(verdict.objective))
+
+
+SMOKE_OPTIMUM: Final = 290
+CAPACITY: Final = 6000
+_DEMANDS: Final = (0, 1200, 1700, 1500, 1400, 1700, 1400, 1200, 1900, 1800, 1600, 1700, 1100)
+_UPPER_ROWS: Final = """
+    9 14 21 23 22 25 32 36 38 42 50 52
+    5 12 22 21 24 31 35 37 41 49 51
+    7 17 16 23 26 30 36 36 44 46
+    10 21 30 27 37 43 31 37 39
+    19 28 25 35 41 29 31 29
+    9 10 16 22 20 28 30
+    7 11 13 17 25 27
+    10 16 10 18 20
+    6 6 14 16
+    12 12 20
+    8 10
+    10
+"""
+
+
+def truck_dispatching() -> RoutingData:
+    """Dantzig and Ramser's example."""
+    values = np.array(_UPPER_ROWS.split(), dtype=np.int64)
+    weights = explicit_matrix(values, "UPPER_ROW", len(_DEMANDS))
+    return RoutingData(None, "EXPLICIT", weights, np.array(_DEMANDS, dtype=np.int64), CAPACITY, "truck")

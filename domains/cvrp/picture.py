@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.cvrp.environment import operator_environment
-from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.cvrp.reader import RoutingData, operator_environment
 from dga2d.domains.cvrp.verifier import distance_of, routes_of, verify_routes
-from dga2d.domains.errors import InvalidSolutionError
 
 COLOURS: Final = [
     "#1f77b4",

@@ -7,21 +7,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.cvrp.distances import (
-    TRIANGLES,
-    EdgeType,
-    explicit_matrix,
-    n_weights,
-)
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import integer, read_text
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.shared.integer_lines import integer, read_text
 
 SUFFIXES: Final = frozenset({".vrp"})
+EdgeType = Literal["EUC_2D", "CEIL_2D", "EXPLICIT"]
+
+TRIANGLES: Final = {
+    "LOWER_ROW": (np.tril_indices, -1),
+    "LOWER_DIAG_ROW": (np.tril_indices, 0),
+    "UPPER_ROW": (np.triu_indices, 1),
+    "UPPER_DIAG_ROW": (np.triu_indices, 0),
+}
+"""EDGE_WEIGHT_FORMAT → numpy's row-wise indices of the triangle it lists, and their first diagonal."""
 MAX_NODES: Final = 10_000
 """Largest instance read: its int32 distance matrix takes 400 MB."""
 MAX_LENGTH: Final = 1_000_000_000
@@ -267,3 +270,61 @@ class _Reader:
             raise self.fail(values[-1][0] if values else start, "expected -1 at the end of DEPOT_SECTION")
         if [value for _, value in values] != [1, -1]:
             raise self.fail(values[0][0], "expected node 1 as the only depot")
+
+
+def planar_matrix(coords: NDArray[np.float64], edge_type: EdgeType) -> NDArray[np.int32]:
+    """Euclidean distances of `coords`, float64 `(n, 2)`, rounded to the nearest integer (EUC_2D) or up.
+
+    Returns int32 `(n, n)`, symmetric, zero diagonal.
+
+    References
+    ----------
+    G. Reinelt, "TSPLIB - A Traveling Salesman Problem Library", ORSA Journal on Computing 3, 1991.
+    """
+    x, y = coords[:, 0], coords[:, 1]
+    dx, dy = x[:, None] - x[None, :], y[:, None] - y[None, :]
+    exact = np.sqrt(dx * dx + dy * dy)
+    rounded = np.ceil(exact) if edge_type == "CEIL_2D" else np.floor(exact + 0.5)
+    return rounded.astype(np.int32)
+
+
+def n_weights(edge_format: str, size: int) -> int:
+    """How many numbers an EDGE_WEIGHT_SECTION of that format has for `size` nodes."""
+    if edge_format == "FULL_MATRIX":
+        return size * size
+    indices, diagonal = TRIANGLES[edge_format]
+    return len(indices(size, diagonal)[0])
+
+
+def explicit_matrix(weights: NDArray[np.int64], edge_format: str, size: int) -> NDArray[np.int64]:
+    """The full matrix of the numbers of an EDGE_WEIGHT_SECTION, row by row as TSPLIB defines the formats.
+
+    `weights`: int64 `(n_weights(edge_format, size),)`. Returns int64 `(size, size)`; triangles are mirrored.
+    """
+    if edge_format == "FULL_MATRIX":
+        return weights.reshape(size, size)
+    indices, diagonal = TRIANGLES[edge_format]
+    matrix = np.zeros((size, size), dtype=np.int64)
+    matrix[indices(size, diagonal)] = weights
+    return np.maximum(matrix, matrix.T)
+
+
+def operator_environment(data: RoutingData) -> dict[str, Any]:
+    """The card's keys for `data`; fresh, writable arrays."""
+    if data.weights is not None:
+        distances = data.weights.astype(np.int32)
+    else:
+        assert data.coords is not None
+        distances = planar_matrix(data.coords, data.edge_type)
+    return {
+        "dist_matrix": distances,
+        "demands": np.array(data.demands, dtype=np.int64),
+        "capacity": int(data.capacity),
+        "num_nodes": len(data.demands),
+        "depot_idx": 0,
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_instance(path))

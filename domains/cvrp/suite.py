@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.cvrp.generator import CustomerPositioning, DemandPattern, DepotPositioning, Recipe
 
 SIZES: Final = (60, 80, 100, 120, 150, 180, 210, 240, 280, 320)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from ortools.sat.python import cp_model
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData
 from dga2d.domains.fjsp.verifier import Choices, choices_of
-from dga2d.domains.or_tools import solve_model
+from dga2d.domains.shared.or_tools import solve_model
 
 
 class Answer(NamedTuple):

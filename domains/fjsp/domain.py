@@ -1,4 +1,14 @@
-"""Flexible job shop scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+"""Flexible job shop scheduling as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: the flexible version of the 6 × 6 problem, optimum 55.
+
+Six operations may go to a second machine, the others are bound to one.
+
+References
+----------
+J. Hurink, B. Jurisch, M. Thole, Tabu search for the job-shop scheduling problem with multi-purpose machines,
+OR Spektrum 15, 1994: mt06 of edata, after Fisher and Thompson's job shop (1963).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +16,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.fjsp import reader, smoke
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.fjsp import reader
 from dga2d.domains.fjsp.card import CARD, INVALID_SCORE
-from dga2d.domains.fjsp.environment import operator_environment
-from dga2d.domains.fjsp.solution import schedule_text
+from dga2d.domains.fjsp.reader import FlexibleShopData, operator_environment, tabulate
 from dga2d.domains.fjsp.suite import find_generated, generated_instances, references
-from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
+from dga2d.domains.fjsp.verifier import choices_of, schedule, schedule_text, verify_state
+from dga2d.domains.jsp.domain import ft06
 
 
 def _in_its_group(ref: InstanceRef) -> InstanceRef:
@@ -55,8 +72,8 @@ class FlexibleJobShop(LibraryDomain):
         return self._instance(ref.group, ref.name, data, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "Hurink, Jurisch and Thole 1994")
-        return self._instance("hurink", "edata-mt06", smoke.mt06_edata(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Hurink, Jurisch and Thole 1994")
+        return self._instance("hurink", "edata-mt06", mt06_edata(), reference)
 
     def _instance(
         self, group: str, name: str, data: reader.FlexibleShopData, reference: Reference | None
@@ -72,7 +89,34 @@ class FlexibleJobShop(LibraryDomain):
         return verify_state(instance.data["shop"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Machine, start and end per operation; :mod:`dga2d.domains.fjsp.solution` has the format."""
+        """Machine, start and end per operation; :mod:`dga2d.domains.fjsp.verifier` has the format."""
         require_feasible(self.verify(instance, state))
         shop = instance.data["shop"]
         return schedule_text(instance.key, shop.n_machines, schedule(choices_of(shop), state))
+
+
+SMOKE_OPTIMUM = 55
+
+_ROUTES = (
+    ("2", "0", "1", "3", "53", "4"),
+    ("1", "2", "4", "5", "0", "3"),
+    ("25", "3", "5", "0", "15", "4"),
+    ("1", "0", "2", "30", "4", "5"),
+    ("2", "1", "4", "51", "0", "3"),
+    ("13", "3", "5", "0", "4", "2"),
+)
+"""Digits are machines, the eligible ones of an operation together."""
+
+
+def mt06_edata() -> FlexibleShopData:
+    """Machines and times of the instance; an operation takes the same time on all its machines."""
+    return tabulate(
+        6,
+        [
+            [
+                [(int(machine), time) for machine in machines]
+                for machines, time in zip(route, times, strict=True)
+            ]
+            for route, times in zip(_ROUTES, ft06().times.tolist(), strict=True)
+        ],
+    )

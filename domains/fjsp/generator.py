@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from dga2d.domains.fjsp.reader import Choice, FlexibleShopData, tabulate
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 class BrandimarteParameters(NamedTuple):

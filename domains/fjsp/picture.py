@@ -5,8 +5,7 @@ from __future__ import annotations
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
 
 MAX_LABELLED = 120

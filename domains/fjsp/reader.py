@@ -12,14 +12,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fjsp.card import INVALID_SCORE
-from dga2d.domains.integer_lines import read_text
-from dga2d.domains.shops import job_lines, machine_times
+from dga2d.domains.shared.integer_lines import read_text
+from dga2d.domains.shared.shops.files import job_lines, machine_times
 
 SUFFIXES = (".txt", ".fjs")
 """Names an instance file may end in."""
@@ -124,3 +125,37 @@ def _operation(path: Path | str, line: int, values: list[int], place: int, n_mac
     if len(numbers) < 2 * count:
         raise InstanceFormatError(path, line, f"expected {count} pairs of machine and time, the line ends")
     return machine_times(path, line, numbers, n_machines, "operation")
+
+
+def operator_environment(
+    n_machines: int, op_counts: NDArray[np.int32], machines: NDArray[np.int32], times: NDArray[np.int32]
+) -> dict[str, Any]:
+    """The card's keys for the arrays of a :class:`~dga2d.domains.fjsp.reader.FlexibleShopData`; copies."""
+    n_jobs, max_ops, _ = machines.shape
+    return {
+        "num_jobs": int(n_jobs),
+        "num_machines": int(n_machines),
+        "op_counts": np.array(op_counts, dtype=np.int32),
+        "eligible_counts": (machines >= 0).sum(axis=2).astype(np.int32),
+        "machines_matrix": np.array(machines, dtype=np.int32),
+        "times_matrix": np.array(times, dtype=np.int32),
+        "processing_matrix": processing_matrix(n_machines, machines, times),
+        "max_ops": int(max_ops),
+        "total_ops": int(op_counts.sum()),
+    }
+
+
+def processing_matrix(
+    n_machines: int, machines: NDArray[np.int32], times: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Times by machine id, float64 `(jobs, max_ops, n_machines)`, inf where a machine is not eligible."""
+    table = np.full((*machines.shape[:2], n_machines), np.inf)
+    job, operation, entry = np.nonzero(machines >= 0)
+    table[job, operation, machines[job, operation, entry]] = times[job, operation, entry]
+    return table
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    data = read_instance(path)
+    return operator_environment(data.n_machines, data.op_counts, data.machines, data.times)

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from dga2d.domains.contract import Reference
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import Reference
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData
 

@@ -2,17 +2,23 @@
 
 It shares no code with the compiled decoder: start times come from the order in which each machine and each
 job serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
+
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
+``jobs machines makespan``, then one line per job: the number of its operations and, for each in technological
+order, ``machine start end``; machines and time count from 0. Row by row it is the counterpart of the instance
+format, with the chosen machine in place of the eligible ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import array_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import array_violation
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData
 
@@ -157,3 +163,32 @@ def _too_early(job: int, k: int) -> str:
     if k == 0:
         return f"job {job} starts before time 0"
     return f"operation {k} of job {job} starts before operation {k - 1} ends"
+
+
+def schedule_text(key: str, n_machines: int, tasks: Schedule) -> str:
+    """Text of the schedule file of instance `key`."""
+    makespan = max(job[-1].end for job in tasks)
+    lines = [
+        f"# instance {key}",
+        "# jobs machines makespan, then per job its number of operations and machine, start, end of each",
+        f"{len(tasks)} {n_machines} {makespan}",
+    ]
+    for job in tasks:
+        lines.append(" ".join(map(str, [len(job), *(number for task in job for number in task)])))
+    return "\n".join(lines) + "\n"
+
+
+def _data_of(environment: Mapping[str, Any]) -> FlexibleShopData:
+    arrays = (environment[key].copy() for key in ("op_counts", "machines_matrix", "times_matrix"))
+    return FlexibleShopData(environment["num_machines"], *arrays)
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Makespan by the independent verifier, or the first broken constraint."""
+    return verify_state(_data_of(environment), state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution, which has makespan `objective`."""
+    tasks = schedule(choices_of(_data_of(environment)), state)
+    return schedule_text(f"file/{name}", environment["num_machines"], tasks)

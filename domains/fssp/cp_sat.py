@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.shop_model import by_start, solve_shop
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.shared.shops.cp_sat import by_start, solve_shop
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:

@@ -1,4 +1,9 @@
-"""Flow shop scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+"""Flow shop scheduling as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: eight jobs on four machines.
+
+Small enough that all 40,320 permutations can be decoded, which a test does.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.fssp import reader, smoke, taillard
+import numpy as np
+
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances, reference_of
+from dga2d.domains.fssp import reader, taillard
 from dga2d.domains.fssp.card import CARD, INVALID_SCORE
-from dga2d.domains.fssp.environment import operator_environment
-from dga2d.domains.fssp.solution import START_TIMES
-from dga2d.domains.fssp.verifier import schedule, verify_sequence
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances, reference_of
-from dga2d.domains.shops import schedule_text
+from dga2d.domains.fssp.reader import FlowShopData, operator_environment
+from dga2d.domains.fssp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.shared.shops.files import schedule_text
 
 FOLDER = "taillard"
 """Folder of Taillard's published files; their groups, as the DGA2D paper splits them, are the sizes."""
@@ -56,8 +69,8 @@ class FlowShop(LibraryDomain):
         return Instance(self.name, ref.group, ref.name, {"times": data.times}, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.BEST), "best_known", "best permutation of all")
-        data = smoke.eight_by_four()
+        reference = Reference(float(SMOKE_OPTIMUM), "best_known", "best permutation of all")
+        data = eight_by_four()
         return Instance(self.name, "smoke", "8x4", {"times": data.times}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
@@ -68,7 +81,7 @@ class FlowShop(LibraryDomain):
         return verify_sequence(instance.data["times"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Start times per job; the format is described in :mod:`dga2d.domains.fssp.solution`."""
+        """Start times per job; the format is described in :mod:`dga2d.domains.fssp.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(objective))
@@ -81,3 +94,23 @@ def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:
         for ref in refs
     )
     return tuple(sorted(moved, key=lambda ref: ref.key))
+
+
+SMOKE_OPTIMUM = 427
+"""Shortest makespan of a permutation schedule, 13 above the lower bound, so that no search stops early."""
+
+_TIMES = (
+    (13, 79, 23, 71),
+    (31, 13, 14, 94),
+    (17, 1, 78, 45),
+    (19, 28, 10, 23),
+    (94, 75, 8, 29),
+    (8, 57, 84, 37),
+    (10, 17, 9, 18),
+    (66, 20, 46, 61),
+)
+
+
+def eight_by_four() -> FlowShopData:
+    """Times of the instance."""
+    return FlowShopData(np.array(_TIMES, dtype=np.int32))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fssp.card import INVALID_SCORE
-from dga2d.domains.integer_lines import read_text
-from dga2d.domains.shops import job_lines
+from dga2d.domains.shared.integer_lines import read_text
+from dga2d.domains.shared.shops.files import job_lines
 
 SUFFIXES = ("", ".txt")
 """Names an instance file may end in."""
@@ -65,3 +66,19 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
         if time < 0:
             raise InstanceFormatError(path, line, f"negative time {time}")
     return values[1::2]
+
+
+def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
+    """The card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    n_jobs, n_machines = times.shape
+    return {
+        "num_jobs": int(n_jobs),
+        "num_machines": int(n_machines),
+        "processing_times": np.array(times.T, dtype=np.int32, order="C"),
+        "total_ops": int(n_jobs * n_machines),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_instance(path).times)

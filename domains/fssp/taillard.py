@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.fssp.reader import FlowShopData
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:

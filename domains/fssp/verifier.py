@@ -2,18 +2,24 @@
 
 It shares no code with the compiled decoder: start times are found machine by machine from the order in which
 each machine serves the jobs, not from one scan of the sequence.
+
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
+``jobs machines makespan``, then one line per job with the start times of its operations on machines
+0, 1, …, m − 1: row by row the counterpart of the instance format.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import repetition_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import repetition_violation
+from dga2d.domains.shared.shops.files import schedule_text
 
 
 def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
@@ -73,3 +79,17 @@ def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> s
             if start < end:
                 return f"jobs {first} and {second} overlap on machine {machine}"
     return None
+
+
+START_TIMES = "its start times on machines 0, 1, ..."
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Makespan by the independent verifier, or the first broken constraint."""
+    return verify_sequence(np.asarray(environment["processing_times"]).T, state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution."""
+    starts = schedule(np.asarray(environment["processing_times"]).T, state.sequence)
+    return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

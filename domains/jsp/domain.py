@@ -1,21 +1,37 @@
-"""Job shop scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+"""Job shop scheduling as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: Fisher and Thompson's 6 × 6 problem, optimum 55.
+
+References
+----------
+H. Fisher, G. L. Thompson, Probabilistic learning combinations of local job-shop scheduling rules, in
+Industrial Scheduling, Prentice-Hall, 1963.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.jsp import reader, smoke, taillard
+import numpy as np
+
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances, reference_of
+from dga2d.domains.jsp import reader, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
-from dga2d.domains.jsp.environment import operator_environment
-from dga2d.domains.jsp.solution import START_TIMES
-from dga2d.domains.jsp.verifier import schedule, verify_sequence
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances, reference_of
-from dga2d.domains.shops import schedule_text
+from dga2d.domains.jsp.reader import JobShopData, operator_environment
+from dga2d.domains.jsp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.shared.shops.files import schedule_text
 
 
 class JobShop(LibraryDomain):
@@ -51,8 +67,8 @@ class JobShop(LibraryDomain):
         return self._instance(ref.group, ref.name, data, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "Carlier and Pinson 1989")
-        return self._instance("ft", "ft06", smoke.ft06(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")
+        return self._instance("ft", "ft06", ft06(), reference)
 
     def _instance(
         self, group: str, name: str, data: reader.JobShopData, reference: Reference | None
@@ -68,7 +84,32 @@ class JobShop(LibraryDomain):
         return verify_sequence(instance.data["machines"], instance.data["times"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Start times per job; the format is described in :mod:`dga2d.domains.jsp.solution`."""
+        """Start times per job; the format is described in :mod:`dga2d.domains.jsp.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(objective))
+
+
+SMOKE_OPTIMUM = 55
+
+_MACHINES = (
+    (2, 0, 1, 3, 5, 4),
+    (1, 2, 4, 5, 0, 3),
+    (2, 3, 5, 0, 1, 4),
+    (1, 0, 2, 3, 4, 5),
+    (2, 1, 4, 5, 0, 3),
+    (1, 3, 5, 0, 4, 2),
+)
+_TIMES = (
+    (1, 3, 6, 7, 3, 6),
+    (8, 5, 10, 10, 10, 4),
+    (5, 4, 8, 9, 1, 7),
+    (5, 5, 5, 3, 8, 9),
+    (9, 3, 5, 4, 3, 1),
+    (3, 3, 9, 10, 4, 1),
+)
+
+
+def ft06() -> JobShopData:
+    """Machines and times of ft06."""
+    return JobShopData(np.array(_MACHINES, dtype=np.int32), np.array(_TIMES, dtype=np.int32))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.gantt import shop_chart
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.jsp.verifier import schedule, verify_sequence
+from dga2d.domains.shared.shops.gantt import shop_chart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import read_text
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.jsp.card import INVALID_SCORE
-from dga2d.domains.shops import job_lines, machine_times
+from dga2d.domains.shared.integer_lines import read_text
+from dga2d.domains.shared.shops.files import job_lines, machine_times
 
 SUFFIXES = ("", ".txt", ".jsp")
 """Names an instance file may end in."""
@@ -60,3 +61,21 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
     if len(values) != 2 * n_machines:
         raise InstanceFormatError(path, line, f"expected {2 * n_machines} numbers, got {len(values)}")
     return machine_times(path, line, values, n_machines, "job")
+
+
+def operator_environment(machines: NDArray[np.int32], times: NDArray[np.int32]) -> dict[str, Any]:
+    """The card's keys for `machines` and `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    n_jobs, n_machines = machines.shape
+    return {
+        "num_jobs": int(n_jobs),
+        "num_machines": int(n_machines),
+        "machines_matrix": np.array(machines, dtype=np.int32),
+        "times_matrix": np.array(times, dtype=np.int32),
+        "total_ops": int(n_jobs * n_machines),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    data = read_instance(path)
+    return operator_environment(data.machines, data.times)

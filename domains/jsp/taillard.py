@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.jsp.reader import JobShopData
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> JobShopData:

@@ -2,18 +2,24 @@
 
 It shares no code with the compiled decoder: start times come from the order in which each machine and each
 job serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
+
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
+``jobs machines makespan``, then one line per job with the start times of its operations in technological
+order: row by row the counterpart of the "standard" instance format.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import repetition_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import repetition_violation
+from dga2d.domains.shared.shops.files import schedule_text
 
 Operation = tuple[int, int]
 """Job and index in the job's technological order, both from 0."""
@@ -100,3 +106,17 @@ def schedule_violation(
             if start < end:
                 return f"jobs {first} and {second} overlap on machine {machine}"
     return None
+
+
+START_TIMES = "the start times of its operations in technological order"
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Makespan by the independent verifier, or the first broken constraint."""
+    return verify_sequence(environment["machines_matrix"], environment["times_matrix"], state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution."""
+    starts = schedule(environment["machines_matrix"], environment["times_matrix"], state.sequence)
+    return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

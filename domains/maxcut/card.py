@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 
 INVALID_SCORE = 999_999_999
 """Score of a state that is no partition; every cut weighs less, in both directions."""

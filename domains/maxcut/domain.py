@@ -1,4 +1,9 @@
-"""Maximum cut as a :class:`~dga2d.domains.contract.Domain`."""
+"""Maximum cut as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance for trying new implementations: the Petersen graph with two heavy edges and a negative one.
+
+A graph of ten vertices, so that all 512 cuts can be counted (the tests do): the heaviest weighs 13.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.maxcut import gset, reader, smoke
+import numpy as np
+
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.maxcut import gset, reader
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
-from dga2d.domains.maxcut.environment import operator_environment
 from dga2d.domains.maxcut.graph import WeightedGraph
-from dga2d.domains.maxcut.solution import sides_text
-from dga2d.domains.maxcut.verifier import verify_sides
-from dga2d.domains.published import list_instances
+from dga2d.domains.maxcut.reader import operator_environment
+from dga2d.domains.maxcut.verifier import sides_text, verify_sides
 
 
 class MaxCut(LibraryDomain):
@@ -50,8 +63,8 @@ class MaxCut(LibraryDomain):
         return self._instance(ref.group, ref.name, graph, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "all 512 cuts counted")
-        return self._instance("smoke", "petersen", smoke.petersen(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all 512 cuts counted")
+        return self._instance("smoke", "petersen", petersen(), reference)
 
     def _instance(self, group: str, name: str, graph: WeightedGraph, reference: Reference | None) -> Instance:
         fields = {"n_vertices": graph.n_vertices, "edges": graph.edges, "weights": graph.weights}
@@ -65,6 +78,21 @@ class MaxCut(LibraryDomain):
         return verify_sides(**instance.data, state=state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """The side of each vertex; the format is described in :mod:`dga2d.domains.maxcut.solution`."""
+        """The side of each vertex; the format is described in :mod:`dga2d.domains.maxcut.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         return sides_text(instance.key, state.sequence, int(objective))
+
+
+SMOKE_OPTIMUM = 13
+
+
+def petersen() -> WeightedGraph:
+    """Outer circle 0-4, inner star 5-9; edges 0-1 and 5-7 weigh 2, edge 3-8 weighs -1, the others 1."""
+    outer = [(v, (v + 1) % 5) for v in range(5)]
+    spokes = [(v, v + 5) for v in range(5)]
+    inner = [(5 + v, 5 + (v + 2) % 5) for v in range(5)]
+    edges = np.array([(min(e), max(e)) for e in outer + spokes + inner], dtype=np.int32)
+    weights = np.ones(15, dtype=np.int32)
+    weights[0] = weights[10] = 2
+    weights[8] = -1
+    return WeightedGraph(10, edges, weights)

@@ -18,10 +18,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.published import reference_of
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.rudy import RudyGraph, planar_graph, random_graph, toroidal_grid, union
-from dga2d.domains.published import reference_of
 
 GROUP: Final = "gset"
 HELD_BACK: Final = frozenset({5, 10, 17, 21, 26, 31, 38, 42, 47, 54})

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.maxcut.verifier import verify_sides
 
 MAX_LABELLED_VERTICES: Final = 60

@@ -7,13 +7,15 @@ two different vertices, counted from 1, and an integer weight.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import integer_lines, read_text
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.maxcut.card import INVALID_SCORE
-from dga2d.domains.maxcut.graph import WeightedGraph
+from dga2d.domains.maxcut.graph import WeightedGraph, csr_of
+from dga2d.domains.shared.integer_lines import integer_lines, read_text
 
 SUFFIXES = ("", ".txt", ".rud", ".rudy", ".mc", ".graph")
 """Names an instance file may end in."""
@@ -84,3 +86,23 @@ def _edge(path: Path | str, line: int, values: list[int], n_vertices: int) -> tu
     if a == b:
         raise InstanceFormatError(path, line, f"vertex {a} is joined to itself")
     return (min(a, b) - 1, max(a, b) - 1), weight
+
+
+def operator_environment(
+    n_vertices: int, edges: NDArray[np.int32], weights: NDArray[np.int32]
+) -> dict[str, Any]:
+    """The card's keys for a graph; fresh, writable arrays."""
+    csr = csr_of(n_vertices, edges, weights)
+    return {
+        "num_nodes": int(n_vertices),
+        "num_edges": len(weights),
+        "neighbors": csr.neighbours,
+        "edge_weights": csr.weights,
+        "offsets": csr.offsets,
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    graph = read_instance(path)
+    return operator_environment(graph.n_vertices, graph.edges, graph.weights)

@@ -1,14 +1,21 @@
-"""Independent verifier: adds up the cut from the list of edges; shares no code with the decoder."""
+"""Independent verifier: adds up the cut from the list of edges; shares no code with the decoder.
+
+In a solution file comment lines begin with ``#``. Then follow a line ``n cut``, the number of vertices and the weight of the
+cut, and one line per vertex in rising order, ``i s``: the vertex, counted from 1 as in rudy's files, and its
+side, 1 or 2 as in the solution files that accompany the results of Benlic and Hao (2013).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import array_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import array_violation
+from dga2d.domains.maxcut.graph import Csr, edges_of
 
 
 def verify_sides(
@@ -26,3 +33,23 @@ def verify_sides(
     ends, costs = edges.tolist(), weights.tolist()
     cut = sum(weight for (a, b), weight in zip(ends, costs, strict=True) if sides[a] != sides[b])
     return Verdict(float(cut), None)
+
+
+def sides_text(key: str, sides: NDArray[Any], cut: int) -> str:
+    """Text of the solution of instance `key` with 0/1 `sides`."""
+    lines = [f"# {key}: number of vertices and weight of the cut; then each vertex and its side"]
+    lines.append(f"{len(sides)} {cut}")
+    lines += [f"{vertex} {side + 1}" for vertex, side in enumerate(sides.tolist(), start=1)]
+    return "\n".join(lines) + "\n"
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Weight of the cut by the independent verifier, or the first broken constraint."""
+    csr = Csr(environment["offsets"], environment["neighbors"], environment["edge_weights"])
+    return verify_sides(environment["num_nodes"], *edges_of(csr), state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution; nothing of `environment` is needed."""
+    del environment
+    return sides_text(f"file/{name}", state.sequence, int(objective))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.or_tools import solve_model
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:

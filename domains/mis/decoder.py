@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import int32_array
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.encoding import int32_array
 from dga2d.domains.mis.card import INVALID_SCORE
 
 

@@ -1,4 +1,11 @@
-"""Maximum independent set as a :class:`~dga2d.domains.contract.Domain`."""
+"""Maximum independent set as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: the covering problem of the triple system of order 9.
+
+References
+----------
+C. Mannino, A. Sassano, Solving hard set covering problems, Operations Research Letters 18, 1995.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +15,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.mis import reader, smoke, suite
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.mis import reader, suite
 from dga2d.domains.mis.card import CARD, INVALID_SCORE
-from dga2d.domains.mis.environment import operator_environment
-from dga2d.domains.mis.solution import set_text
-from dga2d.domains.mis.verifier import selected, verify_vector
-from dga2d.domains.published import list_instances
+from dga2d.domains.mis.constructions import A9, steiner
+from dga2d.domains.mis.reader import operator_environment
+from dga2d.domains.mis.verifier import selected, set_text, verify_vector
 
 
 class IndependentSet(LibraryDomain):
@@ -48,8 +62,8 @@ class IndependentSet(LibraryDomain):
         return _instance(ref.group, ref.name, adjacency, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.INDEPENDENCE_NUMBER), "optimal", "Fulkerson and others 1974")
-        return _instance("constructions", "MANN_a9", smoke.nine_points(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Fulkerson and others 1974")
+        return _instance("constructions", "MANN_a9", nine_points(), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
@@ -59,7 +73,7 @@ class IndependentSet(LibraryDomain):
         return verify_vector(instance.data["adjacency"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """The vertices of the set; the format is described in :mod:`dga2d.domains.mis.solution`."""
+        """The vertices of the set; the format is described in :mod:`dga2d.domains.mis.verifier`."""
         require_feasible(self.verify(instance, state))
         return set_text(instance.key, selected(state.sequence))
 
@@ -67,3 +81,12 @@ class IndependentSet(LibraryDomain):
 def _instance(group: str, name: str, adjacency: NDArray[np.uint8], reference: Reference | None) -> Instance:
     adjacency.setflags(write=False)
     return Instance("mis", group, name, {"adjacency": adjacency}, reference)
+
+
+SMOKE_OPTIMUM = 16
+"""Twelve triples, and four points that contain none of them."""
+
+
+def nine_points() -> NDArray[np.uint8]:
+    """Graph of 45 vertices and 72 edges (``MANN_a9``)."""
+    return steiner(A9, 9)

@@ -7,8 +7,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.mis.verifier import selected, verify_vector
 
 MAX_DRAWN_EDGES = 4000

@@ -16,13 +16,13 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import UNUSUAL_BLANKS, integer
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.shared.integer_lines import UNUSUAL_BLANKS, integer
 
 SUFFIXES: Final = (".clq", ".clq.gz", ".mis", ".mis.gz")
 MAX_VERTICES: Final = 10_000
@@ -196,3 +196,18 @@ def _adjacency(
     adjacency[pairs[:, 0] - 1, pairs[:, 1] - 1] = 1
     adjacency[pairs[:, 1] - 1, pairs[:, 0] - 1] = 1
     return adjacency
+
+
+def operator_environment(adjacency: NDArray[np.uint8], name: str) -> dict[str, Any]:
+    """The card's keys for `adjacency`, uint8 `(n, n)`; fresh, writable copies."""
+    return {
+        "num_vertices": len(adjacency),
+        "total_vertices": len(adjacency),
+        "adj": np.array(adjacency, dtype=np.uint8),
+        "name": name,
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_graph(path), instance_name(path))

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.published import reference_of
 from dga2d.domains.mis import constructions
 from dga2d.domains.mis.model_rb import model_rb
-from dga2d.domains.published import reference_of
 
 MODEL_RB_SIZES: Final = ((30, 15), (35, 17), (40, 19), (45, 21), (50, 23), (53, 24), (56, 25), (59, 26))
 """Number and size of the cliques, as in BHOSLIB."""

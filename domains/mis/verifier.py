@@ -2,17 +2,24 @@
 
 It shares no code with the compiled decoder: the edges of the selected vertices are taken from the adjacency
 matrix itself, not from bits.
+
+Solution files: the vertices of the set, one per line, in the manner of DIMACS' output format.
+
+The text starts with ``c`` comment lines that name the instance, then ``s mis <size>``, then one line
+``v <vertex>`` per vertex of the set, ascending. Vertices count from 1 as in the instance file. For a ``.clq``
+instance the set is at the same time a clique of the graph in that file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import array_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import array_violation
 
 
 def verify_vector(adjacency: NDArray[np.uint8], state: State) -> Verdict:
@@ -41,3 +48,24 @@ def edge_violation(adjacency: NDArray[np.uint8], chosen: list[int]) -> str | Non
         if neighbours:
             return f"vertices {vertex} and {min(neighbours)} are both selected and adjacent"
     return None
+
+
+def set_text(key: str, chosen: Sequence[int]) -> str:
+    """Text for the vertices `chosen`, which count from 0 and ascend."""
+    head = [
+        f"c instance {key}",
+        "c a set of mutually non-adjacent vertices (a clique of the graph of a .clq file)",
+        f"s mis {len(chosen)}",
+    ]
+    return "\n".join([*head, *(f"v {vertex + 1}" for vertex in chosen), ""])
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Size of the set by the independent verifier, or the first broken constraint."""
+    return verify_vector(environment["adj"], state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution; nothing else of `environment` is needed."""
+    del environment, objective
+    return set_text(f"file/{name}", selected(state.sequence))

@@ -1,21 +1,36 @@
-"""Open shop scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+"""Open shop scheduling as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: the first of Taillard's 4 × 4 problems, optimum 193.
+
+References
+----------
+E. Taillard, Benchmarks for basic scheduling problems, European Journal of Operational Research 64(2), 1993.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.ossp import reader, smoke, taillard
+import numpy as np
+
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances, reference_of
+from dga2d.domains.ossp import reader, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
-from dga2d.domains.ossp.environment import operator_environment
-from dga2d.domains.ossp.solution import START_TIMES
-from dga2d.domains.ossp.verifier import schedule, verify_sequence
-from dga2d.domains.published import list_instances, reference_of
-from dga2d.domains.shops import schedule_text
+from dga2d.domains.ossp.reader import OpenShopData, operator_environment
+from dga2d.domains.ossp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.shared.shops.files import schedule_text
 
 
 class OpenShop(LibraryDomain):
@@ -51,8 +66,8 @@ class OpenShop(LibraryDomain):
         return Instance(self.name, ref.group, ref.name, {"times": data.times}, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "Taillard 1993")
-        data = smoke.four_by_four()
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")
+        data = four_by_four()
         return Instance(self.name, "taillard", "ta4x4_1os", {"times": data.times}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
@@ -63,7 +78,18 @@ class OpenShop(LibraryDomain):
         return verify_sequence(instance.data["times"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Start times per job; the format is described in :mod:`dga2d.domains.ossp.solution`."""
+        """Start times per job; the format is described in :mod:`dga2d.domains.ossp.verifier`."""
         objective = require_feasible(self.verify(instance, state))
         starts = schedule(instance.data["times"], state.sequence)
         return schedule_text(instance.key, START_TIMES, starts, int(objective))
+
+
+SMOKE_OPTIMUM = 193
+"""Seven above the largest load of a machine or job, so that no search stops early."""
+
+_TIMES = ((34, 2, 54, 61), (15, 89, 70, 9), (38, 19, 28, 87), (95, 7, 34, 29))
+
+
+def four_by_four() -> OpenShopData:
+    """Times of the instance."""
+    return OpenShopData(np.array(_TIMES, dtype=np.int32))

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.gantt import shop_chart
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.ossp.verifier import schedule, verify_sequence
+from dga2d.domains.shared.shops.gantt import shop_chart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import read_text
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.ossp.card import INVALID_SCORE
-from dga2d.domains.shops import job_lines
+from dga2d.domains.shared.integer_lines import read_text
+from dga2d.domains.shared.shops.files import job_lines
 
 SUFFIXES = ("", ".txt")
 """Names an instance file may end in."""
@@ -54,3 +55,23 @@ def parse_instance(text: str, path: Path | str) -> OpenShopData:
     if sum(sum(values) for _, values in lines) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
     return OpenShopData(np.array([values for _, values in lines], dtype=np.int32))
+
+
+def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
+    """The card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    n_jobs, n_machines = times.shape
+    of_jobs = times.sum(axis=1, dtype=np.int64)
+    on_machines = times.sum(axis=0, dtype=np.int64)
+    return {
+        "num_jobs": int(n_jobs),
+        "num_machines": int(n_machines),
+        "total_ops": int(n_jobs * n_machines),
+        "ossp_times": np.array(times, dtype=np.int32),
+        "upper_bound": int((of_jobs[:, None] + on_machines - times).max()),
+        "lower_bound": int(max(of_jobs.max(), on_machines.max())),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_instance(path).times)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.or_tools import solve_model
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.rcpsp.project import topological_order
+from dga2d.domains.shared.or_tools import solve_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

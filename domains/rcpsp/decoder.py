@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import as_int32
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.encoding import as_int32
 from dga2d.domains.rcpsp.card import INVALID_SCORE
 
 

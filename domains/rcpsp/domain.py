@@ -1,27 +1,35 @@
-"""Resource-constrained project scheduling as a :class:`~dga2d.domains.contract.Domain`."""
+"""Resource-constrained project scheduling as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: eight activities and two resources, optimum 16.
+
+The longest path takes 13 and the work on the first resource at least 14 periods, so that no search stops
+early at these bounds.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import (
+import numpy as np
+
+from dga2d.domains.core.contract import (
     Card,
     Instance,
     InstanceRef,
     Reference,
     State,
     Verdict,
+    require_feasible,
 )
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
-from dga2d.domains.rcpsp import progen, reader, smoke
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.rcpsp import progen, reader
 from dga2d.domains.rcpsp.card import CARD, INVALID_SCORE
-from dga2d.domains.rcpsp.environment import operator_environment
-from dga2d.domains.rcpsp.solution import project_schedule_text
-from dga2d.domains.rcpsp.verifier import verify_sequence
+from dga2d.domains.rcpsp.project import Project
+from dga2d.domains.rcpsp.reader import operator_environment
+from dga2d.domains.rcpsp.verifier import project_schedule_text, verify_sequence
 
 
 class ProjectScheduling(LibraryDomain):
@@ -55,8 +63,8 @@ class ProjectScheduling(LibraryDomain):
         return Instance(self.name, ref.group, ref.name, project.data(), ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "CP-SAT")
-        return Instance(self.name, "smoke", "eight", smoke.eight_activities().data(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "CP-SAT")
+        return Instance(self.name, "smoke", "eight", eight_activities().data(), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
@@ -66,6 +74,26 @@ class ProjectScheduling(LibraryDomain):
         return verify_sequence(instance.data, state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Start times; the format is described in :mod:`dga2d.domains.rcpsp.solution`."""
+        """Start times; the format is described in :mod:`dga2d.domains.rcpsp.verifier`."""
         require_feasible(self.verify(instance, state))
         return project_schedule_text(instance.key, instance.data, state)
+
+
+SMOKE_OPTIMUM = 16
+
+_DURATIONS = (0, 4, 3, 5, 2, 4, 3, 2, 5, 0)
+_REQUESTS = ((0, 0), (2, 1), (3, 0), (1, 2), (2, 2), (3, 1), (1, 3), (2, 0), (2, 2), (0, 0))
+_CAPACITIES = (4, 4)
+_EDGES = (
+    (0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 5), (3, 6), (4, 7), (5, 9), (6, 8), (7, 9), (8, 9),
+)  # fmt: skip
+
+
+def eight_activities() -> Project:
+    """Durations, requests, capacities and edges of the instance."""
+    return Project(
+        np.array(_DURATIONS, np.int32),
+        np.array(_REQUESTS, np.int32),
+        np.array(_CAPACITIES, np.int32),
+        np.array(_EDGES, np.int32),
+    )

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import InstanceRef, Reference
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.rcpsp.project import Project
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 N_RESOURCES = 4
 N_ENDS = 3

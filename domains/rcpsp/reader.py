@@ -14,14 +14,16 @@ Research 96(1), 1997.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import UNUSUAL_BLANKS, integer, read_text
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.rcpsp.project import Project, ProjectError, critical_path_length
+from dga2d.domains.shared.integer_lines import UNUSUAL_BLANKS, integer, read_text
 
 SUFFIXES = (".sm",)
 """Names an instance file may end in."""
@@ -218,3 +220,29 @@ def _availabilities(lines: _Lines, n_resources: int) -> list[int]:
         raise lines.error(f"expected {n_resources} numbers, got {len(row)}")
     lines.rule()
     return row
+
+
+def operator_environment(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The card's keys for the arrays of a project (see :class:`~dga2d.domains.rcpsp.project.Project`);
+    fresh, writable copies.
+    """
+    durations = np.array(data["durations"], dtype=np.int32)
+    capacities = np.array(data["capacities"], dtype=np.int32)
+    edges = np.array(data["edges"], dtype=np.int32)
+    adjacency = np.zeros((durations.size, durations.size), np.int8)
+    adjacency[edges[:, 0], edges[:, 1]] = 1
+    return {
+        "num_activities": int(durations.size),
+        "num_resources": int(capacities.size),
+        "durations": durations,
+        "requests": np.array(data["requests"], dtype=np.int32),
+        "capacities": capacities,
+        "adj_matrix": adjacency,
+        "edges": edges,
+        "upper_bound": int(durations.sum(dtype=np.int64)),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_instance(path).data())

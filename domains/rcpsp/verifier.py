@@ -3,6 +3,10 @@
 It shares no code with the compiled decoder: it knows no periods. An activity starts when its predecessors
 have finished or when one of the activities listed before it finishes, whichever time is the first at which it
 fits; it fits if it does when it starts and whenever another one starts while it is under way.
+
+A solution file is a schedule, activity by activity. Comment lines start with ``#`` (the instance, the meaning of the columns). The first data line is
+``activities makespan``; then follows one line ``job start finish`` per activity. As in the published
+instances jobs count from 1 and the first and the last are the dummies.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import permutation_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import permutation_violation
 
 
 def verify_sequence(data: Mapping[str, Any], state: State) -> Verdict:
@@ -94,3 +98,32 @@ def schedule_violation(data: Mapping[str, Any], starts: NDArray[np.int64]) -> st
             k = int(over[0])
             return f"resource {k} is used {use[k]} times at time {moment}, its capacity is {capacities[k]}"
     return None
+
+
+def project_schedule_text(key: str, data: Mapping[str, Any], state: State) -> str:
+    """Text for a verified `state`; `data` holds the project's arrays."""
+    starts = schedule(data, state.sequence)
+    finishes = starts + data["durations"]
+    lines = [
+        f"# instance {key}",
+        "# activities makespan, then per activity: job (from 1) start finish",
+        f"{starts.size} {finishes.max()}",
+        *(
+            f"{job} {start} {finish}"
+            for job, (start, finish) in enumerate(
+                zip(starts.tolist(), finishes.tolist(), strict=True), start=1
+            )
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Makespan by the independent verifier, or the first broken constraint."""
+    return verify_sequence(environment, state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution; the objective follows from the schedule."""
+    del objective
+    return project_schedule_text(f"file/{name}", environment, state)

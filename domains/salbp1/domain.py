@@ -1,21 +1,38 @@
-"""Simple assembly line balancing, type 1, as a :class:`~dga2d.domains.contract.Domain`."""
+"""Simple assembly line balancing, type 1, as a :class:`~dga2d.domains.core.contract.Domain`.
+
+The instance on which new implementations are tried: Jackson's 11 tasks with cycle time 7, optimum 8.
+
+The bin-packing bound is 7, so that no operator finds its work done before it has begun.
+
+References
+----------
+J. R. Jackson, A computing procedure for a line balancing problem, Management Science 2, 1956.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.feasible import require_feasible
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
-from dga2d.domains.salbp1 import generator, reader, smoke
+import numpy as np
+
+from dga2d.domains.core.contract import (
+    Card,
+    Instance,
+    InstanceRef,
+    Reference,
+    State,
+    Verdict,
+    require_feasible,
+)
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
+from dga2d.domains.salbp1 import generator, reader
 from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
-from dga2d.domains.salbp1.environment import operator_environment
 from dga2d.domains.salbp1.line import LineData
-from dga2d.domains.salbp1.solution import line_text
-from dga2d.domains.salbp1.verifier import line_of, verify_sequence
+from dga2d.domains.salbp1.reader import operator_environment
+from dga2d.domains.salbp1.verifier import line_of, line_text, verify_sequence
 
 GENERATED_GROUP = "small"
 
@@ -52,8 +69,8 @@ class AssemblyLine(LibraryDomain):
         return self._instance(ref.group, ref.name, data, ref.reference)
 
     def smoke_instance(self) -> Instance:
-        reference = Reference(float(smoke.OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
-        return self._instance("smoke", "jackson", smoke.jackson(), reference)
+        reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
+        return self._instance("smoke", "jackson", jackson(), reference)
 
     def _instance(self, group: str, name: str, data: LineData, reference: Reference | None) -> Instance:
         fields = {"cycle_time": data.cycle_time, "times": data.times, "edges": data.edges}
@@ -67,7 +84,33 @@ class AssemblyLine(LibraryDomain):
         return verify_sequence(**instance.data, state=state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Tasks per station; the format is described in :mod:`dga2d.domains.salbp1.solution`."""
+        """Tasks per station; the format is described in :mod:`dga2d.domains.salbp1.verifier`."""
         require_feasible(self.verify(instance, state))
         stations = line_of(**instance.data, sequence=state.sequence)
         return line_text(instance.key, instance.data["cycle_time"], stations)
+
+
+SMOKE_OPTIMUM = 8
+
+_CYCLE_TIME = 7
+_TIMES = (6, 2, 5, 7, 1, 2, 3, 6, 5, 5, 4)
+_EDGES = (
+    (0, 1),
+    (0, 2),
+    (0, 3),
+    (0, 4),
+    (1, 5),
+    (2, 6),
+    (3, 6),
+    (4, 6),
+    (5, 7),
+    (6, 8),
+    (7, 9),
+    (8, 10),
+    (9, 10),
+)
+
+
+def jackson() -> LineData:
+    """Jackson's line."""
+    return LineData(_CYCLE_TIME, np.array(_TIMES, dtype=np.int32), np.array(_EDGES, dtype=np.int32))

@@ -7,8 +7,7 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.salbp1.verifier import line_of, verify_sequence
 
 MAX_LABELLED_STATIONS: Final = 40

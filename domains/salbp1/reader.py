@@ -20,14 +20,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import UNUSUAL_BLANKS, integer, read_text
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.salbp1.line import LineData, order_strength, tasks_on_cycles
+from dga2d.domains.shared.integer_lines import UNUSUAL_BLANKS, integer, read_text
 
 SUFFIXES = (".alb",)
 """Names an instance file may end in."""
@@ -177,3 +177,27 @@ def instance_text(data: LineData) -> str:
         "\n".join([f"<{heading}>", *lines, ""]) for heading, lines in zip(SECTIONS, contents, strict=True)
     )
     return "\n".join(parts)
+
+
+def operator_environment(
+    cycle_time: int, times: NDArray[np.int32], edges: NDArray[np.int32]
+) -> dict[str, Any]:
+    """The card's keys; fresh, writable copies of `times` `(n,)` and `edges` `(m, 2)`."""
+    adjacency = np.zeros((len(times), len(times)), np.uint8)
+    adjacency[edges[:, 0], edges[:, 1]] = 1
+    total = int(times.sum(dtype=np.int64))
+    return {
+        "num_tasks": len(times),
+        "cycle_time": int(cycle_time),
+        "times": np.array(times, dtype=np.int32),
+        "adj_matrix": adjacency,
+        "edges": np.array(edges, dtype=np.int32),
+        "upper_bound": -(-total // int(cycle_time)),
+        "total_time": total,
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    data = read_instance(path)
+    return operator_environment(data.cycle_time, data.times, data.edges)

@@ -1,17 +1,22 @@
 """Independent verifier: builds the line a sequence describes and checks every constraint on the line itself.
 
 It shares no code with the compiled decoder: stations are lists of tasks whose loads are added up anew.
+
+A solution file says which tasks each station performs: comment lines (``#``: the instance, the meaning of the rows), then ``tasks stations cycle_time``, then one
+line per station, in the order of the line, with its tasks in an order in which they can be performed. Tasks
+are counted from 1, as in `.alb` files.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import State, Verdict
-from dga2d.domains.encoding import permutation_violation
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.core.encoding import permutation_violation
 
 
 def verify_sequence(
@@ -86,3 +91,27 @@ def line_violation(
         if station_of[before] > station_of[after]:
             return f"task {before} is in a later station than its successor {after}"
     return None
+
+
+def line_text(key: str, cycle_time: int, stations: list[list[int]]) -> str:
+    """The text of a solution file for `stations`, lists of tasks counted from 0."""
+    n_tasks = sum(map(len, stations))
+    lines = [
+        f"# instance {key}",
+        "# tasks stations cycle_time, then per station its tasks, counted from 1",
+        f"{n_tasks} {len(stations)} {cycle_time}",
+        *(" ".join(str(task + 1) for task in tasks) for tasks in stations),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Number of stations by the independent verifier, or the first broken constraint."""
+    return verify_sequence(environment["cycle_time"], environment["times"], environment["edges"], state)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified solution; `objective` is the number of its stations."""
+    cycle_time = int(environment["cycle_time"])
+    stations = line_of(cycle_time, environment["times"], environment["edges"], state.sequence)
+    return line_text(f"file/{name}", cycle_time, stations)

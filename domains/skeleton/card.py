@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 
 NAME: Final = "skeleton"
 """Name of the domain and of its folder."""

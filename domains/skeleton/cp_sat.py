@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.domains.contract import State
-from dga2d.domains.or_tools import solve_model
+from dga2d.domains.core.contract import State
+from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1) -> State | None:

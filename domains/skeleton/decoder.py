@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dga2d.domains.contract import Decoder, State
-from dga2d.domains.encoding import int32_array
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.encoding import int32_array
 from dga2d.domains.skeleton.card import INVALID_SCORE
 
 

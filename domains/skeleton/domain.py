@@ -1,13 +1,15 @@
-"""Reader, decoder, verifier and operators together: a :class:`dga2d.domains.contract.Domain`."""
+"""Reader, decoder, verifier and operators together: a :class:`dga2d.domains.core.contract.Domain`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from dga2d.domains.contract import (
+import numpy as np
+
+from dga2d.domains.core.contract import (
     Card,
     Decoder,
     Instance,
@@ -18,15 +20,13 @@ from dga2d.domains.contract import (
     State,
     Verdict,
 )
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.library import load_library, pipeline
-from dga2d.domains.published import list_instances
+from dga2d.domains.core.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.core.library import load_library, pipeline
+from dga2d.domains.core.published import list_instances
 from dga2d.domains.skeleton.card import CARD, INVALID_SCORE, NAME
-from dga2d.domains.skeleton.environment import operator_environment
-from dga2d.domains.skeleton.generator import SMOKE_OPTIMUM, generated_items, generated_refs, smoke_items
-from dga2d.domains.skeleton.reader import Items, read_instance
-from dga2d.domains.skeleton.solution import packing_text
-from dga2d.domains.skeleton.verifier import verify_packing
+from dga2d.domains.skeleton.generator import generated_items, generated_refs
+from dga2d.domains.skeleton.reader import Items, operator_environment, read_instance
+from dga2d.domains.skeleton.verifier import packing_text, verify_packing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,3 +128,13 @@ class Problem:
         if verdict.objective is None:
             raise InvalidSolutionError(verdict.violation)
         return int(verdict.objective)
+
+
+SMOKE_OPTIMUM: Final = 100
+
+
+def smoke_items() -> Items:
+    """Six items, capacity 10: items 1 and 2 are best, but item 0 is the densest."""
+    values = np.array([66, 50, 50, 24, 20, 9], dtype=np.int32)
+    weights = np.array([6, 5, 5, 4, 3, 2], dtype=np.int32)
+    return Items(10, values, weights)

@@ -1,4 +1,4 @@
-"""Instances the domain makes itself, with their optimal values, and the small one for trial runs."""
+"""Instances the domain makes itself, with their optimal values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.skeleton.card import NAME
 from dga2d.domains.skeleton.reader import Items
 
@@ -64,13 +64,3 @@ def generated_items(ref: InstanceRef) -> Items | None:
     """The items of a generated instance; ``None`` if it is none."""
     known = {other.key: other for other in generated_refs()}
     return generate(ref.group, int(ref.name[-2:])) if ref.key in known else None
-
-
-SMOKE_OPTIMUM: Final = 100
-
-
-def smoke_items() -> Items:
-    """Six items, capacity 10: items 1 and 2 are best, but item 0 is the densest."""
-    values = np.array([66, 50, 50, 24, 20, 9], dtype=np.int32)
-    weights = np.array([6, 5, 5, 4, 3, 2], dtype=np.int32)
-    return Items(10, values, weights)

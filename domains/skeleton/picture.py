@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dga2d.domains.contract import State
+from dga2d.domains.core.contract import State
 from dga2d.domains.skeleton.verifier import packed_items
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.integer_lines import integer_lines, read_text
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.shared.integer_lines import integer_lines, read_text
 
 MAX_NUMBER = 10**6
 
@@ -51,3 +52,18 @@ def read_instance(path: Path) -> Items:
             raise InstanceFormatError(path, number, f"expected a value and a weight of 1..{MAX_NUMBER}")
     table = np.array([row for _, row in rows], dtype=np.int32)
     return Items(head[1], table[:, 0].copy(), table[:, 1].copy())
+
+
+def operator_environment(items: Items) -> dict[str, Any]:
+    """Fresh, writable arrays: operators may scribble on them without harm to the instance."""
+    return {
+        "num_items": int(items.values.size),
+        "capacity": int(items.capacity),
+        "values": items.values.copy(),
+        "weights": items.weights.copy(),
+    }
+
+
+def environment_of_file(path: Path) -> dict[str, Any]:
+    """What operators see of the instance in a file; raises InstanceFormatError."""
+    return operator_environment(read_instance(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.domains.contract import Domain
+from dga2d.domains.core.contract import Domain
 from dga2d.domains.tsp.domain import TspDomain
 
 DOMAIN: Domain = TspDomain()

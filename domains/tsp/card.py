@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 
 CARD: Final = Card(
     title="Travelling salesman problem (TSP)",

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.or_tools import search_routes
-from dga2d.domains.tsp.distances import euc_2d_matrix
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.shared.or_tools import search_routes
+from dga2d.domains.tsp.reader import euc_2d_matrix
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:

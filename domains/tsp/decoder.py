@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-from dga2d.domains.contract import Decoder, State
+from dga2d.domains.core.contract import Decoder, State
 
 INVALID_SCORE: Final = 999_999_999.0
 

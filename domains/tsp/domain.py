@@ -8,15 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.library_domain import LibraryDomain
-from dga2d.domains.published import list_instances
+from dga2d.domains.core.contract import Card, Instance, InstanceRef, Reference, State, Verdict
+from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import list_instances
 from dga2d.domains.tsp.card import CARD
-from dga2d.domains.tsp.environment import operator_environment
 from dga2d.domains.tsp.generator import uniform_cities
+from dga2d.domains.tsp.reader import format_tour, operator_environment, read_tsplib
 from dga2d.domains.tsp.suite import find_generated, generated_refs
-from dga2d.domains.tsp.tsplib import format_tour, read_tsplib
 from dga2d.domains.tsp.verifier import verify_tour
 
 SUFFIXES = (".tsp",)
@@ -24,7 +23,7 @@ SUFFIXES = (".tsp",)
 
 
 class TspDomain(LibraryDomain):
-    """Implements :class:`dga2d.domains.contract.Domain`; `Instance.data` holds ``coords`` alone."""
+    """Implements :class:`dga2d.domains.core.contract.Domain`; `Instance.data` holds ``coords`` alone."""
 
     name = "tsp"
     card: Card = CARD

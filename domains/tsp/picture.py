@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.feasible import require_feasible
+from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.tsp.verifier import verify_tour
 
 if TYPE_CHECKING:

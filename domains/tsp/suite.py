@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.tsp.generator import clustered_cities, uniform_cities
 
 INSTANCES_PER_SIZE: Final[Mapping[int, int]] = {100: 6, 200: 6, 316: 5, 500: 4, 1000: 4}

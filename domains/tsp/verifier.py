@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Verdict
+from dga2d.domains.core.contract import State, Verdict
+from dga2d.domains.tsp.reader import format_tour
 
 
 def verify_tour(coords: NDArray[np.float64], sequence: object) -> Verdict:
@@ -46,3 +49,14 @@ def _first_violation(n_cities: int, sequence: object) -> str | None:
             return f"city {city} is visited at positions {position_of[city]} and {position}"
         position_of[city] = position
     return None
+
+
+def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
+    """Tour length by the independent verifier, or the first broken constraint."""
+    return verify_tour(environment["coords"], state.sequence)
+
+
+def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
+    """Text of a verified tour; nothing of `environment` is needed."""
+    del environment
+    return format_tour(name, state.sequence, int(objective))

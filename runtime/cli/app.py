@@ -8,7 +8,7 @@ import sys
 import click
 
 from dga2d import __version__
-from dga2d.domains.errors import DomainError
+from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
 from dga2d.runtime.cli.command_table import CommandTable
 from dga2d.runtime.errors import ExitCode

@@ -6,14 +6,14 @@ import os
 
 import click
 
-from dga2d.domains.errors import DomainError
+from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
 from dga2d.store import DEFAULT_URL
 
 
 def complete_domains(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Domains whose names begin with `incomplete`; none where a plug-in cannot be used."""
-    from dga2d.domains.registry import domain_names
+    from dga2d.domains.core.registry import domain_names
 
     try:
         return [name for name in domain_names() if name.startswith(incomplete)]

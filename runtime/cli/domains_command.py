@@ -52,7 +52,7 @@ def domains(context: click.Context, data_dir: Path | None, as_json: bool) -> Non
     if context.invoked_subcommand is not None:
         context.obj = (data_dir, as_json)
         return
-    from dga2d.domains.registry import domain_names, get_domain
+    from dga2d.domains.core.registry import domain_names, get_domain
 
     rows = [
         {"domain": n, "title": get_domain(n).card.title, "operators": len(get_domain(n).operators())}

@@ -43,7 +43,7 @@ _data_option = click.option(
 
 def _use_domain_path(context: click.Context, parameter: click.Parameter, folders: tuple[Path, ...]) -> None:
     """Let the registry look for plug-ins there; a subcommand that names none keeps its group's."""
-    from dga2d.domains.plugins import use_domain_path
+    from dga2d.domains.core.plugins import use_domain_path
 
     if folders or _DOMAIN_PATH_KEY not in context.meta:
         use_domain_path(folders)

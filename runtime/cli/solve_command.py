@@ -73,7 +73,7 @@ def solve(
     """
     import anyio
 
-    from dga2d.domains.registry import get_domain
+    from dga2d.domains.core.registry import get_domain
     from dga2d.replay.settings import RunSettings
     from dga2d.runtime.config import make_settings
     from dga2d.runtime.solving import check_picture, draw, solve_instance

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dga2d.domains.contract import Domain, Instance, State
+from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.execution import PositionTrace
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Decoder, State
+from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
 from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from dga2d.domains.contract import Domain
+from dga2d.domains.core.contract import Domain
 
 
 def load_domain_file(path: Path) -> Domain:

@@ -12,8 +12,8 @@ from typing import Self
 import anyio
 from anyio import to_thread
 
-from dga2d.domains.contract import Domain, Implementation, Instance
-from dga2d.domains.registry import get_domain, loaded_plugin
+from dga2d.domains.core.contract import Domain, Implementation, Instance
+from dga2d.domains.core.registry import get_domain, loaded_plugin
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
@@ -41,7 +41,7 @@ class EvaluatorPool:
     Parameters
     ----------
     domain_name
-        Name in :mod:`dga2d.domains.registry`.
+        Name in :mod:`dga2d.domains.core.registry`.
     workers
         Number of zygotes, ≥ 1: evaluations that run at the same time.
     cache_dir

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dga2d.domains.contract import Implementation
+from dga2d.domains.core.contract import Implementation
 
 
 class SourceCache:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dga2d.domains.contract import Implementation, Instance
+from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.domains.execution import PositionTrace
 from dga2d.events.payloads import FailureKind
 

@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dga2d.domains.contract import Decoder, State
+from dga2d.domains.core.contract import Decoder, State
 
 _LONGEST = 1 << 20
 

@@ -21,7 +21,7 @@ from dga2d.runtime.evaluation.sandbox import namespaces, privileges
 if TYPE_CHECKING:
     from types import CodeType
 
-    from dga2d.domains.contract import Decoder
+    from dga2d.domains.core.contract import Decoder
     from dga2d.runtime.evaluation.sandbox.seal import Seal
     from dga2d.runtime.evaluation.supervise import Child, Deadlines, Ending
     from dga2d.runtime.evaluation.wire import Message
@@ -257,11 +257,11 @@ def _load_domain(configuration: Message) -> Any:
 
         return load_domain_file(Path(configuration["domain_file"]))
     if configuration["plugin"]:
-        from dga2d.domains.plugins import load_again
+        from dga2d.domains.core.plugins import load_again
 
         return load_again(configuration["plugin"])
     if configuration["domain"]:
-        from dga2d.domains.registry import get_domain
+        from dga2d.domains.core.registry import get_domain
 
         return get_domain(configuration["domain"])
     return None

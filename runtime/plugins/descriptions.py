@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 
 from dga2d.agents.proposing.tunables import tunable_faults
-from dga2d.domains.contract import (
+from dga2d.domains.core.contract import (
     Domain,
     Implementation,
     Instance,
@@ -21,8 +21,8 @@ from dga2d.domains.contract import (
     SolutionKind,
     Tier,
 )
+from dga2d.domains.core.splits import split
 from dga2d.domains.source_rules import check_source
-from dga2d.domains.splits import split
 from dga2d.runtime.plugins.findings import UnsoundError, require
 from dga2d.runtime.problem import Problem
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Decoder, Domain, Implementation, Instance, InstanceRef, State
+from dga2d.domains.core.contract import Decoder, Domain, Implementation, Instance, InstanceRef, State
+from dga2d.domains.core.plugins import load_again
+from dga2d.domains.core.registry import get_domain, loaded_plugin
 from dga2d.domains.execution import load_implementation
-from dga2d.domains.plugins import load_again
-from dga2d.domains.registry import get_domain, loaded_plugin
 
 Arrays: TypeAlias = dict[str, Any]
 """A state as plain arrays: ``sequence`` and the entries of its metadata."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
-from dga2d.domains.errors import BundlingError
+from dga2d.domains.core.errors import BundlingError
 
 
 @dataclass(frozen=True)

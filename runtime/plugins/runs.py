@@ -7,8 +7,7 @@ from itertools import product
 
 import anyio
 
-from dga2d.domains.contract import Domain, Implementation, Instance, Operator
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
 from dga2d.runtime.evaluation import EvaluationResult, EvaluationTask, EvaluatorPool
 from dga2d.runtime.plugins.findings import require
 

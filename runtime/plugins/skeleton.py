@@ -7,8 +7,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from dga2d.domains.plugins import name_fault
-from dga2d.domains.registry import domain_names
+from dga2d.domains.core.plugins import name_fault
+from dga2d.domains.core.registry import domain_names
 from dga2d.runtime.errors import OutputFileError, UsageError
 
 PACKAGE = "dga2d.domains.skeleton"

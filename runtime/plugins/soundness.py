@@ -11,7 +11,7 @@ from typing import Any
 
 from anyio import move_on_after, to_process
 
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluator import cache_dir, evaluation_limits

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dga2d.domains.contract import Domain, Instance, PipelineStep
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import Domain, Instance, PipelineStep, normalised_gap
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.evaluation import EvaluationTask, EvaluatorPool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState

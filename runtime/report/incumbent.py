@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from dga2d.domains.errors import DomainError
-from dga2d.domains.gap import normalised_gap
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.domains.core.errors import DomainError
 from dga2d.events import BlobDigest, Dga2dError, InstanceKey
 from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.run_state import RunState

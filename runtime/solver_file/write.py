@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
-from dga2d.domains.contract import Implementation
-from dga2d.domains.registry import standalone_module
+from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.registry import solver_entries
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.solver_file.bundle import BundleError, bundle
 from dga2d.runtime.solver_file.isolate import as_function
-
-ENTRIES = ("environment_of_file", "make_decoder", "verified_objective", "solution_text")
-"""What the ``standalone`` module of a domain defines."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,9 @@ def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> st
     BundleError
         The domain cannot be taken out of the program.
     """
-    domain = standalone_module(provenance.domain)
     collected = bundle(
         [
-            *((domain, name) for name in ENTRIES),
+            *solver_entries(provenance.domain),
             ("dga2d.domains.budget", "Budget"),
             ("dga2d.domains.execution", "execute"),
             ("dga2d.runtime.evaluation.child", "seeded_generator"),

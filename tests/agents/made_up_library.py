@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dga2d.domains.contract import Card, Implementation, Operator, SolutionKind
-from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Implementation, Operator, SolutionKind
+from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 

@@ -11,7 +11,7 @@ import anyio.lowlevel
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.proposing import Completion, CompletionRequest, LanguageModel, OfflineModel, Quote
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.events.payloads import PositionTrace
 
 Fails = Callable[[EvaluationRequest], bool]

@@ -27,8 +27,8 @@ from dga2d.agents.proposing import LanguageModel, OfflineModel
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.agents.verification import DecisionVerifier
-from dga2d.domains.contract import Card, Operator
-from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Operator
+from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.settings import RunSettings

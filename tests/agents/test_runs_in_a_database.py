@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dga2d.domains.contract import Domain
-from dga2d.domains.registry import get_domain
+from dga2d.domains.core.contract import Domain
+from dga2d.domains.core.registry import get_domain
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import LLMCallReserved
 from dga2d.replay.state.digest import state_digest

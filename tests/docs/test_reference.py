@@ -9,7 +9,7 @@ from reference_pages import contract_page, events_page
 from reference_pages.pages import MARK, PAGES, REFERENCE, page_text
 from reference_pages.refusals import refusals
 
-from dga2d.domains.contract import Domain
+from dga2d.domains.core.contract import Domain
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.events.payloads import PAYLOAD_TYPES
 

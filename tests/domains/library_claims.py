@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Domain, Implementation, Instance, Operator, State
+from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, State
 from dga2d.domains.execution import Execution, Run, execute, load_implementation
 from dga2d.domains.source_rules import check_source
 from dga2d.runtime.plugins.elsewhere import JumpingClock

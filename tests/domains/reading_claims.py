@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import Domain, Instance
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import Domain, Instance
+from dga2d.domains.core.errors import InstanceFormatError
 
 Malformed = tuple[str, int | None]
 """A text and the line that its refusal names, ``None`` where no line is to blame."""

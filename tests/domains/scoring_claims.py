@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.domains.library_claims import Size, arrays_of, shops
 
-from dga2d.domains.contract import Domain, Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Domain, Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 
 SEEDS = st.integers(0, 2**32 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)

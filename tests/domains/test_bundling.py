@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from dga2d.domains.bundling import Bundler
-from dga2d.domains.errors import BundlingError, DomainError
+from dga2d.domains.core.bundling import Bundler
+from dga2d.domains.core.errors import BundlingError, DomainError
 from dga2d.domains.source_rules import check_source
 
 RUN = "def run(env_data, state, calc_makespan_fn):\n    return {}\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Decoder, Implementation, OperatorId, State
+from dga2d.domains.core.contract import Decoder, Implementation, OperatorId, State
 from dga2d.domains.execution import Run, execute, load_implementation
 
 

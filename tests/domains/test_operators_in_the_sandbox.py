@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.evaluator import open_evaluator
 

@@ -7,7 +7,7 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.registry import domain_names, get_domain
 
 LIBRARIES = [path for path in sorted(Path(str(files("dga2d.domains"))).glob("*/library")) if path.is_dir()]
 SHORT = 8

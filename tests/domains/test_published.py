@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.published import list_instances, read_references
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.published import list_instances, read_references
 
 
 def folder_with(tmp_path: Path, *names: str) -> Path:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import Domain, Operator, State
-from dga2d.domains.errors import DomainError, UnknownDomainError
-from dga2d.domains.library import load_library, pipeline
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.contract import Domain, Operator, State
+from dga2d.domains.core.errors import DomainError, UnknownDomainError
+from dga2d.domains.core.library import load_library, pipeline
+from dga2d.domains.core.registry import domain_names, get_domain
 
 CATEGORIES = {"initialisation", "local_search", "perturbation", "intensification", "recombination"}
 
@@ -41,7 +41,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 def test_listing_domains_and_their_instances_needs_no_compiler() -> None:
     program = (
-        "import sys; from dga2d.domains.registry import *\n"
+        "import sys; from dga2d.domains.core.registry import *\n"
         "for name in domain_names(): get_domain(name).generated(); get_domain(name).operators()\n"
         "assert 'numba' not in sys.modules"
     )

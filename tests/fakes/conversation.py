@@ -14,7 +14,7 @@ from dga2d.agents.agent import is_live, run_agent
 from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.proposing import ModelUnavailableError
-from dga2d.domains.contract import Implementation, Operator, OperatorId
+from dga2d.domains.core.contract import Implementation, Operator, OperatorId
 from dga2d.events import Draft, InstanceKey, RunId
 from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.settings import RunSettings

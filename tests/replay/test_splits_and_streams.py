@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.splits import part_sizes, split
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.splits import part_sizes, split
 from dga2d.replay.streams import PURPOSES, spawn_key, stream
 
 JSP_GROUPS = {"abz": 5, "ft": 3, "la": 40, "orb": 10, "swv": 20, "ta": 80, "yn": 4}

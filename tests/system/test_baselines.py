@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.system.conftest import Command, Program
 
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.registry import domain_names, get_domain
 
 pytestmark = pytest.mark.timeout(400)
 

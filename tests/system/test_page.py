@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import httpx
 import pytest
 
-from dga2d.domains.errors import UnknownDomainError
+from dga2d.domains.core.errors import UnknownDomainError
 from dga2d.events import BlobDigest
 from dga2d.runtime.page.application import make_application
 from dga2d.runtime.page.panels import PARTS

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import Implementation, OperatorId
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.contract import Implementation, OperatorId
+from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.runtime.solver_file import Provenance, solver_source
 from dga2d.runtime.solver_file.bundle import BundleError, bundle
 from dga2d.runtime.solver_file.isolate import as_function

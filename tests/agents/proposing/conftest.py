@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dga2d.agents.proposing import OperatorContract
-from dga2d.domains.contract import Card, SolutionKind
+from dga2d.domains.core.contract import Card, SolutionKind
 from dga2d.events import OperatorId
 
 PARENT = '''"""Descent, in Größe n. Not a marker: X = 1  # tunable: int 0..9"""

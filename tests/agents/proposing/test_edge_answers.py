@@ -14,7 +14,7 @@ from dga2d.agents.proposing import (
     addable_edges,
     parse_edges,
 )
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
 

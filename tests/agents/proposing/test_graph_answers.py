@@ -14,7 +14,7 @@ from dga2d.agents.proposing import (
     clamp,
     parse_graph,
 )
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import OperatorId
 
 Answer = dict[str, Any]

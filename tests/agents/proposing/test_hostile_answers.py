@@ -24,7 +24,7 @@ from dga2d.agents.proposing import (
     parse_implementation,
 )
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 
 CARD = Card("t", "o", "e", "d", {}, "c")

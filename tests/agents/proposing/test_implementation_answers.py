@@ -9,7 +9,7 @@ from dga2d.agents.proposing import (
     ProposalError,
     parse_implementation,
 )
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId
 
 GOOD = "LIMIT = 9\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n"

@@ -36,8 +36,8 @@ from dga2d.agents.proposing import (
 )
 from dga2d.agents.proposing.offline import offline_answer
 from dga2d.agents.proposing.tunables import find_tunables
-from dga2d.domains.contract import Card, Implementation
-from dga2d.domains.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Implementation
+from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.graph import OperatorGraph
 
@@ -243,7 +243,7 @@ from dataclasses import replace
 from dga2d.agents.proposing import ConnectTask, EdgeCredit, HBounds, InitializeTask, OperatorContract
 from dga2d.agents.proposing import parse_graph, render
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 
 card = Card("t", "o", "e", "d", {"b": "int", "a": "int"}, "c")
 kinds = [("initialisation", "none"), ("local_search", "complete"), ("perturbation", "complete")]

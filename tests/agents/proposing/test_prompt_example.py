@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Implementation, OperatorId, State
+from dga2d.domains.core.contract import Implementation, OperatorId, State
 from dga2d.domains.execution import load_implementation
 from dga2d.domains.source_rules import check_source
 

@@ -25,7 +25,7 @@ from dga2d.agents.proposing import (
 from dga2d.agents.proposing.extraction import code_blocks
 from dga2d.agents.proposing.implementation_answers import parse_implementation
 from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fenced
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 
 BASELINE = (OperatorId("build"), OperatorId("descend"), OperatorId("tabu"))

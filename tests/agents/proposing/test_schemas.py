@@ -17,7 +17,7 @@ from dga2d.agents.proposing import (
     answer_schema,
 )
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.domains.contract import Card
+from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "number": float}

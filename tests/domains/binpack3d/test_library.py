@@ -7,7 +7,7 @@ from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen
 from tests.domains.packing.specimens import bins_and_items, random_order
 
 from dga2d.domains.binpack3d import DOMAIN
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 
 FULL_BINS = Instance(
     "binpack3d",

@@ -8,7 +8,7 @@ import pytest
 
 from dga2d.domains.binpack3d import DOMAIN
 from dga2d.domains.binpack3d.reader import parse_instance, parse_json, read_instance
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.errors import InstanceFormatError
 
 GOOD = "# a comment\n2\n10 20 30\n1 2 3\n10 20 30\n"
 JSON = '{"bin": [10, 20, 30], "items": [[1, 2, 3], [10, 20, 30]]}'

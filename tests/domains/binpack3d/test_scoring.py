@@ -13,8 +13,8 @@ from tests.domains.packing.specimens import bins_and_items, least_score, random_
 
 from dga2d.domains.binpack3d import DOMAIN, generator
 from dga2d.domains.binpack3d.bounds import continuous_bound, l2_bound
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 
 Box = tuple[list[int], list[int]]
 

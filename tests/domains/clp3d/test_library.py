@@ -7,7 +7,7 @@ from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen
 from tests.domains.packing.specimens import container_and_boxes, random_order
 
 from dga2d.domains.clp3d import DOMAIN
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 
 NOTHING_FITS = Instance(
     "clp3d",

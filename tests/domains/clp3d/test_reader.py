@@ -9,8 +9,8 @@ import pytest
 from dga2d.domains.clp3d import DOMAIN
 from dga2d.domains.clp3d.generator import CONTAINER, TYPES, generate
 from dga2d.domains.clp3d.reader import BoxType, Problem, parse_json, parse_problems, read_problems
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.splits import split
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 
 GOOD = "2\n1 99\n10 8 6\n2\n1 5 0 4 1 3 1 2\n2 6 1 6 1 6 1 1\n7 98\n10 8 6\n1\n1 5 0 4 0 3 1 4\n"
 JSON = '{"container": [10, 8, 6], "boxes": [{"sides": [5, 4, 3], "upright": [0, 1, 1], "quantity": 2}]}'

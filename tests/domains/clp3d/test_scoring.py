@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.domains.packing.specimens import container_and_boxes, least_score, random_order
 
 from dga2d.domains.clp3d import DOMAIN
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 
 
 def plain_fill(instance: Instance, sequence: Sequence[int]) -> float:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.domains.cvrp.reader import RoutingData
 
 E13 = """NAME : eil13

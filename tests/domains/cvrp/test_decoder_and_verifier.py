@@ -16,10 +16,10 @@ from tests.domains.cvrp.specimens import (
     sequence_of,
 )
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.reader import RoutingData
-from dga2d.domains.errors import InvalidSolutionError
 
 INVALID = DOMAIN.invalid_score
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.generator import DemandPattern, Recipe, generate
 from dga2d.domains.cvrp.suite import generated_instances
-from dga2d.domains.errors import InstanceFormatError
 
 
 @pytest.mark.parametrize("customers", ["random", "clustered", "half"])

@@ -8,7 +8,7 @@ from tests.domains.cvrp.specimens import random_instance, random_sequence
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Size, Specimen
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.reader import RoutingData
 

@@ -1,4 +1,4 @@
-"""Solution files, pictures, the standalone functions and the baseline of OR-Tools."""
+"""Solution files, pictures, the functions of a solver file and the baseline of OR-Tools."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.domains.cvrp.specimens import random_instance, random_sequence
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.cvrp import standalone
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.cvrp import decoder, reader, verifier
 from dga2d.domains.cvrp.domain import VehicleRouting
-from dga2d.domains.cvrp.solution import read_solution
-from dga2d.domains.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.cvrp.verifier import read_solution
 
 DOMAIN = VehicleRouting()
 GOOD = "Route #1: 1 2\nRoute #2: 3\nCost 24\n"
@@ -123,18 +123,18 @@ def test_a_broken_state_is_not_drawn() -> None:
         DOMAIN.picture(random_instance(5, 1), State(np.array([1, 2], dtype=np.int32)))
 
 
-def test_the_standalone_functions_agree_with_the_domain(tmp_path: Path) -> None:
+def test_the_functions_of_a_solver_file_agree_with_the_domain(tmp_path: Path) -> None:
     text = (
         "TYPE : CVRP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\nCAPACITY : 2\n"
         "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 6 8\nDEMAND_SECTION\n1 0\n2 1\n3 1\nDEPOT_SECTION\n1\n-1\nEOF\n"
     )
     path = tmp_path / "t3.vrp"
     path.write_text(text, encoding="utf-8")
-    environment = standalone.environment_of_file(path)
+    environment = reader.environment_of_file(path)
     state = State(np.array([1, 2], dtype=np.int32))
-    assert standalone.make_decoder(environment)(state) == 20
-    assert standalone.verified_objective(environment, state).objective == 20
-    assert standalone.solution_text("t3", environment, state, 20.0) == "Route #1: 1 2\nCost 20\n"
+    assert decoder.make_decoder(environment)(state) == 20
+    assert verifier.verified_objective(environment, state).objective == 20
+    assert verifier.solution_text("t3", environment, state, 20.0) == "Route #1: 1 2\nCost 20\n"
 
 
 def test_or_tools_routes_are_feasible() -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from tests.domains.cvrp.specimens import E13
 
-from dga2d.domains.contract import Instance, InstanceRef, Reference, State
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.cvrp.domain import VehicleRouting
-from dga2d.domains.cvrp.environment import operator_environment
-from dga2d.domains.cvrp.reader import MAX_NODES, parse_instance, read_instance
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.cvrp.reader import MAX_NODES, operator_environment, parse_instance, read_instance
 
 DOMAIN = VehicleRouting()
 GOOD = """NAME : t4

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.fjsp.reader import tabulate
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.domains.fjsp.specimens import plain_makespan, random_instance, random_state
 from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.fjsp import DOMAIN, verifier
 from dga2d.domains.fjsp.card import INVALID_SCORE
 from dga2d.domains.fjsp.reader import tabulate

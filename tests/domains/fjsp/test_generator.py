@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.domains.fjsp.specimens import random_instance, random_state
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
 
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.reader import tabulate
 

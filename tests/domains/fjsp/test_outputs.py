@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.domains.fjsp.specimens import random_instance, random_state
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.reader import tabulate
 

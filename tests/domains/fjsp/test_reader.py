@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.domains.reading_claims import FilesWithTable, Malformed, MalformedTexts, ReadFile, Refused
 
+from dga2d.domains.core.splits import split
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.reader import MAX_TABLE_ENTRIES, parse_instance
-from dga2d.domains.splits import split
 
 GOOD = "# a comment\n2 3\n2  1 0 5  2 1 6 2 7\n\n 1 3 2 1  1 0  0 9 \n"
 

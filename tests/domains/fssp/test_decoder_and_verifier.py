@@ -8,7 +8,7 @@ import numpy as np
 from tests.domains.fssp import specimens
 from tests.domains.scoring_claims import ShopScoring, scored_shop
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.fssp import DOMAIN, verifier
 
 

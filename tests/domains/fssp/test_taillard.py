@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.fssp import DOMAIN
 from dga2d.domains.fssp.taillard import generate, table
-from dga2d.domains.splits import split
 
 
 def test_the_first_instance_starts_as_printed() -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.jsp import DOMAIN
 from dga2d.domains.jsp.taillard import generate
-from dga2d.domains.lehmer import LehmerGenerator
+from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 def test_the_generator_gives_its_published_sequence() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.domains.maxcut.specimens import graph_instance, plain_score, random_instance, random_sides
 from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
-from dga2d.domains.contract import Instance, InstanceRef, State
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.maxcut import DOMAIN, standalone, verifier
-from dga2d.domains.maxcut.smoke import OPTIMUM
+from dga2d.domains.core.contract import Instance, InstanceRef, State
+from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.maxcut import DOMAIN, decoder, reader, verifier
+from dga2d.domains.maxcut.domain import SMOKE_OPTIMUM
 
 SIZES = st.tuples(st.integers(1, 12), st.integers(0, 40))
 
@@ -68,7 +68,7 @@ def test_the_optimum_of_the_smoke_instance_is_counted() -> None:
     cuts = [
         DOMAIN.verify(instance, State(np.array((0, *rest), np.int32))) for rest in product((0, 1), repeat=9)
     ]
-    assert max(verdict.objective or 0.0 for verdict in cuts) == OPTIMUM
+    assert max(verdict.objective or 0.0 for verdict in cuts) == SMOKE_OPTIMUM
 
 
 def test_the_environment_lists_each_edge_from_either_end() -> None:
@@ -108,13 +108,13 @@ def test_a_solver_file_sees_and_says_the_same_as_the_domain(tmp_path: Path) -> N
     rows = [f"{a + 1} {b + 1} {weight}" for (a, b), weight in zip(ends, weights, strict=True)]
     path = tmp_path / "petersen.txt"
     path.write_text("\n".join(["10 15", *rows]) + "\n")
-    environment = standalone.environment_of_file(path)
+    environment = reader.environment_of_file(path)
     state = State(random_sides(instance, 7))
-    verdict = standalone.verified_objective(environment, state)
+    verdict = verifier.verified_objective(environment, state)
     assert verdict == DOMAIN.verify(instance, state)
     assert verdict.objective is not None
-    assert standalone.make_decoder(environment)(state) == -verdict.objective
-    text = standalone.solution_text("petersen", environment, state, verdict.objective)
+    assert decoder.make_decoder(environment)(state) == -verdict.objective
+    text = verifier.solution_text("petersen", environment, state, verdict.objective)
     assert text.splitlines()[1:] == DOMAIN.write_solution(instance, state).splitlines()[1:]
 
 
@@ -152,4 +152,4 @@ def test_cp_sat_proves_the_optimum_of_the_smoke_instance() -> None:
     state = DOMAIN.cp_sat(instance, 10.0, seed=1)
     for answer in (State(np.array(sides, np.int32)), state):
         assert answer is not None
-        assert DOMAIN.verify(instance, answer).objective == OPTIMUM
+        assert DOMAIN.verify(instance, answer).objective == SMOKE_OPTIMUM

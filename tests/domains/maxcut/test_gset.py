@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.maxcut import DOMAIN
 from dga2d.domains.maxcut.graph import WeightedGraph, csr_of, edges_of
 from dga2d.domains.maxcut.gset import HELD_BACK, best_known, generate, generated_refs, recipes
 from dga2d.domains.maxcut.rudy import SubtractiveGenerator
-from dga2d.domains.splits import split
 
 
 def test_the_generator_passes_the_test_knuth_gives_with_it() -> None:

@@ -13,7 +13,7 @@ from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specim
 from tests.domains.maxcut.specimens import graph_instance, random_instance, random_sides
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Instance, InstanceRef, State
+from dga2d.domains.core.contract import Instance, InstanceRef, State
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.domains.maxcut import DOMAIN
 from dga2d.domains.maxcut.gset import best_known

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 
 
 def graph_instance(adjacency: NDArray[np.uint8], name: str) -> Instance:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.domains.mis.specimens import graph_instance, plain_score, random_graph, random_set
 from tests.domains.scoring_claims import Scored, SequenceScoring
 
-from dga2d.domains.contract import State
+from dga2d.domains.core.contract import State
 from dga2d.domains.mis import DOMAIN, verifier
 from dga2d.domains.mis.card import INVALID_SCORE
 

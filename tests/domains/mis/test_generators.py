@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.mis import DOMAIN, constructions, suite
 from dga2d.domains.mis.model_rb import SplitMix64, model_rb
 

@@ -9,7 +9,7 @@ import pytest
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Size, Specimen
 from tests.domains.mis.specimens import graph_instance, random_graph, random_set
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.mis import DOMAIN
 
 COMPLETE = graph_instance(1 - np.eye(5, dtype=np.uint8), "complete")

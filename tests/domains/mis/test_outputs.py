@@ -1,4 +1,4 @@
-"""Solution files, pictures, the standalone functions and the CP-SAT baseline."""
+"""Solution files, pictures, the functions of a solver file and the CP-SAT baseline."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.domains.mis.specimens import graph_instance, random_graph, random_set
 
-from dga2d.domains.contract import State
-from dga2d.domains.mis import DOMAIN, standalone
+from dga2d.domains.core.contract import State
+from dga2d.domains.mis import DOMAIN, decoder, reader, verifier
 
 
 def vertices_in(text: str) -> list[int]:
@@ -31,12 +31,12 @@ def test_a_written_solution_of_a_clique_file_is_a_clique_of_it(tmp_path: Path) -
     edges = [f"e {u + 1} {v + 1}" for u, v in np.argwhere(np.triu(graph))]
     path = tmp_path / "some.clq"
     path.write_text("\n".join([f"p edge 20 {len(edges)}", *edges, ""]))
-    environment = standalone.environment_of_file(path)
+    environment = reader.environment_of_file(path)
     assert set(environment) == set(DOMAIN.card.environment)
     state = State(random_set(graph_instance(environment["adj"], "some"), 1))
-    verdict = standalone.verified_objective(environment, state)
-    assert verdict.objective == -standalone.make_decoder(environment)(state)
-    text = standalone.solution_text("some", environment, state, verdict.objective or 0.0)
+    verdict = verifier.verified_objective(environment, state)
+    assert verdict.objective == -decoder.make_decoder(environment)(state)
+    text = verifier.solution_text("some", environment, state, verdict.objective or 0.0)
     chosen = [vertex - 1 for vertex in vertices_in(text)]
     assert len(chosen) == verdict.objective
     assert all(graph[u, v] for u in chosen for v in chosen if u != v)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domains.mis.specimens import random_graph
 
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.mis import DOMAIN, reader
-from dga2d.domains.mis.standalone import environment_of_file
-from dga2d.domains.splits import split
+from dga2d.domains.mis.reader import environment_of_file
 
 PATH_OF_FOUR = "c a path\np edge 4 3\ne 1 2\ne 3 2\ne 3 4\n"
 ITS_MATRIX = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]

@@ -6,7 +6,7 @@ import numpy as np
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
 from tests.domains.ossp.specimens import random_instance, random_sequence
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.ossp import DOMAIN
 
 ZERO_TIMES = Instance("ossp", "random", "zeros", {"times": np.zeros((4, 3), np.int32)})

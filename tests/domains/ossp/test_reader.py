@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.domains.reading_claims import Malformed, MalformedTexts, Refused, ShopFile, ShopFiles
 
-from dga2d.domains.contract import Instance
+from dga2d.domains.core.contract import Instance
 from dga2d.domains.ossp import DOMAIN
 from dga2d.domains.ossp.reader import parse_instance
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.ossp import DOMAIN
 from dga2d.domains.ossp.taillard import generate
 

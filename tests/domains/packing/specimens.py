@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from dga2d.domains.contract import Domain, Instance, State
+from dga2d.domains.core.contract import Domain, Instance, State
 
 
 def random_order(instance: Instance, seed: int) -> State:

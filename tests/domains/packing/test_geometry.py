@@ -8,8 +8,8 @@ import inspect
 import numpy as np
 import pytest
 
-from dga2d.domains.packing import geometry
-from dga2d.domains.packing.geometry import Packing, packing_violation, rebuild
+from dga2d.domains.shared.packing import geometry
+from dga2d.domains.shared.packing.geometry import Packing, packing_violation, rebuild
 
 SIZE = (4, 4, 4)
 TURNS = [[(2, 2, 4)], [(2, 4, 4), (4, 2, 4)], [(2, 2, 2)]]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.domains.rcpsp.specimens import plain_makespan, random_instance, random_sequence
 from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.rcpsp import DOMAIN, verifier
 from dga2d.domains.rcpsp.decoder import pack
 from dga2d.domains.rcpsp.project import Project

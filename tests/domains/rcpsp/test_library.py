@@ -6,7 +6,7 @@ import numpy as np
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Size, Specimen
 from tests.domains.rcpsp.specimens import random_instance, random_sequence
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.rcpsp import DOMAIN
 
 

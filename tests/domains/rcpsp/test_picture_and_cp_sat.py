@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.domains.rcpsp.specimens import random_instance, random_sequence
 
-from dga2d.domains.contract import State
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.rcpsp import DOMAIN, smoke
+from dga2d.domains.core.contract import State
+from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.rcpsp import DOMAIN, domain
 
 
 @pytest.mark.parametrize("size", [(1, 1), (8, 2), (90, 9)], ids=str)
@@ -35,7 +35,7 @@ def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
-    assert DOMAIN.verify(instance, state).objective == smoke.OPTIMUM
+    assert DOMAIN.verify(instance, state).objective == domain.SMOKE_OPTIMUM
 
 
 def test_cp_sat_out_of_time_gives_nothing() -> None:

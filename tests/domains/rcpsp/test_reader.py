@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.domains.reading_claims import FilesWithTable, Malformed, MalformedTexts, ReadFile, Refused
 
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.rcpsp import DOMAIN
 from dga2d.domains.rcpsp.project import MAX_TOTAL_DURATION
 from dga2d.domains.rcpsp.reader import parse_instance

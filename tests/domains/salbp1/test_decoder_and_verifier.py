@@ -16,7 +16,7 @@ from tests.domains.salbp1.specimens import (
 )
 from tests.domains.scoring_claims import SEEDS, Scored, SequenceScoring
 
-from dga2d.domains.contract import Instance, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.salbp1 import DOMAIN, verifier
 from dga2d.domains.salbp1.card import INVALID_SCORE
 from dga2d.domains.salbp1.line import LineData

@@ -6,14 +6,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.salbp1 import DOMAIN
 from dga2d.domains.salbp1.cp_sat import bin_packing_bound
 from dga2d.domains.salbp1.generator import GRAPHS, TIMES, Setting, generate, small_set
 from dga2d.domains.salbp1.line import order_strength
 from dga2d.domains.salbp1.reader import instance_text
-from dga2d.domains.splits import split
 
 SMALL_SET_DIGEST = "061941c0bbcf7f7147e63b871fa57a04b3e1d120ffaff7ce7bcffbb8afba8f8f"
 

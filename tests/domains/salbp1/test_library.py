@@ -6,7 +6,7 @@ import numpy as np
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen
 from tests.domains.salbp1.specimens import instance_of_line, random_instance, random_sequence
 
-from dga2d.domains.contract import State
+from dga2d.domains.core.contract import State
 from dga2d.domains.salbp1 import DOMAIN
 from dga2d.domains.salbp1.line import LineData
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tests.domains.salbp1.specimens import random_instance, random_sequence
 
-from dga2d.domains.contract import State
-from dga2d.domains.errors import InvalidSolutionError
-from dga2d.domains.salbp1 import DOMAIN, smoke, standalone
+from dga2d.domains.core.contract import State
+from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.salbp1 import DOMAIN, domain, reader, verifier
 from dga2d.domains.salbp1.cp_sat import bin_packing_bound
 from dga2d.domains.salbp1.reader import instance_text
 
@@ -36,7 +36,7 @@ def test_cp_sat_finds_the_optimum_of_the_smoke_instance() -> None:
     instance = DOMAIN.smoke_instance()
     state = DOMAIN.cp_sat(instance, time_limit_s=20.0, seed=1)
     assert state is not None
-    assert DOMAIN.verify(instance, state).objective == smoke.OPTIMUM
+    assert DOMAIN.verify(instance, state).objective == domain.SMOKE_OPTIMUM
 
 
 @pytest.mark.parametrize("size", [1, 2, 15], ids=str)
@@ -59,16 +59,16 @@ def test_the_bound_of_the_baseline_counts_large_tasks() -> None:
     assert bin_packing_bound([4, 4, 4, 4, 4, 4, 6], 10) == 3
 
 
-def test_the_standalone_functions_give_what_the_domain_gives(tmp_path: Path) -> None:
+def test_the_functions_of_a_solver_file_give_what_the_domain_gives(tmp_path: Path) -> None:
     path = tmp_path / "jackson.alb"
-    path.write_text(instance_text(smoke.jackson()))
-    environment = standalone.environment_of_file(path)
+    path.write_text(instance_text(domain.jackson()))
+    environment = reader.environment_of_file(path)
     instance = DOMAIN.smoke_instance()
     own = DOMAIN.environment(instance)
     assert all(np.array_equal(environment[key], own[key]) for key in own)
     state = State(random_sequence(instance, 2))
-    verdict = standalone.verified_objective(environment, state)
+    verdict = verifier.verified_objective(environment, state)
     assert verdict == DOMAIN.verify(instance, state)
     assert verdict.objective is not None
-    text = standalone.solution_text("jackson", environment, state, verdict.objective)
+    text = verifier.solution_text("jackson", environment, state, verdict.objective)
     assert text.splitlines()[1:] == DOMAIN.write_solution(instance, state).splitlines()[1:]

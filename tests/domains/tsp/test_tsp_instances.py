@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dga2d.domains.contract import InstanceRef
-from dga2d.domains.errors import InstanceFormatError
+from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.tsp import DOMAIN
 from dga2d.domains.tsp.generator import SubtractiveGenerator, clustered_cities, uniform_cities
 from dga2d.domains.tsp.suite import find_generated, generated_instances

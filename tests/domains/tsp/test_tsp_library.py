@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.contract import Implementation, Instance, Operator, PipelineStep, State
+from dga2d.domains.core.contract import Implementation, Instance, Operator, PipelineStep, State
 from dga2d.domains.execution import Run, execute, load_implementation
 from dga2d.domains.source_rules import check_source
 from dga2d.domains.tsp import DOMAIN

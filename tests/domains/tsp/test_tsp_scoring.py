@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dga2d.domains.contract import Instance, State
-from dga2d.domains.errors import InvalidSolutionError
+from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.tsp import DOMAIN
 
 coordinate = st.one_of(st.integers(-1000, 1000).map(float), st.floats(-1e6, 1e6))

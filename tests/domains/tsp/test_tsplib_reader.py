@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dga2d.domains.errors import InstanceFormatError
-from dga2d.domains.tsp.tsplib import MAX_CITIES, format_tour, read_tsplib
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.tsp.reader import MAX_CITIES, format_tour, read_tsplib
 
 HEAD = "NAME: t\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
 GOOD = HEAD + "1 0 0\n2 3 4\n3 6 8\nEOF\n"

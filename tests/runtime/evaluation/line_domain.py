@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numba
 import numpy as np
 
-from dga2d.domains.contract import (
+from dga2d.domains.core.contract import (
     Card,
     Decoder,
     Implementation,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dga2d.domains.registry import domain_names, get_domain
+from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.source_rules import MAX_SOURCE_BYTES, check_source
 
 RUN = "def run(env_data, state, calc_makespan_fn):\n    return state\n"

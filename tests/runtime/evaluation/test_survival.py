@@ -31,7 +31,7 @@ ORCHESTRATOR = """
 import sys
 from pathlib import Path
 import anyio
-from dga2d.domains.contract import Implementation, InstanceRef
+from dga2d.domains.core.contract import Implementation, InstanceRef
 from dga2d.runtime.evaluation import EvaluationTask, EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 

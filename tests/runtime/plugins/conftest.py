@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dga2d.domains.plugins import use_domain_path
+from dga2d.domains.core.plugins import use_domain_path
 
 
 @pytest.fixture

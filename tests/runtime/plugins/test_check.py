@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.runtime.plugins.skeletons import skeleton
 
-from dga2d.domains.contract import Domain
+from dga2d.domains.core.contract import Domain
+from dga2d.domains.core.plugins import digest_of
+from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import PositionTrace
-from dga2d.domains.plugins import digest_of
-from dga2d.domains.registry import get_domain
 from dga2d.runtime.config import make_settings
 from dga2d.runtime.evaluation import EvaluationResult
 from dga2d.runtime.plugins import Finding, check_domain, elsewhere, runs
@@ -36,8 +36,8 @@ IMPORTS = "import numpy as np"
 LINE = "library:random_order.py:"
 WRONG: dict[str, list[tuple[str, str, str, str]]] = {
     "the environment has the keys of the card": [
-        ("environment.py", '"capacity": int', '"size": int', "the card promises ['capacity']"),
-        ("environment.py", "items.values.copy()", "items.values", "the array 'values' is read-only"),
+        ("reader.py", '"capacity": int', '"size": int', "the card promises ['capacity']"),
+        ("reader.py", "items.values.copy()", "items.values", "the array 'values' is read-only"),
     ],
     "the library is described completely": [
         ("library.toml", '"local_search"', '"searching"', "swap_descent: category 'searching'"),
@@ -216,7 +216,7 @@ def test_the_check_sees_where_decoder_and_verifier_disagree(
     own: Path, change: tuple[str, str, str], message: str
 ) -> None:
     name = "differ" + str(list(DISAGREEMENTS.values()).index((change, message)))
-    skeleton(own, name, change, ("generator.py", "[6, 5, 5, 4, 3, 2]", "[6, 5, 5, 4, 3, 4]"))
+    skeleton(own, name, change, ("domain.py", "[6, 5, 5, 4, 3, 2]", "[6, 5, 5, 4, 3, 4]"))
     start = {"sequence": np.arange(6, dtype=np.int32), "metadata": {}}
     place = elsewhere.Place.of(get_domain(name))
     said = "\n".join(elsewhere.examine_decoder(place, None, [start]).contradictions)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.runtime.plugins.skeletons import dga2d, installed, skeleton
 
-from dga2d.domains.plugins import digest_of
+from dga2d.domains.core.plugins import digest_of
 
 SMALL = (
     *("--policy", "uniform", "--generations", "1", "--pipelines", "2", "--batch-size", "2", "--work", "300"),

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 from tests.runtime.plugins.skeletons import dga2d, installed, skeleton
 
-from dga2d.domains.errors import PluginClashError, PluginError, UnknownDomainError
-from dga2d.domains.plugins import digest_of, load_again, load_folder, use_domain_path
-from dga2d.domains.registry import domain_names, get_domain, loaded_plugin, standalone_module
+from dga2d.domains.core.errors import PluginClashError, PluginError, UnknownDomainError
+from dga2d.domains.core.plugins import digest_of, load_again, load_folder, use_domain_path
+from dga2d.domains.core.registry import domain_names, get_domain, loaded_plugin, solver_entries
 from dga2d.runtime.cli.app import app
 from dga2d.runtime.code_version import code_version, plugin_mark, present_version
 from dga2d.runtime.errors import UsageError
@@ -27,8 +27,8 @@ def test_a_package_on_the_path_is_a_domain_like_any_other(own: Path) -> None:
     domain = get_domain("bagful")
     assert domain is get_domain("bagful")
     assert domain.name == "bagful"
-    assert standalone_module("bagful") == "dga2d_plugin_bagful.standalone"
-    assert standalone_module("tsp") == "dga2d.domains.tsp.standalone"
+    assert solver_entries("bagful")[0] == ("dga2d_plugin_bagful.reader", "environment_of_file")
+    assert solver_entries("tsp")[3] == ("dga2d.domains.tsp.verifier", "solution_text")
     assert loaded_plugin("tsp") is None
 
 
@@ -62,7 +62,7 @@ def test_an_entry_point_is_a_domain(own: Path, tmp_path: Path, monkeypatch: pyte
     plugin = loaded_plugin("entrybag")
     assert plugin is not None
     assert plugin.files == site / "entrybag"
-    assert plugin.standalone == "entrybag.standalone"
+    assert plugin.package == "entrybag"
     skeleton(own, "elsebag")
     (own / "elsebag").rename(own / "entrybag")
     with pytest.raises(
@@ -182,7 +182,7 @@ def test_another_process_refuses_files_that_were_changed_meanwhile(own: Path) ->
 
 def test_relative_imports_can_be_bundled(own: Path) -> None:
     skeleton(own, "bundlebag")
-    collected = bundle([(standalone_module("bundlebag"), "environment_of_file")])
+    collected = bundle(solver_entries("bundlebag")[:1])
     text = "\n".join(collected.definitions)
     assert "class Items" in text
     assert "def integer_lines" in text
@@ -192,7 +192,7 @@ def test_relative_imports_can_be_bundled(own: Path) -> None:
 def test_the_skeleton_carries_its_new_name_only(own: Path) -> None:
     folder = skeleton(own, "renamed")
     texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()}
-    assert len(texts) >= 20
+    assert len(texts) >= 18
     for path, text in texts.items():
         assert "skeleton" not in text, path
         assert "TODO" not in text, path

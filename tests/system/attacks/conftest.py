@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from dga2d.domains.contract import Domain, Implementation, Instance, InstanceRef
+from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 

@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from dga2d.domains.contract import Implementation, OperatorId, State
+from dga2d.domains.core.contract import Implementation, OperatorId, State
 from dga2d.domains.source_rules import check_source
 from dga2d.runtime.evaluation import EvaluationResult, EvaluatorPool
 

@@ -1,0 +1,108 @@
+"""Operator libraries: a ``library.toml`` that describes the operators, and one text file per implementation.
+
+``library/<file>.py`` is the text an LLM is shown. It defines ``def run(env_data, state, calc_makespan_fn)``
+and imports only what :data:`dga2d.domains.source_rules.ALLOWED_IMPORTS` lists. The files are data, never
+imported by the program: the evaluation child writes them to its cache and runs them there. What several
+files share may stand in ``library/parts`` and is put into their texts here
+(:mod:`dga2d.domains.core.bundling`); a part that takes from no other is plain Python, which a decoder may
+import.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from dga2d.domains.core.bundling import Bundler
+from dga2d.domains.core.contract import (
+    Decoder,
+    Implementation,
+    Instance,
+    Operator,
+    OperatorId,
+    PipelineStep,
+    State,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def load_library(root: Traversable) -> tuple[Operator, ...]:
+    """Read ``root/library.toml`` and the implementation files it names; sorted by operator id.
+
+    Raises
+    ------
+    BundlingError
+        A file and the parts it takes from do not fit together.
+    """
+    bundler = Bundler(root / "library", files("dga2d.domains"))
+    tables = tomllib.loads((root / "library.toml").read_text(encoding="utf-8"))["operator"]
+    return tuple(sorted((_operator(bundler, table) for table in tables), key=lambda op: op.id))
+
+
+def _operator(bundler: Bundler, table: dict[str, object]) -> Operator:
+    operator = OperatorId(str(table["id"]))
+    names = table["implementations"]
+    assert isinstance(names, list)
+    implementations = tuple(
+        Implementation(operator, bundler.text(file), origin=f"library:{file}") for file in names
+    )
+    fields = {k: v for k, v in table.items() if k not in ("id", "implementations")}
+    return Operator(id=operator, implementations=implementations, **fields)  # type: ignore[arg-type]
+
+
+def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep, ...]:
+    """The pipeline of the named operators, each with its first implementation."""
+    by_id = {op.id: op for op in operators}
+    return tuple(PipelineStep(OperatorId(name), by_id[OperatorId(name)].implementations[0]) for name in names)
+
+
+class LibraryDomain:
+    """Base of a domain whose folder holds ``library.toml``, ``decoder.py``, ``picture.py`` and ``cp_sat.py``.
+
+    The last three are imported when they are asked for: numba, matplotlib and OR-Tools are slow to import,
+    and the latter two are optional.
+    """
+
+    safe_pipeline: ClassVar[tuple[str, ...]]
+    """Operators of the safe baseline, an initialiser first."""
+    basic_pipeline: ClassVar[tuple[str, ...]]
+    """Operators of its counterpart for the basic library."""
+    ils_pipeline: ClassVar[tuple[str, ...]]
+    """Operators of the iterated local search."""
+
+    @property
+    def _package(self) -> str:
+        return type(self).__module__.rpartition(".")[0]
+
+    @cached_property
+    def _library(self) -> tuple[Operator, ...]:
+        return load_library(files(self._package))
+
+    def operators(self) -> tuple[Operator, ...]:
+        return self._library
+
+    def safe_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(self._library, *self.safe_pipeline)
+
+    def basic_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(self._library, *self.basic_pipeline)
+
+    def ils_baseline(self) -> tuple[PipelineStep, ...]:
+        return pipeline(self._library, *self.ils_pipeline)
+
+    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
+        return cast(Decoder, import_module(f"{self._package}.decoder").make_decoder(environment))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        return cast("Figure", import_module(f"{self._package}.picture").picture(instance, state))
+
+    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+        solve = import_module(f"{self._package}.cp_sat").solve
+        return cast("State | None", solve(instance, time_limit_s, seed, workers))

@@ -1,0 +1,94 @@
+"""The problem domains by name: those of the program, then plug-ins (:mod:`dga2d.domains.core.plugins`)."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from dga2d.domains.core.contract import Domain
+from dga2d.domains.core.errors import PluginClashError, UnknownDomainError
+from dga2d.domains.core.plugins import LoadedPlugin, find_plugin, load, plugin_names
+
+_MODULES = {
+    "binpack3d": "dga2d.domains.binpack3d",
+    "clp3d": "dga2d.domains.clp3d",
+    "cvrp": "dga2d.domains.cvrp",
+    "fjsp": "dga2d.domains.fjsp",
+    "fssp": "dga2d.domains.fssp",
+    "jsp": "dga2d.domains.jsp",
+    "maxcut": "dga2d.domains.maxcut",
+    "mis": "dga2d.domains.mis",
+    "ossp": "dga2d.domains.ossp",
+    "rcpsp": "dga2d.domains.rcpsp",
+    "salbp1": "dga2d.domains.salbp1",
+    "tsp": "dga2d.domains.tsp",
+}
+
+SOLVER_ENTRIES = (
+    ("reader", "environment_of_file"),
+    ("decoder", "make_decoder"),
+    ("verifier", "verified_objective"),
+    ("verifier", "solution_text"),
+)
+"""Module of a domain's package → function that ``dga2d solver`` puts into a solver file."""
+
+
+def domain_names() -> tuple[str, ...]:
+    """Names of all domains, plug-ins included, sorted.
+
+    Raises
+    ------
+    PluginError
+        A plug-in's name is not allowed or taken.
+    """
+    names = plugin_names()
+    for name in names:
+        _refuse_clash(name)
+    return tuple(sorted({*_MODULES, *names}))
+
+
+def get_domain(name: str) -> Domain:
+    """The domain called `name`; its module (and numba) is imported on first use.
+
+    Raises
+    ------
+    UnknownDomainError
+        No domain has that name.
+    PluginError
+        A plug-in of that name cannot be used.
+    """
+    plugin = loaded_plugin(name)
+    return _built_in(name) if plugin is None else plugin.domain
+
+
+def loaded_plugin(name: str) -> LoadedPlugin | None:
+    """The plug-in called `name`, imported; ``None`` for a domain of the program. Raises as `get_domain`."""
+    plugin = find_plugin(name)
+    if name in _MODULES:
+        _refuse_clash(name)
+        return None
+    if plugin is None:
+        raise UnknownDomainError(name, domain_names())
+    return load(plugin)
+
+
+def solver_entries(name: str) -> tuple[tuple[str, str], ...]:
+    """Module and name of the four functions that a solver file of the domain is made of.
+
+    Each domain's package defines them in modules of the same names. Raises as `get_domain`.
+    """
+    plugin = loaded_plugin(name)
+    package = _MODULES[name] if plugin is None else plugin.package
+    return tuple((f"{package}.{module}".lstrip("."), function) for module, function in SOLVER_ENTRIES)
+
+
+@cache
+def _built_in(name: str) -> Domain:
+    return cast(Domain, import_module(_MODULES[name]).DOMAIN)
+
+
+def _refuse_clash(name: str) -> None:
+    plugin = find_plugin(name) if name in _MODULES else None
+    if plugin is not None:
+        raise PluginClashError(name, "a part of dga2d", plugin.where)

@@ -1,0 +1,55 @@
+"""Training, validation and test splits (DGA2D paper, Appendix E; `docs/decisions.md` for the rounding)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from dga2d.domains.core.contract import InstanceRef
+
+SPLIT_SEED = 0
+
+
+class Splits(NamedTuple):
+    """Disjoint parts of a domain's instances, each sorted by key."""
+
+    train: tuple[InstanceRef, ...]
+    validation: tuple[InstanceRef, ...]
+    test: tuple[InstanceRef, ...]
+
+    def digest(self) -> str:
+        """SHA-256 over the keys of the three parts, for the log's manifest."""
+        text = "\n\n".join("\n".join(ref.key for ref in part) for part in self)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def part_sizes(n: int) -> tuple[int, int, int]:
+    """Sizes of training, validation and test of a group of `n` instances, n ≥ 1.
+
+    ⌊0.6 n⌋ for training, ⌊0.2 n⌋ but at least one for validation, the rest for the test. Applied group by
+    group it gives the sizes of the paper's table of benchmark groups, which other roundings do not. A single
+    instance is for training; of two, one is for the test.
+    """
+    if n <= 2:
+        return (1, 0, n - 1)
+    train, validation = 3 * n // 5, max(n // 5, 1)
+    return (train, validation, n - train - validation)
+
+
+def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
+    """Split within each benchmark group: sort by id, shuffle with `seed`, cut by :func:`part_sizes`."""
+    groups: dict[str, list[InstanceRef]] = {}
+    for ref in refs:
+        groups.setdefault(ref.group, []).append(ref)
+    parts: tuple[list[InstanceRef], ...] = ([], [], [])
+    for group in sorted(groups):
+        members = sorted(groups[group], key=lambda ref: ref.name)
+        order = np.random.Generator(np.random.Philox(seed)).permutation(len(members))
+        start = 0
+        for part, size in zip(parts, part_sizes(len(members)), strict=True):
+            part.extend(members[i] for i in order[start : start + size])
+            start += size
+    return Splits(*(tuple(sorted(part, key=lambda ref: ref.key)) for part in parts))

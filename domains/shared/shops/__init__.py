@@ -1,0 +1,1 @@
+"""What job, flow, open and flexible shop have in common."""

@@ -1,0 +1,69 @@
+"""CP-SAT model of shop problems: a baseline of job, flow and open shop for side-by-side tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ortools.sat.python import cp_model
+
+from dga2d.domains.shared.or_tools import solve_model
+
+
+def solve_shop(
+    machines: NDArray[Any],
+    times: NDArray[Any],
+    is_ordered: bool,
+    time_limit_s: float,
+    seed: int,
+    workers: int,
+) -> NDArray[np.int64] | None:
+    """Start times, int64 `(jobs, operations)`, of the best schedule found; ``None`` if there was no time.
+
+    Parameters
+    ----------
+    machines, times
+        Machine and time of each operation, `(jobs, operations)`; no hints are given.
+    is_ordered
+        Whether a job's operations follow each other in the order of the columns (else they only may not
+        overlap, as in an open shop).
+    time_limit_s
+        Wall-clock seconds.
+    """
+    model = cp_model.CpModel()
+    horizon = int(times.sum())
+    n_jobs, n_operations = times.shape
+    starts = [[model.new_int_var(0, horizon, "") for _ in range(n_operations)] for _ in range(n_jobs)]
+    by_machine: list[list[Any]] = [[] for _ in range(int(machines.max()) + 1)]
+    makespan = model.new_int_var(0, horizon, "makespan")
+    for job in range(n_jobs):
+        intervals = []
+        for k in range(n_operations):
+            length = int(times[job, k])
+            interval = model.new_fixed_size_interval_var(starts[job][k], length, "")
+            intervals.append(interval)
+            by_machine[int(machines[job, k])].append(interval)
+            model.add(makespan >= starts[job][k] + length)
+            if is_ordered and k:
+                model.add(starts[job][k] >= starts[job][k - 1] + int(times[job, k - 1]))
+        if not is_ordered:
+            model.add_no_overlap(intervals)
+    for intervals in by_machine:
+        model.add_no_overlap(intervals)
+    model.minimize(makespan)
+    solved = solve_model(model, time_limit_s, seed, workers)
+    if solved is None:
+        return None
+    return np.array([[solved.solver.value(start) for start in row] for row in starts], dtype=np.int64)
+
+
+def by_start(starts: NDArray[np.int64], times: NDArray[Any]) -> NDArray[np.int64]:
+    """Flat indices (row by row) of all operations in the order in which they start.
+
+    Operations that take no time stand before others that start at the same moment, and a job's own
+    operations keep their order.
+    """
+    n_operations = starts.shape[1]
+    columns = np.tile(np.arange(n_operations), len(starts))
+    return np.lexsort((columns, starts.ravel() + times.ravel(), starts.ravel()))
