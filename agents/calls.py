@@ -8,20 +8,26 @@ the next attempt. With the call goes the most it can use of tokens and money; se
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     Completion,
     CompletionRequest,
+    ConnectTask,
+    ImplementTask,
     LanguageModel,
     ModelError,
     ModelUnavailableError,
     Prompt,
+    PromptContext,
     Quote,
     Task,
+    render,
 )
 from dga2d.events import AgentName, Draft, RecordedEvent, blob_digest
 from dga2d.events.payloads import (
@@ -31,10 +37,11 @@ from dga2d.events.payloads import (
     LLMCallRefused,
     LLMCallReserved,
     LLMCallSettled,
+    Payload,
     microusd,
 )
 from dga2d.replay.state.ledger import Call
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState
 from dga2d.replay.streams import spawn_key
 from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
@@ -235,6 +242,13 @@ class CallDesk:
         return (await self._log.append([Draft(self._agent, payload, number, caused_by)], blobs))[0]
 
 
+def open_basis(state: RunState) -> tuple[GenerationState, EvolutionBasis]:
+    """The open generation and what its edits are decided on."""
+    assert state.generation is not None
+    assert state.generation.basis is not None
+    return state.generation, state.generation.basis
+
+
 def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:
     """Calls an evolver may make in a generation that began its edits with `calls_left`.
 
@@ -252,3 +266,69 @@ def slot_allowance(calls_left: int, edits: int, attempts: int, slot: int, is_edg
     """
     share, rest = divmod(share_of_calls(calls_left, edits, attempts, is_edge), edits)
     return share + (slot < rest)
+
+
+SlotTask = TypeVar("SlotTask", ImplementTask, ConnectTask)
+
+
+class SlotEvolver(ABC, Generic[SlotTask]):
+    """Performs duties whose subject is a kind, a slot and a detail.
+
+    Of the kinds, ``ask`` has the attempt for its detail, ``judge`` and ``abandon`` the number of the call;
+    all others close the slot without the model.
+    """
+
+    name: AgentName
+
+    def __init__(
+        self, log: EventAppender, source: BlobSource, desk: CallDesk, context: PromptContext
+    ) -> None:
+        self._log = log
+        self._source = source
+        self._desk = desk
+        self._context = context
+
+    async def perform(self, duty: Duty, state: RunState) -> None:
+        kind, slot, *detail = duty.subject
+        if kind == "ask":
+            await self._ask(state, int(slot), int(detail[0]), duty.caused_by)
+        elif kind == "judge":
+            await self._judge(state, int(slot), int(detail[0]), duty.caused_by)
+        elif kind == "abandon":
+            await self._desk.abandon(state, int(detail[0]), duty.caused_by)
+        else:
+            closing = self._closing(state, str(kind), int(slot), *map(str, detail))
+            await self._append(state, closing, duty.caused_by)
+
+    async def _ask(self, state: RunState, slot: int, attempt: int, caused_by: int) -> None:
+        number = open_basis(state)[0].number
+        task = await self._task(state, slot, attempt)
+        subject = self._subject(number, slot)
+        await self._desk.ask(state, subject, attempt, render(task), task, (number, slot), caused_by)
+
+    async def _last_refusal(self, state: RunState, slot: int, attempt: int) -> Refusal:
+        """What was wrong with the answer before this attempt."""
+        subject = self._subject(open_basis(state)[0].number, slot)
+        return await last_refusal(state, subject, attempt, self._source)
+
+    async def _append(
+        self, state: RunState, payload: Payload, caused_by: int, blobs: Sequence[bytes] = ()
+    ) -> None:
+        number = open_basis(state)[0].number
+        await self._log.append([Draft(self.name, payload, number, caused_by)], blobs)
+
+    @abstractmethod
+    def _subject(self, number: int, slot: int) -> str:
+        """Name of the slot in calls."""
+
+    @abstractmethod
+    async def _task(self, state: RunState, slot: int, attempt: int) -> SlotTask:
+        """What the model is asked for."""
+
+    @abstractmethod
+    async def _judge(self, state: RunState, slot: int, number: int, caused_by: int) -> None:
+        """Append the verdict on the answer of call `number`."""
+
+    @abstractmethod
+    def _closing(self, state: RunState, kind: str, slot: int, reason: str = "") -> Payload:
+        """The event that closes the slot without the model."""

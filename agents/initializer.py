@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dga2d.agents.agent import Duty
-from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.calls import CallDesk, GiveUp, Refusal, answer_of, last_refusal, next_call
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
@@ -13,6 +12,7 @@ from dga2d.agents.proposing import (
     HBounds,
     InitializeTask,
     LanguageModel,
+    PromptContext,
     ProposalError,
     clamp,
     default_graph,
@@ -33,12 +33,12 @@ class Initializer:
     name: AgentName = "initializer"
 
     def __init__(
-        self, log: EventAppender, source: BlobSource, model: LanguageModel, briefing: DomainBriefing
+        self, log: EventAppender, source: BlobSource, model: LanguageModel, context: PromptContext
     ) -> None:
         self._log = log
         self._source = source
         self._desk = CallDesk(self.name, "initialize", log, model)
-        self._briefing = briefing
+        self._context = context
 
     def duties(self, state: RunState) -> Sequence[Duty]:
         if state.status != "running" or state.graph is not None:
@@ -49,21 +49,21 @@ class Initializer:
     async def perform(self, duty: Duty, state: RunState) -> None:
         kind = duty.subject[0]
         if kind == "library":
-            task = initialize_task(state, 0, self._briefing)
+            task = initialize_task(state, 0, self._context)
             await self._append(library_graph(state, task), duty.caused_by)
         elif kind == "abandon":
             await self._desk.abandon(state, int(duty.subject[1]), duty.caused_by)
         elif kind == "ask":
             attempt = int(duty.subject[1])
             refusal = await last_refusal(state, SUBJECT, attempt, self._source)
-            task = initialize_task(state, attempt, self._briefing, refusal)
+            task = initialize_task(state, attempt, self._context, refusal)
             await self._desk.ask(state, SUBJECT, attempt, render(task), task, (0, 0), duty.caused_by)
         else:
             await self._judge(state, int(duty.subject[1]), duty.caused_by)
 
     async def _judge(self, state: RunState, number: int, caused_by: int) -> None:
         call = state.ledger.calls[number]
-        task = initialize_task(state, call.attempt, self._briefing)
+        task = initialize_task(state, call.attempt, self._context)
         answer = await answer_of(call, self._source)
         await self._append(graph_verdict(state, task, number, answer), caused_by)
 
@@ -80,13 +80,13 @@ def graph_duty(state: RunState) -> Duty | None:
 
 
 def initialize_task(
-    state: RunState, attempt: int, briefing: DomainBriefing, refusal: Refusal | None = None
+    state: RunState, attempt: int, context: PromptContext, refusal: Refusal | None = None
 ) -> InitializeTask:
     """What a proposer is asked for the first graph. τ is the configured one, K at most the configured."""
     refusal = refusal or Refusal()
     return InitializeTask(
-        card=briefing.card,
-        operators=tuple(briefing.contracts[o.id] for o in state.header.library),
+        card=context.card,
+        operators=tuple(context.contracts[o.id] for o in state.header.library),
         bounds=HBounds(
             operator_limit_max=state.settings.operator_limit,
             temperature_min=state.settings.temperature,

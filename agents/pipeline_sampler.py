@@ -26,7 +26,7 @@ from dga2d.replay.streams import stream
 
 
 @dataclass(frozen=True)
-class PolicyBriefing:
+class PolicyPromptContext:
     """What the policy is told about the problem; part of its prompt."""
 
     domain_summary: str
@@ -43,13 +43,13 @@ class PipelineSampler:
         self,
         log: EventAppender,
         policy: PipelinePolicy,
-        briefing: PolicyBriefing,
+        prompt_context: PolicyPromptContext,
         archive: PolicyArchive | None = None,
     ) -> None:
         """`archive` takes saved states of the policy; without one it is rebuilt from the log alone."""
         self._log = log
         self._policy = policy
-        self._briefing = briefing
+        self._prompt_context = prompt_context
         self._archive = archive
 
     def duties(self, state: RunState) -> Sequence[Duty]:
@@ -75,7 +75,7 @@ class PipelineSampler:
         missing = [j for j in range(generation.size) if j not in generation.pipelines]
         seed = state.header.seed
         draws = [stream(seed, "pipeline", generation.number, j) for j in missing]
-        context = policy_context(state, self._briefing)
+        context = policy_context(state, self._prompt_context)
         walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
         await self._log.append(
             [
@@ -85,7 +85,7 @@ class PipelineSampler:
         )
 
     async def _update(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
-        context = update_context(state, self._briefing)
+        context = update_context(state, self._prompt_context)
         walks, rewards = training_batch(state, generation)
         report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
         updated = PolicyUpdated(
@@ -112,7 +112,7 @@ class PipelineSampler:
         await anyio.to_thread.run_sync(self._archive.prune, kept_policies(state, files.digest))
 
     async def _decode(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
-        context = policy_context(state, self._briefing)
+        context = policy_context(state, self._prompt_context)
         walks = await anyio.to_thread.run_sync(self._policy.decode, context, state.settings.beam_width)
         decoded = validated_pipelines(state, walks)
         await self._log.append([Draft(self.name, decoded, generation.number, caused_by)])
@@ -135,25 +135,27 @@ class PipelineSampler:
         """Apply again the update that the log records after state `before`; returns the new digest."""
         assert before.generation is not None
         walks, rewards = training_batch(before, before.generation)
-        return self._policy.update(update_context(before, self._briefing), walks, rewards).parameters_digest
+        return self._policy.update(
+            update_context(before, self._prompt_context), walks, rewards
+        ).parameters_digest
 
 
-def policy_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
+def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
     """What the policy sees at this state."""
     assert state.graph is not None
     return PolicyContext(
         graph=state.graph,
         max_length=state.settings.max_length,
         temperature=state.temperature,
-        domain_summary=briefing.domain_summary,
-        instance_summary=briefing.instance_summary,
-        titles=briefing.titles,
+        domain_summary=prompt_context.domain_summary,
+        instance_summary=prompt_context.instance_summary,
+        titles=prompt_context.titles,
     )
 
 
-def update_context(state: RunState, briefing: PolicyBriefing) -> PolicyContext:
+def update_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
     """What the policy saw when it sampled the open generation: edges may have been edited since."""
-    context = policy_context(state, briefing)
+    context = policy_context(state, prompt_context)
     assert state.generation is not None
     basis = state.generation.basis
     return context if basis is None else replace(context, graph=basis.graph)

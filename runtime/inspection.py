@@ -23,7 +23,7 @@ from dga2d.store import (
 )
 
 if TYPE_CHECKING:
-    from dga2d.agents.verification import DecisionVerifier
+    from dga2d.agents.decision_replay import DecisionVerifier
 
 
 async def list_runs(url: str) -> list[dict[str, Any]]:
@@ -137,12 +137,12 @@ DIFFERENCES = (
 
 def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
     # domains (numba) and agents take a second to import; only --verify pays for them
-    from dga2d.agents.briefing import DomainBriefing
-    from dga2d.agents.verification import DecisionVerifier
+    from dga2d.agents.decision_replay import DecisionVerifier
+    from dga2d.agents.proposing import PromptContext
     from dga2d.domains.core.registry import get_domain
 
     domain = get_domain(domain_name)
-    return DecisionVerifier(DomainBriefing.of(domain.card, domain.operators()), store)
+    return DecisionVerifier(PromptContext.of(domain.card, domain.operators()), store)
 
 
 def _begun(run_id: str, state: RunState) -> RunState:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.proposing import (
     ConnectTask,
     EdgeCredit,
@@ -13,6 +12,7 @@ from dga2d.agents.proposing import (
     InitializeTask,
     OperatorContract,
     PoolEntry,
+    PromptContext,
     Task,
     default_graph,
 )
@@ -77,7 +77,7 @@ def _implement(domain: Domain, operator: Operator, is_full: bool, refused: str |
 
 
 def _connect(domain: Domain, is_delta: bool, refused: str | None, settings: RunSettings) -> ConnectTask:
-    contracts = DomainBriefing.of(domain.card, domain.operators()).contracts
+    contracts = PromptContext.of(domain.card, domain.operators()).contracts
     graph = default_graph(contracts.values(), settings.operator_limit, _baseline(domain))
     edges = sorted(graph.edges)
     return ConnectTask(

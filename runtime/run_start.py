@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dga2d.agents.conductor import drawn_batch
-from dga2d.agents.pipeline_sampler import PolicyBriefing
+from dga2d.agents.pipeline_sampler import PolicyPromptContext
 from dga2d.domains.core.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
@@ -115,7 +115,7 @@ def library_operator(operator: Operator) -> LibraryOperator:
     )
 
 
-def policy_briefing(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyBriefing:
+def policy_prompt_context(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyPromptContext:
     """What the policy's prompt says of domain and instances: scalar sizes and array shapes."""
     domain = problem.domain
     lines = []
@@ -129,4 +129,4 @@ def policy_briefing(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyBri
         lines.append("; ".join(parts))
     titles = {OperatorId(o.id): o.title for o in domain.operators()}
     summary = f"{domain.card.title}. {domain.card.objective}"
-    return PolicyBriefing(summary, "\n".join(lines), titles)
+    return PolicyPromptContext(summary, "\n".join(lines), titles)

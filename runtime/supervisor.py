@@ -11,7 +11,6 @@ import anyio
 import anyio.to_thread
 
 from dga2d.agents.agent import Agent, is_live, run_agent
-from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.conductor import Conductor
 from dga2d.agents.credit_keeper import CreditKeeper
 from dga2d.agents.edge_evolver import EdgeEvolver
@@ -20,7 +19,7 @@ from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
-from dga2d.agents.proposing import LanguageModel, ModelUnavailableError
+from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RunId
@@ -37,7 +36,7 @@ from dga2d.runtime.interruption import Interruption
 from dga2d.runtime.policies import policy_of, restore_policy
 from dga2d.runtime.problem import Problem
 from dga2d.runtime.progress import Progress
-from dga2d.runtime.run_start import policy_briefing, run_started
+from dga2d.runtime.run_start import policy_prompt_context, run_started
 from dga2d.store import EventStore, EventWriter, StoreError
 
 SNAPSHOT_INTERVAL = 5000
@@ -130,7 +129,7 @@ async def rejoin(
         The policy cannot be rebuilt from the log.
     """
     recorded_state = await load_state(store, writer.run_id)
-    words = policy_briefing(around.problem, recorded_state.header.batch)
+    words = policy_prompt_context(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
     await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
     begun = joined(writer, plugin_mark(around.problem.domain.name), changed, parent)
@@ -208,17 +207,17 @@ def make_agents(
 ) -> tuple[Agent, ...]:
     """The agents of a run, wired to the log and to their ports."""
     problem, sources = around.problem, SourceReader(store)
-    briefing = DomainBriefing.of(problem.domain.card, problem.domain.operators())
+    prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
     trials = TrialRunner(around.evaluator, problem, sources)
-    policy_words = policy_briefing(problem, state.header.batch)
+    policy_words = policy_prompt_context(problem, state.header.batch)
     return (
         Conductor(writer),
-        Initializer(writer, store, around.model, briefing),
+        Initializer(writer, store, around.model, prompt_context),
         PipelineSampler(writer, around.policy, policy_words, around.archive),
         EvaluatorPoolAgent(writer, store, around.evaluator, problem),
         CreditKeeper(writer),
-        ImplementationEvolver(writer, store, around.model, trials, briefing),
-        EdgeEvolver(writer, store, around.model, briefing),
+        ImplementationEvolver(writer, store, around.model, trials, prompt_context),
+        EdgeEvolver(writer, store, around.model, prompt_context),
         Validator(writer),
     )
 

@@ -9,9 +9,9 @@ from dga2d.agents.policy.contract import (
     PipelinePolicy,
     PolicyContext,
     PolicySettings,
-    PolicyStep,
     SampledWalk,
     UpdateReport,
+    WalkStep,
 )
 from dga2d.agents.policy.errors import (
     AliasError,
@@ -26,8 +26,7 @@ from dga2d.agents.policy.errors import (
     PolicyNotFoundError,
     TokenizerMissingError,
 )
-from dga2d.agents.policy.factory import make_policy
-from dga2d.agents.policy.uniform import UniformPolicy
+from dga2d.agents.policy.policies import UniformPolicy, make_policy
 
 __all__ = [
     "AliasError",
@@ -45,11 +44,11 @@ __all__ = [
     "PolicyMemoryError",
     "PolicyNotFoundError",
     "PolicySettings",
-    "PolicyStep",
     "SampledWalk",
     "SavedFiles",
     "TokenizerMissingError",
     "UniformPolicy",
     "UpdateReport",
+    "WalkStep",
     "make_policy",
 ]

@@ -44,7 +44,7 @@ class PolicyContext:
 
 
 @dataclass(frozen=True)
-class PolicyStep:
+class WalkStep:
     """One decision: the feasible set M_{t,j,i} (sorted), its probabilities, and what was drawn."""
 
     actions: tuple[OperatorId, ...]
@@ -60,7 +60,7 @@ class SampledWalk:
     """
 
     operators: tuple[OperatorId, ...]
-    steps: tuple[PolicyStep, ...]
+    steps: tuple[WalkStep, ...]
     log_probability: float
 
 

@@ -13,9 +13,6 @@ import numpy as np
 import torch
 
 from dga2d.agents.policy import checkpoint
-from dga2d.agents.policy.adapters import is_adapter, without_adapters
-from dga2d.agents.policy.aliases import AliasPool
-from dga2d.agents.policy.batch import PromptTokens, WalkBatch
 from dga2d.agents.policy.contract import (
     DecodedWalk,
     PolicyContext,
@@ -24,10 +21,10 @@ from dga2d.agents.policy.contract import (
     UpdateReport,
 )
 from dga2d.agents.policy.errors import PolicyCheckpointError, PolicyContextError
-from dga2d.agents.policy.learner import Learner
+from dga2d.agents.policy.learner import Learner, is_adapter, without_adapters
 from dga2d.agents.policy.network import CachedStates, Network, action_log_probabilities, torch_threads
-from dga2d.agents.policy.prompt import render_prompt
-from dga2d.agents.policy.token_tree import ROOT, ActionTrie, append_action, grow_trie
+from dga2d.agents.policy.prompt import AliasPool, render_prompt
+from dga2d.agents.policy.token_tree import ROOT, ActionTrie, PromptTokens, WalkBatch, append_action, grow_trie
 from dga2d.agents.policy.walks import ActionDistribution, History, beam_search, require_route, sample_walks
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END

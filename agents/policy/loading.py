@@ -15,8 +15,6 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
 
-from dga2d.agents.policy.adapters import add_adapters
-from dga2d.agents.policy.aliases import choose_aliases
 from dga2d.agents.policy.contract import PolicySettings
 from dga2d.agents.policy.embedded import code_tokenizer, embedded_model
 from dga2d.agents.policy.errors import (
@@ -27,6 +25,8 @@ from dga2d.agents.policy.errors import (
     TokenizerMissingError,
 )
 from dga2d.agents.policy.language_model import LanguageModelPolicy
+from dga2d.agents.policy.learner import add_adapters
+from dga2d.agents.policy.prompt import choose_aliases
 
 CGROUP = Path("/sys/fs/cgroup")
 LOGIT_TOLERANCE = 1e-2

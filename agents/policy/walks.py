@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, PolicyStep, SampledWalk
+from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, SampledWalk, WalkStep
 from dga2d.agents.policy.errors import InfeasibleWalkError, PolicyContextError
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END
@@ -76,7 +76,7 @@ class _Drawing:
 
     draw: np.random.Generator
     operators: History = ()
-    steps: list[PolicyStep] = field(default_factory=list)
+    steps: list[WalkStep] = field(default_factory=list)
     log_probability: float = 0.0
     is_closed: bool = False
 
@@ -84,7 +84,7 @@ class _Drawing:
         probabilities = distribution.probabilities
         index = choose(probabilities, float(self.draw.random()))
         chosen = distribution.actions[index]
-        self.steps.append(PolicyStep(distribution.actions, probabilities, chosen))
+        self.steps.append(WalkStep(distribution.actions, probabilities, chosen))
         self.log_probability += math.log(probabilities[index])
         if chosen == END:
             self.is_closed = True

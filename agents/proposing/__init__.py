@@ -1,16 +1,12 @@
 """Proposers: prompts, the port to a language model, the checks of answers, and the offline proposer."""
 
-from dga2d.agents.proposing.default_graph import default_graph
-from dga2d.agents.proposing.edge_answers import addable_edges, parse_edges
+from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
 from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError, ProposalError
-from dga2d.agents.proposing.graph_answers import GraphProposal, clamp, parse_graph
-from dga2d.agents.proposing.implementation_answers import parse_implementation
-from dga2d.agents.proposing.interfaces import compatible_edges, incompatibility
+from dga2d.agents.proposing.graph_answers import GraphProposal, addable_edges, clamp, parse_edges, parse_graph
+from dga2d.agents.proposing.graphs import compatible_edges, default_graph, incompatibility
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
-from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.offline import OfflineModel
-from dga2d.agents.proposing.prompts import Prompt, render
-from dga2d.agents.proposing.schemas import answer_schema
+from dga2d.agents.proposing.prompts import Prompt, answer_schema, render
 from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
@@ -19,7 +15,9 @@ from dga2d.agents.proposing.tasks import (
     InitializeTask,
     OperatorContract,
     PoolEntry,
+    PromptContext,
     Task,
+    improvement_summary,
 )
 
 __all__ = [
@@ -39,6 +37,7 @@ __all__ = [
     "OperatorContract",
     "PoolEntry",
     "Prompt",
+    "PromptContext",
     "ProposalError",
     "Quote",
     "Task",
@@ -47,6 +46,7 @@ __all__ = [
     "clamp",
     "compatible_edges",
     "default_graph",
+    "improvement_summary",
     "incompatibility",
     "normalised_ast_digest",
     "parse_edges",

@@ -11,7 +11,7 @@ import builtins
 import re
 from dataclasses import dataclass
 
-from dga2d.agents.proposing.normalisation import parsed
+from dga2d.agents.proposing.answers import parsed
 
 _MARKER = re.compile(r"#\s*exchangeable:\s*(?P<name>[\w-]+)\s*")
 

@@ -19,7 +19,7 @@ import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dga2d.agents.proposing.normalisation import parsed
+from dga2d.agents.proposing.answers import parsed
 
 CONSTRUCT, IMPROVE, PERTURB = "construct_once", "improve_once", "perturb_once"
 _DRIVER = """

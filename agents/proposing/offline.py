@@ -12,10 +12,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from dga2d.agents.proposing.default_graph import chosen_operators, last_operators, plausibility
-from dga2d.agents.proposing.edge_answers import EdgeEdit, addable_edges, check_edit
-from dga2d.agents.proposing.extraction import NO_VARIATION
-from dga2d.agents.proposing.interfaces import Contracts, compatible_edges, contracts_by_id
+from dga2d.agents.proposing.answers import NO_VARIATION
+from dga2d.agents.proposing.graph_answers import EdgeEdit, addable_edges, check_edit
+from dga2d.agents.proposing.graphs import (
+    Contracts,
+    chosen_operators,
+    compatible_edges,
+    contracts_by_id,
+    last_operators,
+    plausibility,
+)
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.prompts import fenced
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, Task
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
+from dga2d.replay.state.graph import END, START
 
 TEMPLATES: dict[type[Task], str] = {
     InitializeTask: "initialize@1",
@@ -105,3 +107,46 @@ def fenced(text: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     marks = "`" * max(3, longest + 1)
     return f"{marks}{language}\n{text.rstrip()}\n{marks}"
+
+
+def answer_schema(task: Task) -> dict[str, Any] | None:
+    """The JSON schema of the answer to a task; ``None`` where the answer is a code block."""
+    if isinstance(task, InitializeTask):
+        return _graph_schema(task)
+    if isinstance(task, ConnectTask):
+        nodes = _one_of([START, END, *(op.id for op in task.operators)])
+        edges = _list(_list(nodes))
+        return _closed({"add_edges": edges, "delete_edges": edges})
+    return None
+
+
+def _graph_schema(task: InitializeTask) -> dict[str, Any]:
+    every = _one_of(op.id for op in task.operators)
+    entries = _one_of(op.id for op in task.operators if op.is_initialiser)
+    exits = _one_of(op.id for op in task.operators if op.provides == "complete")
+    return _closed(
+        {
+            "H": _closed({"operator_limit": {"type": "integer"}, "temperature": {"type": "number"}}),
+            "operators": _list(every),
+            "entry_nodes": _list(entries),
+            "exit_nodes": _list(exits),
+            "edges": _list(_list(every)),
+        }
+    )
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _one_of(words: Iterable[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": sorted(words)}

@@ -1,7 +1,8 @@
-"""What a proposer is asked to do: everything a prompt needs and nothing else."""
+"""What a proposer is told of a domain and of a run, and what it is asked to do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -11,6 +12,7 @@ from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.settings import Structure
 from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.run_state import GenerationState, RunState
 
 
 @dataclass(frozen=True)
@@ -164,3 +166,41 @@ class ConnectTask:
 
 
 Task = InitializeTask | ImplementTask | ConnectTask
+
+
+@dataclass(frozen=True)
+class PromptContext:
+    """The domain's card and the contracts of its library."""
+
+    card: Card
+    contracts: Mapping[OperatorId, OperatorContract]
+
+    @classmethod
+    def of(cls, card: Card, operators: tuple[Operator, ...]) -> PromptContext:
+        """The prompt_context of a domain."""
+        return cls(card, {OperatorId(op.id): OperatorContract.of(op) for op in operators})
+
+
+def improvement_summary(state: RunState, generation: GenerationState) -> str:
+    """One line per operator: its share of the effort of this generation and of the improvement made.
+
+    Effort is work units under a work budget and seconds otherwise; improvement is the relative decrease
+    of the score at the operator's positions. Sorted by operator.
+    """
+    effort: dict[str, float] = {}
+    gain: dict[str, float] = {}
+    for (j, _), outcome in sorted(generation.outcomes.items()):
+        steps = generation.pipelines[j].steps
+        for step, trace in zip(steps, outcome.trace, strict=False):
+            spent = float(trace.work) if state.settings.work is not None else trace.elapsed_s
+            effort[step.operator] = effort.get(step.operator, 0.0) + spent
+            if trace.score_before is not None:
+                scale = max(abs(trace.score_before), 1.0)
+                lowered = (trace.score_before - trace.score_after) / scale
+                gain[step.operator] = gain.get(step.operator, 0.0) + max(lowered, 0.0)
+    total_effort, total_gain = sum(effort.values()) or 1.0, sum(gain.values()) or 1.0
+    return "\n".join(
+        f"{operator}: {100 * effort[operator] / total_effort:.0f} % of the effort, "
+        f"{100 * gain.get(operator, 0.0) / total_gain:.0f} % of the improvement"
+        for operator in sorted(effort)
+    )

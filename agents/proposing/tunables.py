@@ -21,10 +21,10 @@ from typing import Literal
 
 import numpy as np
 
-from dga2d.agents.proposing.normalisation import parsed
+from dga2d.agents.proposing.answers import parsed
 
 Value = int | float | str | bool
-Kind = Literal["int", "float", "choice"]
+TunableKind = Literal["int", "float", "choice"]
 
 WIDE_RATIO = 20.0
 """A positive range with ``high/low`` of at least this is varied on a logarithmic scale."""
@@ -40,7 +40,7 @@ class Tunable:
     """A constant that may be varied within its declared range."""
 
     name: str
-    kind: Kind
+    kind: TunableKind
     value: Value
     low: float = 0.0
     """Smallest value, inclusive; unused for choices."""

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from dga2d.agents.proposing.answers import normalised_ast_digest
 from dga2d.agents.proposing.blocks import Module, exchanged, read_module
 from dga2d.agents.proposing.composition import improved_construction, is_iterated, iterated
-from dga2d.agents.proposing.normalisation import normalised_ast_digest
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
 from dga2d.domains.core.contract import Implementation

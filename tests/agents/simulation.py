@@ -13,20 +13,19 @@ from tests.agents.memory_log import RUN, MemoryLog
 from tests.agents.outside_world import Fails, HashEvaluator, Instances, Tardy
 
 from dga2d.agents.agent import Agent, run_agent
-from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.conductor import Conductor
 from dga2d.agents.credit_keeper import CreditKeeper
+from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
-from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyBriefing
+from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import EventAppender, EventSource
-from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
-from dga2d.agents.verification import DecisionVerifier
 from dga2d.domains.core.contract import Card, Operator
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
@@ -58,8 +57,8 @@ class Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
 
     @property
-    def briefing(self) -> DomainBriefing:
-        return DomainBriefing.of(self.card, self.operators)
+    def prompt_context(self) -> PromptContext:
+        return PromptContext.of(self.card, self.operators)
 
     def log(self) -> MemoryLog:
         return MemoryLog(self.settings.llm_calls)
@@ -110,7 +109,7 @@ class Simulation:
 
     def made_again(self, log: MemoryLog) -> int:
         """How many decisions of the log were made again; raises at the first difference."""
-        verifier = DecisionVerifier(self.briefing, log)
+        verifier = DecisionVerifier(self.prompt_context, log)
 
         async def check() -> None:
             state = RunState()
@@ -128,15 +127,15 @@ class Simulation:
         keys = [entry.key for part in (splits.train, splits.validation, splits.test) for entry in part]
         instances = Instances(keys)
         trials = TrialRunner(evaluator, instances, SourceReader(source))
-        words = PolicyBriefing("imaginary", "small", {})
+        words = PolicyPromptContext("imaginary", "small", {})
         agents: list[Agent] = [
             Conductor(log),
-            Initializer(log, source, model, self.briefing),
+            Initializer(log, source, model, self.prompt_context),
             PipelineSampler(log, UniformPolicy(), words),
             EvaluatorPoolAgent(log, source, evaluator, instances),
             CreditKeeper(log),
-            ImplementationEvolver(log, source, model, trials, self.briefing),
-            EdgeEvolver(log, source, model, self.briefing),
+            ImplementationEvolver(log, source, model, trials, self.prompt_context),
+            EdgeEvolver(log, source, model, self.prompt_context),
             Validator(log),
         ]
         order.shuffle(agents)

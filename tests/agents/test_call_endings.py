@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.proposing import (
     CallLostError,
     Completion,
@@ -18,7 +19,6 @@ from dga2d.agents.proposing import (
     OfflineModel,
     Quote,
 )
-from dga2d.agents.verification import DecisionVerifier
 from dga2d.events import Draft, RecordedEvent
 from dga2d.events.payloads import LLMCallRefused, LLMCallReserved, RunCompleted
 from dga2d.replay.state.fold import fold
@@ -68,7 +68,7 @@ class Tight:
 
 def verified_state(simulation: Simulation, log: MemoryLog) -> RunState:
     """What the log folds to, after every decision in it was made again."""
-    verifier = DecisionVerifier(simulation.briefing, log)
+    verifier = DecisionVerifier(simulation.prompt_context, log)
 
     async def check() -> RunState:
         state = RunState()

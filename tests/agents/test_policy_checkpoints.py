@@ -11,7 +11,7 @@ import pytest
 
 from dga2d.agents.pipeline_sampler import (
     PipelineSampler,
-    PolicyBriefing,
+    PolicyPromptContext,
     policy_context,
     validated_pipelines,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(300)  # the first test imports torch, which takes a loaded machine a minute
 
 Learning = Callable[[PipelinePolicy], Any]
-WORDS = PolicyBriefing("imaginary", "small", {})
+WORDS = PolicyPromptContext("imaginary", "small", {})
 
 
 def embedded() -> PipelinePolicy:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dga2d.agents.edge_edits import NO_CHANGE
+from dga2d.agents.edge_evolver import NO_CHANGE
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.fold import fold_all

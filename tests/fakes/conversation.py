@@ -11,9 +11,8 @@ from typing import Any
 from tests.agents.made_up_library import CARD, first_step
 
 from dga2d.agents.agent import is_live, run_agent
-from dga2d.agents.briefing import DomainBriefing
 from dga2d.agents.initializer import Initializer
-from dga2d.agents.proposing import ModelUnavailableError
+from dga2d.agents.proposing import ModelUnavailableError, PromptContext
 from dga2d.domains.core.contract import Implementation, Operator, OperatorId
 from dga2d.events import Draft, InstanceKey, RunId
 from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest
@@ -98,7 +97,7 @@ async def converse(
             state = fold(state, (await writer.append([first]))[0])
             if state.graph is not None:
                 return
-            agent = Initializer(writer, store, model, DomainBriefing.of(CARD, (LIBRARY,)))
+            agent = Initializer(writer, store, model, PromptContext.of(CARD, (LIBRARY,)))
             try:
                 await _until_graph(agent, store, run_id, state)
             except* ModelUnavailableError as group:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
 
-from dga2d.agents.edge_edits import removable_edge
-from dga2d.agents.implementation_edits import PoolEdit, pool_edit
+from dga2d.agents.edge_evolver import removable_edge
+from dga2d.agents.implementation_evolver import PoolEdit, pool_edit
 from dga2d.agents.scoring import update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from dga2d.agents.policy import PolicyContext, PolicyDivergedError, UniformPolicy
-from dga2d.agents.policy.batch import WalkBatch
+from dga2d.agents.policy.token_tree import WalkBatch
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.streams import stream

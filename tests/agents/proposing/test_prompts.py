@@ -22,8 +22,7 @@ from dga2d.agents.proposing import (
     parse_graph,
     render,
 )
-from dga2d.agents.proposing.extraction import code_blocks
-from dga2d.agents.proposing.implementation_answers import parse_implementation
+from dga2d.agents.proposing.answers import code_blocks, parse_implementation
 from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fenced
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId

@@ -1,4 +1,4 @@
-"""The control without learning: every feasible action is equally likely."""
+"""From the user's ``--policy`` to a policy, and the control without learning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, SampledWalk, UpdateReport
+from dga2d.agents.policy.contract import (
+    DecodedWalk,
+    PipelinePolicy,
+    PolicyContext,
+    PolicySettings,
+    SampledWalk,
+    UpdateReport,
+)
 from dga2d.agents.policy.walks import (
     ActionDistribution,
     History,
@@ -62,3 +69,24 @@ class UniformPolicy:
 
     def load_state(self, directory: Path) -> None:
         """Nothing to restore."""
+
+
+def make_policy(spec: str, seed: int, settings: PolicySettings) -> PipelinePolicy:
+    """Build the policy named by `spec`.
+
+    ``uniform`` is the control without learning, ``embedded`` the small built-in model with parameters
+    drawn from `seed`; anything else is a model directory or a hub id.
+
+    Raises
+    ------
+    PolicyLoadError
+        The model cannot be used; see its subclasses.
+    """
+    if spec == "uniform":
+        return UniformPolicy()
+    # torch and transformers take seconds to import; only runs that need a model pay for them.
+    from dga2d.agents.policy import loading
+
+    if spec == "embedded":
+        return loading.embedded_policy(seed, settings)
+    return loading.pretrained_policy(spec, seed, settings)

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from dga2d.agents.remade_answers import AnswerRemaker
-from dga2d.agents.remade_rules import RULES
-from dga2d.agents.verification import UNDECIDED, DecisionVerifier
+from dga2d.agents.decision_replay import RULES, UNDECIDED, AnswerRemaker, DecisionVerifier
 from dga2d.events import PAYLOAD_TYPES, Draft, Payload, RecordedEvent
 from dga2d.replay.errors import DecisionMismatchError, ReplayError
 from dga2d.replay.state.fold import fold, fold_all
@@ -29,7 +27,7 @@ Recorder = Callable[[int, Draft], RecordedEvent]
 
 
 def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Simulation) -> None:
-    answers = AnswerRemaker(simulation.briefing, simulation.log()).answers
+    answers = AnswerRemaker(simulation.prompt_context, simulation.log()).answers
     assert {*RULES, *answers, *UNDECIDED} == set(PAYLOAD_TYPES)
     assert len(RULES) + len(answers) + len(UNDECIDED) == len(PAYLOAD_TYPES)
 
@@ -144,7 +142,7 @@ def check(
 ) -> None:
     cause = event.caused_by if caused_by is None else caused_by
     draft = Draft(event.agent, payload, event.generation, cause)  # type: ignore[arg-type]
-    verifier = DecisionVerifier(simulation.briefing, log)
+    verifier = DecisionVerifier(simulation.prompt_context, log)
     anyio.run(verifier.check, before, record(event.seq, draft))
 
 
@@ -204,7 +202,7 @@ def draft_of(event: RecordedEvent) -> Draft:
 
 
 def test_verification_imports_no_torch() -> None:
-    modules = "dga2d.agents.verification, dga2d.runtime.inspection, dga2d.domains.core.registry"
+    modules = "dga2d.agents.decision_replay, dga2d.runtime.inspection, dga2d.domains.core.registry"
     loads = f"import sys, {modules}; dga2d.domains.core.registry.get_domain('tsp')"
     code = f"{loads}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=50)

@@ -9,8 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from dga2d.agents.policy import AliasError, PolicyContext, PolicyContextError
-from dga2d.agents.policy.aliases import AliasPool, choose_aliases
-from dga2d.agents.policy.prompt import render_prompt
+from dga2d.agents.policy.prompt import AliasPool, choose_aliases, render_prompt
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END
 

@@ -1,0 +1,308 @@
+"""Reads a model's answer: finds its code or JSON, and checks a proposed implementation without running it.
+
+Answers come from outside. They are bounded before anything reads them, and everything that survives encodes
+as UTF-8 and shows all its characters.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from dga2d.agents.proposing.errors import ProposalError, shown
+from dga2d.agents.proposing.tasks import ImplementTask
+from dga2d.domains.source_rules import check_source
+
+MAX_ANSWER_CHARS = 200_000
+NO_VARIATION = "NO_VARIATION:"
+"""First word of the offline proposer's answer when there is nothing it could propose."""
+
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """A fenced block of an answer."""
+
+    language: str
+    """Lower-case first word after the fence, possibly empty."""
+    text: str
+
+
+def cleaned(text: str) -> str:
+    """The answer with ``\\n`` line ends, without a byte-order mark or a leading ``<think>`` section.
+
+    Raises
+    ------
+    ProposalError
+        ``size``: longer than ``MAX_ANSWER_CHARS``, empty or nothing but thoughts; ``no_variation``: the
+        offline proposer had nothing to propose.
+    """
+    if len(text) > MAX_ANSWER_CHARS:
+        raise ProposalError("size", f"the answer has {len(text)} characters, {MAX_ANSWER_CHARS} are allowed")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if text.lstrip().startswith("<think>"):
+        _, is_closed, text = text.partition("</think>")
+        if not is_closed:
+            raise ProposalError("size", "the answer ends within its <think> section; was it cut off?")
+    if not text.strip():
+        raise ProposalError("size", "the answer is empty")
+    if text.startswith(NO_VARIATION):
+        raise ProposalError("no_variation", text.removeprefix(NO_VARIATION).strip())
+    return text
+
+
+def code_blocks(text: str) -> tuple[CodeBlock, ...]:
+    """All fenced blocks in order; a fence closes with at least as many of its own marks (CommonMark).
+
+    Raises
+    ------
+    ProposalError
+        ``code_block``: the last block is never closed.
+    """
+    blocks: list[CodeBlock] = []
+    marks, language, lines = "", "", list[str]()
+    for line in text.split("\n"):
+        fence = _FENCE.fullmatch(line)
+        if not marks:
+            if fence:
+                words = fence["info"].split()
+                marks, language, lines = fence["marks"], words[0].lower() if words else "", []
+        elif fence and fence["marks"].startswith(marks) and not fence["info"].strip():
+            blocks.append(CodeBlock(language, "".join(f"{line}\n" for line in lines)))
+            marks = ""
+        else:
+            lines.append(line)
+    if marks:
+        raise ProposalError("code_block", "the code block is never closed; was the answer cut off?")
+    return tuple(blocks)
+
+
+def python_block(text: str) -> str:
+    """The text of the answer's only code block.
+
+    Raises
+    ------
+    ProposalError
+        ``size``, ``no_variation``: see `cleaned`; ``code_block``: none, several, not Python, or never
+        closed; ``encoding``: the code holds invisible or unencodable characters.
+    """
+    blocks = code_blocks(cleaned(text))
+    if len(blocks) != 1:
+        found = f"{len(blocks)} code blocks" if blocks else "no code block"
+        raise ProposalError("code_block", f"expected exactly one fenced Python code block, found {found}")
+    block = blocks[0]
+    if block.language not in ("", "python", "python3", "py"):
+        raise ProposalError("code_block", f"expected a Python code block, found {shown(block.language)}")
+    if not block.text.strip():
+        raise ProposalError("code_block", "the code block is empty")
+    _refuse_hidden_characters(block.text)
+    return block.text
+
+
+def _refuse_hidden_characters(code: str) -> None:
+    for number, line in enumerate(code.split("\n"), start=1):
+        for char in line:
+            if char != "\t" and unicodedata.category(char) in _HIDDEN:
+                raise ProposalError(
+                    "encoding", f"line {number} holds the invisible character U+{ord(char):04X}"
+                )
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The answer's JSON object: the whole answer, or the only code block of one.
+
+    Raises
+    ------
+    ProposalError
+        ``size``, ``no_variation``: see `cleaned`; ``json``: not one strict JSON object (repeated keys,
+        NaN and infinities are refused).
+    """
+    text = cleaned(text)
+    if not text.lstrip().startswith("{"):
+        blocks = code_blocks(text)
+        if len(blocks) != 1:
+            raise ProposalError("json", "expected one JSON object and nothing else")
+        text = blocks[0].text
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+    except ProposalError:
+        raise
+    except RecursionError:
+        raise ProposalError("json", "the JSON is nested too deeply") from None
+    except ValueError as error:
+        raise ProposalError("json", f"not valid JSON: {shown(str(error), 200)}") from None
+    if not isinstance(value, dict):
+        raise ProposalError("json", f"expected a JSON object, found {type(value).__name__}")
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ProposalError("json", f"the key {shown(key)} occurs twice")
+        found[key] = value
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ProposalError("json", f"{name} is not a JSON number")
+
+
+MAX_VIOLATIONS = 10
+"""Violations of the source rules named in one diagnostic."""
+
+
+def parse_implementation(text: str, task: ImplementTask) -> str:
+    """The source text of an answer, ending in one line end.
+
+    Raises
+    ------
+    ProposalError
+        ``size``, ``code_block``, ``encoding``, ``no_variation``: see `python_block`; ``syntax``: not
+        Python; ``signature``: no ``def run(env_data, state, calc_makespan_fn)``; ``source_rules``:
+        another breach of `check_source`; ``duplicate``: runs like an implementation of the pool
+        (`normalised_ast_digest`).
+    """
+    source = python_block(text).strip("\n") + "\n"
+    digest = normalised_ast_digest(source)
+    _require_source_rules(source)
+    for entry in task.pool:
+        if normalised_ast_digest(entry.source) == digest:
+            raise ProposalError("duplicate", f"the code runs exactly like {entry.id}, which is in the pool")
+    return source
+
+
+def _require_source_rules(source: str) -> None:
+    violations = check_source(source)
+    if violations:
+        stage = violations[0].rule if violations[0].rule in ("syntax", "signature") else "source_rules"
+        lines = [f"line {v.line}: {v.message}" if v.line else v.message for v in violations[:MAX_VIOLATIONS]]
+        raise ProposalError(stage, "\n".join(lines))
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a source text.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: the text is not Python, or too deeply nested to be read.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes: DeprecationWarning, from 3.12 on SyntaxWarning
+            return ast.parse(source)
+    except SyntaxError as error:
+        raise ProposalError("syntax", f"line {error.lineno}: {shown(error.msg, 200)}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ProposalError("syntax", f"the code cannot be parsed: {shown(str(error), 200)}") from None
+
+
+@lru_cache(maxsize=1024)
+def normalised_ast_digest(source: str) -> str:
+    """SHA-256 (64 hex digits) of the code without layout, comments, docstrings and names of locals.
+
+    Two texts with the same digest run alike. Locals keep their names where the module passes a keyword
+    argument of that name, since there the name has a meaning.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: the text is not Python.
+    """
+    tree = parsed(source)
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = []
+    keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
+    try:
+        _RenameLocals(frozenset(keywords)).visit(tree)
+        return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    except RecursionError:
+        raise ProposalError("syntax", "an expression of the code is nested too deeply") from None
+
+
+class _RenameLocals(ast.NodeTransformer):
+    """Numbers the locals of every function in order of appearance; class bodies keep their names."""
+
+    def __init__(self, kept: frozenset[str]) -> None:
+        self._kept = kept
+        self._names: Mapping[str, str] = {}
+        self._count = 0
+
+    def _visit_function(self, node: Any) -> Any:
+        outer = self._names
+        inner = dict(outer)
+        for name in _bound_names(node):
+            if name in self._kept:
+                inner.pop(name, None)
+            else:
+                inner[name] = f"<{self._count}>"
+                self._count += 1
+        for outside in _outside_body(node):
+            self.visit(outside)
+        self._names = inner
+        for argument in _arguments(node.args):
+            argument.arg = inner.get(argument.arg, argument.arg)
+        for child in node.body if isinstance(node.body, list) else [node.body]:
+            self.visit(child)
+        self._names = outer
+        if getattr(node, "name", None) in outer:
+            node.name = outer[node.name]
+        return node
+
+    visit_FunctionDef = _visit_function
+    visit_AsyncFunctionDef = _visit_function
+    visit_Lambda = _visit_function
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+
+def _arguments(args: ast.arguments) -> list[ast.arg]:
+    found = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    return [*found, *(extra for extra in (args.vararg, args.kwarg) if extra)]
+
+
+def _outside_body(node: _Function) -> Iterator[ast.AST]:
+    """Decorators, defaults and annotations: evaluated where the function is defined."""
+    yield from (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
+    yield from (a.annotation for a in _arguments(node.args) if a.annotation)
+    if not isinstance(node, ast.Lambda):
+        yield from node.decorator_list
+        if node.returns:
+            yield node.returns
+
+
+def _bound_names(node: _Function) -> tuple[str, ...]:
+    """Arguments and assigned names of one function in order of appearance, nested scopes left out."""
+    found = dict.fromkeys(argument.arg for argument in _arguments(node.args))
+    shared: set[str] = set()
+    waiting: list[ast.AST] = list(reversed(node.body)) if isinstance(node.body, list) else [node.body]
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, ast.Global | ast.Nonlocal):
+            shared.update(child.names)
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.setdefault(child.name)
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            found.setdefault(child.id)
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting.extend(reversed(list(ast.iter_child_nodes(child))))
+    return tuple(name for name in found if name not in shared)
