@@ -1,8 +1,8 @@
 """Independent verifier: rebuilds the packing and checks it as geometry; shares no code with the decoder.
 
-A solution file says where each item lies. There is no common format: the text starts with comment lines (``#``: the instance, the meaning of the
-lines), then a line ``items bins score``, then one line per item in the order of the instance: item, bin
-(from 0), lowest corner x y z, sides dx dy dz.
+A solution file says where each item lies. There is no common format: the text starts with comment lines
+(``#``: the instance, the meaning of the lines), then a line ``items bins score``, then one line per item in
+the order of the instance: item, bin (from 0), lowest corner x y z, sides dx dy dz.
 """
 
 from __future__ import annotations

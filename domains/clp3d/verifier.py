@@ -1,9 +1,9 @@
 """Independent verifier: rebuilds the loading and checks it as geometry; shares no code with the decoder.
 
-A solution file says where each item lies. There is no common format: the text starts with comment lines (``#``: the instance, the meaning of the
-lines), then a line ``items packed fill-rate-in-percent``, then one line per item in the order of the
-instance: item, 0 if packed and -1 if left out, lowest corner x y z, sides dx dy dz as packed (zeros where
-left out).
+A solution file says where each item lies. There is no common format: the text starts with comment lines
+(``#``: the instance, the meaning of the lines), then a line ``items packed fill-rate-in-percent``, then one
+line per item in the order of the instance: item, 0 if packed and -1 if left out, lowest corner x y z, sides
+dx dy dz as packed (zeros where left out).
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 It shares no code with the compiled decoder: start times come from the order in which each machine and each
 job serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
 
-The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
-``jobs machines makespan``, then one line per job: the number of its operations and, for each in technological
-order, ``machine start end``; machines and time count from 0. Row by row it is the counterpart of the instance
-format, with the chosen machine in place of the eligible ones.
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a
+line ``jobs machines makespan``, then one line per job: the number of its operations and, for each in
+technological order, ``machine start end``; machines and time count from 0. Row by row it is the counterpart
+of the instance format, with the chosen machine in place of the eligible ones.
 """
 
 from __future__ import annotations

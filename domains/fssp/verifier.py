@@ -3,9 +3,9 @@
 It shares no code with the compiled decoder: start times are found machine by machine from the order in which
 each machine serves the jobs, not from one scan of the sequence.
 
-The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
-``jobs machines makespan``, then one line per job with the start times of its operations on machines
-0, 1, …, m − 1: row by row the counterpart of the instance format.
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a
+line ``jobs machines makespan``, then one line per job with the start times of its operations on machines 0,
+1, …, m − 1: row by row the counterpart of the instance format.
 """
 
 from __future__ import annotations

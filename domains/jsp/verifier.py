@@ -3,8 +3,8 @@
 It shares no code with the compiled decoder: start times come from the order in which each machine and each
 job serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
 
-The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
-``jobs machines makespan``, then one line per job with the start times of its operations in technological
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a
+line ``jobs machines makespan``, then one line per job with the start times of its operations in technological
 order: row by row the counterpart of the "standard" instance format.
 """
 

@@ -1,8 +1,9 @@
 """Independent verifier: adds up the cut from the list of edges; shares no code with the decoder.
 
-In a solution file comment lines begin with ``#``. Then follow a line ``n cut``, the number of vertices and the weight of the
-cut, and one line per vertex in rising order, ``i s``: the vertex, counted from 1 as in rudy's files, and its
-side, 1 or 2 as in the solution files that accompany the results of Benlic and Hao (2013).
+In a solution file comment lines begin with ``#``. Then follow a line ``n cut``, the number of vertices and
+the weight of the cut, and one line per vertex in rising order, ``i s``: the vertex, counted from 1 as in
+rudy's files, and its side, 1 or 2 as in the solution files that accompany the results of Benlic and Hao
+(2013).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 It shares no code with the compiled decoder: start times come from the order in which each job and each
 machine serves its operations (longest paths in the schedule's graph), not from a scan of the sequence.
 
-The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a line
-``jobs machines makespan``, then one line per job with the start times of its operations by machine: row by
-row the counterpart of the published instance format.
+The text of a solution file starts with comment lines (``#``: the instance, the meaning of the rows), then a
+line ``jobs machines makespan``, then one line per job with the start times of its operations by machine: row
+by row the counterpart of the published instance format.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ It shares no code with the compiled decoder: it knows no periods. An activity st
 have finished or when one of the activities listed before it finishes, whichever time is the first at which it
 fits; it fits if it does when it starts and whenever another one starts while it is under way.
 
-A solution file is a schedule, activity by activity. Comment lines start with ``#`` (the instance, the meaning of the columns). The first data line is
-``activities makespan``; then follows one line ``job start finish`` per activity. As in the published
-instances jobs count from 1 and the first and the last are the dummies.
+A solution file is a schedule, activity by activity. Comment lines start with ``#`` (the instance, the meaning
+of the columns). The first data line is ``activities makespan``; then follows one line ``job start finish``
+per activity. As in the published instances jobs count from 1 and the first and the last are the dummies.
 """
 
 from __future__ import annotations

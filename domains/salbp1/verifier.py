@@ -2,9 +2,9 @@
 
 It shares no code with the compiled decoder: stations are lists of tasks whose loads are added up anew.
 
-A solution file says which tasks each station performs: comment lines (``#``: the instance, the meaning of the rows), then ``tasks stations cycle_time``, then one
-line per station, in the order of the line, with its tasks in an order in which they can be performed. Tasks
-are counted from 1, as in `.alb` files.
+A solution file says which tasks each station performs: comment lines (``#``: the instance, the meaning of the
+rows), then ``tasks stations cycle_time``, then one line per station, in the order of the line, with its tasks
+in an order in which they can be performed. Tasks are counted from 1, as in `.alb` files.
 """
 
 from __future__ import annotations
