@@ -38,8 +38,8 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
-from dga2d.runtime.problem import Problem
-from dga2d.runtime.solving import SolveFailedError, baseline, best_of_run, solve_by_or_tools
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.solving import SolveFailedError, baseline, best_of_run, solve_by_or_tools
 from dga2d.store import DEFAULT_URL
 
 

@@ -1,18 +1,78 @@
-"""The ``dga2d`` command, its error line and its exit codes."""
+"""The ``dga2d`` command: a table of its commands, its error line and its exit codes."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 
 import click
 
 from dga2d import __version__
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
-from dga2d.runtime.cli.command_table import CommandTable
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.evaluation.errors import EvaluationError
+
+PLACES = {
+    "evolve": "run_commands:evolve",
+    "resume": "run_commands:resume",
+    "fork": "run_commands:fork",
+    "test": "run_commands:hold_out",
+    "runs": "inspect_commands:runs",
+    "show": "inspect_commands:show",
+    "replay": "inspect_commands:replay",
+    "audit": "inspect_commands:audit",
+    "log": "log_commands:log",
+    "diff": "log_commands:diff",
+    "gc": "log_commands:gc",
+    "verify-store": "log_commands:verify_store",
+    "export": "log_commands:export_command",
+    "import": "log_commands:import_command",
+    "solve": "solve_commands:solve",
+    "solver": "solve_commands:solver",
+    "report": "report_commands:report",
+    "serve": "report_commands:serve",
+    "config": "setup_commands:config",
+    "prompt": "domain_commands:prompt",
+    "data": "domain_commands:data",
+    "domains": "domain_commands:domains",
+    "doctor": "setup_commands:doctor",
+}
+"""Name of a command → module of this package, and the command's name in it."""
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """The commands of a group by name; looking one up imports it, listing the names imports none."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, click.Command] = {}
+        self._places = dict(PLACES)
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._found:
+            module, _, attribute = self._places[name].partition(":")
+            command = getattr(import_module(f"dga2d.runtime.cli.{module}"), attribute)
+            assert isinstance(command, click.Command)
+            self._found[name] = command
+        return self._found[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._places[name], self._found[name] = "", command
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._found.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 @click.group(

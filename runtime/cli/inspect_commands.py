@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.completion import run_argument
-from dga2d.runtime.cli.event_loop import in_loop
-from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, store_option
-from dga2d.runtime.cli.output import gap_text, print_csv, print_json, print_table
+from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
 from dga2d.runtime.errors import ExitCode, UsageError
+from dga2d.runtime.terminal.output import gap_text, print_csv, print_json, print_table
 
 
 @click.command(short_help="List the runs of a database.")
@@ -21,9 +19,11 @@ from dga2d.runtime.errors import ExitCode, UsageError
 @json_option
 def runs(url: str, as_json: bool) -> None:
     """List all runs with their status."""
-    from dga2d.runtime.inspection import list_runs
+    import anyio
 
-    rows = in_loop(list_runs, url)
+    from dga2d.runtime.inspection.runs import list_runs
+
+    rows = anyio.run(list_runs, url)
     if as_json:
         print_json(rows)
         return
@@ -55,12 +55,14 @@ def runs(url: str, as_json: bool) -> None:
 @json_option
 def show(run: str, seq: int | None, generation: int | None, url: str, as_json: bool) -> None:
     """Show RUN: progress, best algorithm, graph, credits, ledger."""
-    from dga2d.runtime.inspection import state_at
-    from dga2d.runtime.views import state_view
+    import anyio
+
+    from dga2d.runtime.inspection.runs import state_at
+    from dga2d.runtime.inspection.views import state_view
 
     if seq is not None and generation is not None:
         raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
-    view = state_view(run, in_loop(state_at, url, run, seq, generation))
+    view = state_view(run, anyio.run(state_at, url, run, seq, generation))
     if as_json:
         print_json(view)
     else:
@@ -97,14 +99,16 @@ def replay(
     as_json: bool,
 ) -> int:
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
-    from dga2d.runtime.inspection import replay_run
+    import anyio
 
-    report = in_loop(replay_run, url, run, verify, _hash(head))
+    from dga2d.runtime.inspection.runs import replay_run
+
+    report = anyio.run(replay_run, url, run, verify, _hash(head))
     report["reevaluation"] = None
     if fraction is not None and report["difference"] is None:
-        from dga2d.runtime.reevaluation import reevaluate_run
+        from dga2d.runtime.inspection.reevaluation import reevaluate_run
 
-        report["reevaluation"] = in_loop(reevaluate_run, url, run, fraction, data_dir)
+        report["reevaluation"] = anyio.run(reevaluate_run, url, run, fraction, data_dir)
     differs = report["difference"] is not None
     if report["reevaluation"] is not None:
         differs = differs or bool(report["reevaluation"]["differences"])
@@ -139,11 +143,13 @@ def replay(
 @json_option
 def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: str, as_json: bool) -> int:
     """Totals of the model calls of RUN, per purpose, what each call bought, and whether the log holds."""
-    from dga2d.runtime.audit import audit_run
-    from dga2d.runtime.usage_export import differences, read_export
+    import anyio
+
+    from dga2d.runtime.inspection.audit import audit_run
+    from dga2d.runtime.inspection.usage_export import differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = in_loop(audit_run, url, run)
+    report = anyio.run(audit_run, url, run)
     against = None if rows is None else differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})
@@ -163,7 +169,7 @@ def _hash(text: str | None) -> str | None:
 
 
 def _print_state(view: dict[str, Any]) -> None:
-    from dga2d.runtime.views import algorithm_text
+    from dga2d.runtime.inspection.views import algorithm_text
 
     click.echo(f"run        {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
     if view["forked_from"] is not None:

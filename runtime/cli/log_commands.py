@@ -1,18 +1,17 @@
-"""``log``, ``diff``, ``gc`` and ``verify-store``: what a log says, and the upkeep of a database."""
+"""``log``, ``diff``, ``gc``, ``verify-store``, ``export``, ``import``: events and their database."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
-from dga2d.runtime.cli.completion import run_argument
-from dga2d.runtime.cli.event_loop import in_loop
-from dga2d.runtime.cli.options import json_option, store_option
-from dga2d.runtime.cli.output import print_json
+from dga2d.runtime.cli.options import json_option, run_argument, store_option
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.terminal.output import check_writable, print_json
 
 WIDTH = 160
 """Characters of a line of ``log``."""
@@ -44,13 +43,15 @@ def log(
       dga2d log jsp-k3v9q2 --type EdgeReplaced --type EdgeRejected
       dga2d log jsp-k3v9q2 --agent validator --follow
     """
+    import anyio
+
     from dga2d.events import AGENT_NAMES, PAYLOAD_TYPES
-    from dga2d.runtime.log_reading import EventFilter, list_events
+    from dga2d.runtime.inspection.log_reading import EventFilter, list_events
 
     _refuse_unknown("type", types, PAYLOAD_TYPES)
     _refuse_unknown("agent", agents, AGENT_NAMES)
     wanted = EventFilter(types, agents, generation)
-    in_loop(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
+    anyio.run(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
 
 
 @click.command(short_help="Show what changed between two points of a run, or between two runs.")
@@ -71,10 +72,12 @@ def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_js
       dga2d diff jsp-k3v9q2 10 20 --generations
       dga2d diff jsp-k3v9q2 jsp-m4x7aa
     """
-    from dga2d.runtime.log_reading import compare
+    import anyio
+
+    from dga2d.runtime.inspection.log_reading import compare
 
     one, other = _points(run, points)
-    report = in_loop(compare, url, one, other, by_generation)
+    report = anyio.run(compare, url, one, other, by_generation)
     if as_json:
         print_json(report)
     else:
@@ -87,9 +90,11 @@ def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_js
 @json_option
 def gc(dry_run: bool, url: str, as_json: bool) -> None:
     """Remove texts and solutions that no event of any run names. Events are never touched."""
-    from dga2d.runtime.log_reading import collect
+    import anyio
 
-    report = in_loop(collect, url, dry_run)
+    from dga2d.runtime.inspection.log_reading import collect
+
+    report = anyio.run(collect, url, dry_run)
     if as_json:
         print_json(report)
     else:
@@ -102,7 +107,9 @@ def gc(dry_run: bool, url: str, as_json: bool) -> None:
 @json_option
 def verify_store(url: str, as_json: bool) -> int:
     """Check the database as such, then chain, order, invariants, digests and blobs of every run."""
-    from dga2d.runtime.log_reading import check_store
+    import anyio
+
+    from dga2d.runtime.inspection.log_reading import check_store
 
     rows: list[dict[str, Any]] = []
 
@@ -112,7 +119,7 @@ def verify_store(url: str, as_json: bool) -> int:
             if not as_json:
                 _print_part(row)
 
-    in_loop(check)
+    anyio.run(check)
     if as_json:
         print_json(rows)
     holds = all(row["difference"] is None for row in rows)
@@ -205,3 +212,64 @@ def _print_part(row: dict[str, Any]) -> None:
     click.echo(f"{'ok  ' if row['difference'] is None else 'FAIL'} {row['part']}{events}")
     if row["difference"] is not None:
         click.echo(f"error: {row['part']}: {row['difference']}", err=True)
+
+
+@click.command(name="export", short_help="Write a run to one file.")
+@run_argument
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File to write; RUN.dga2d.zip in the working directory by default.",
+)
+@store_option
+@json_option
+def export_command(run: str, path: Path | None, url: str, as_json: bool) -> None:
+    """Write all events of RUN and all texts and solutions they name to one verified zip file.
+
+    \b
+    Example:
+      dga2d export jsp-k3v9q2 -o night.zip
+    """
+    import anyio
+
+    from dga2d.runtime.inspection.log_reading import export_to
+
+    path = path or Path(f"{run}.dga2d.zip")
+    check_writable(path)
+    _report(anyio.run(export_to, url, run, path), path, as_json)
+
+
+@click.command(name="import", short_help="Take a run from a file that `export` wrote.")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@store_option
+@json_option
+def import_command(path: Path, url: str, as_json: bool) -> None:
+    """Verify FILE as a whole and store its run; a file that does not hold is refused and changes nothing.
+
+    \b
+    Example:
+      dga2d import night.zip --store sqlite+aiosqlite:///archive.db
+    """
+    import anyio
+
+    from dga2d.runtime.inspection.log_reading import import_from
+
+    _report(anyio.run(import_from, url, path), path, as_json)
+
+
+def _report(manifest: Any, path: Path, as_json: bool) -> None:
+    view = {
+        "run": manifest.run,
+        "file": str(path),
+        "events": manifest.events.lines,
+        "blobs": manifest.blobs.lines,
+        "head_hash": manifest.head,
+    }
+    if as_json:
+        print_json(view)
+    else:
+        click.echo(f"{path}: run {view['run']}, {view['events']} events, {view['blobs']} blobs")
+        click.echo(f"head {view['head_hash']}")

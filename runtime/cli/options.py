@@ -1,14 +1,17 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share, and what a shell offers for them after Tab."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
 
 import click
 
+from dga2d.domains.core.errors import DomainError
+from dga2d.events import Dga2dError
 from dga2d.store import DEFAULT_URL
 
 if TYPE_CHECKING:
@@ -96,7 +99,7 @@ def log_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def configured(*args: Any, verbose: int, log_json: bool, **kwargs: Any) -> Any:
-        from dga2d.runtime.diagnostics import configure
+        from dga2d.runtime.terminal.diagnostics import configure
 
         configure(verbose, log_json)
         return command(*args, **kwargs)
@@ -152,7 +155,7 @@ def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]
 
 def settings_from(flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]) -> Any:
     """Effective :class:`RunSettings` of a command line."""
-    from dga2d.runtime.config import make_settings
+    from dga2d.runtime.runs.config import make_settings
 
     return make_settings({}, given_settings(flags, config_file, assignments))
 
@@ -161,8 +164,51 @@ def given_settings(
     flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]
 ) -> dict[str, Any]:
     """What the user set, by whatever means."""
-    from dga2d.runtime.config import parse_assignments, read_settings_file
+    from dga2d.runtime.runs.config import parse_assignments, read_settings_file
 
     from_file = {} if config_file is None else read_settings_file(config_file)
     from_flags = {key: value for key, value in flags.items() if value is not None}
     return {**from_file, **parse_assignments(list(assignments)), **from_flags}
+
+
+def complete_domains(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Domains whose names begin with `incomplete`; none where a plug-in cannot be used."""
+    from dga2d.domains.core.registry import domain_names
+
+    try:
+        return [name for name in domain_names() if name.startswith(incomplete)]
+    except DomainError:
+        return []
+
+
+def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Runs whose names begin with `incomplete`, latest first; none where there is no database."""
+    return _runs(context, incomplete, None)
+
+
+def complete_runs_of_domain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The same for an option of a command whose first argument is a domain: runs of that domain alone."""
+    before_the_option = context.args  # unread, since the value the option needs is not there yet
+    return _runs(context, incomplete, before_the_option[0] if before_the_option else None)
+
+
+def _runs(context: click.Context, incomplete: str, domain: str | None) -> list[str]:
+    import anyio
+
+    url = context.params.get("url") or os.environ.get("DGA2D_STORE") or DEFAULT_URL
+    try:
+        names = anyio.run(_run_names, url, domain)
+    except Dga2dError:
+        return []
+    return [name for name in reversed(names) if name.startswith(incomplete)]
+
+
+async def _run_names(url: str, domain: str | None) -> list[str]:
+    from dga2d.store import open_store
+
+    async with open_store(url, create=False, read_only=True) as store:
+        return [run.run_id for run in await store.runs() if domain is None or run.domain == domain]
+
+
+run_argument = click.argument("run", shell_complete=complete_runs)
+domain_argument = click.argument("domain", shell_complete=complete_domains)

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.completion import domain_argument, run_argument
 from dga2d.runtime.cli.options import (
     accept_code_option,
     data_option,
+    domain_argument,
     given_settings,
     rebuild_policy_option,
+    run_argument,
     seed_option,
     set_option,
     settings_from,
     settings_options,
     store_option,
 )
-from dga2d.runtime.cli.showing import Showing, conclude, follow, showing_options
+from dga2d.runtime.cli.run_display import Showing, conclude, follow, showing_options
 
 if TYPE_CHECKING:
-    from dga2d.runtime.interruption import Interruption
-    from dga2d.runtime.progress import Progress
-    from dga2d.runtime.sessions import Finished
+    from dga2d.runtime.runs.interruption import Interruption
+    from dga2d.runtime.runs.sessions import Finished
+    from dga2d.runtime.terminal.progress import Progress
 
 
 @click.command(short_help="Start a run: evolve a solver for DOMAIN.")
@@ -63,7 +64,7 @@ def evolve(
     name = None if run_id is None else RunId(run_id)
 
     async def start(watcher: Progress, stop: Interruption) -> Finished:
-        from dga2d.runtime import sessions
+        from dga2d.runtime.runs import sessions
 
         return await sessions.evolve(url, domain, settings, seed, data_dir, watcher, name, stop=stop)
 
@@ -104,7 +105,7 @@ def resume(
     changed = given_settings(flags, config_file, assignments)
 
     async def go_on(watcher: Progress, stop: Interruption) -> Finished:
-        from dga2d.runtime import sessions
+        from dga2d.runtime.runs import sessions
 
         return await sessions.resume(
             url, RunId(run), watcher, changed, data_dir, accept_code_change, rebuild_policy, stop=stop
@@ -150,7 +151,7 @@ def fork(
     import anyio
 
     from dga2d.events import RunId
-    from dga2d.runtime.forking import Fork, fork_run, make_fork
+    from dga2d.runtime.runs.forking import Fork, fork_run, make_fork
 
     changed = given_settings({}, config_file, assignments)
     asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
@@ -196,7 +197,7 @@ def _hold_out(
     from dga2d.events import RunId
 
     async def evaluate(watcher: Progress, stop: Interruption) -> Finished:
-        from dga2d.runtime import sessions
+        from dga2d.runtime.runs import sessions
 
         return await sessions.hold_out_test(
             url, RunId(run), watcher, force, data_dir, accept_code_change, stop=stop

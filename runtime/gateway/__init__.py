@@ -5,6 +5,6 @@ machine, ``recorded:RUN`` gives the answers of an earlier run again.
 """
 
 from dga2d.runtime.gateway.opening import open_model
-from dga2d.runtime.gateway.outages import OutageBoard
+from dga2d.runtime.gateway.retries import OutageRecorder, RetryPolicy
 
-__all__ = ["OutageBoard", "open_model"]
+__all__ = ["OutageRecorder", "RetryPolicy", "open_model"]

@@ -1,19 +1,18 @@
-"""Which endpoint a run's settings name, and with which key."""
+"""Which endpoint a run's settings name, with which key, and how the key stays out of what is written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 from pydantic import SecretStr
 
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.gateway.anthropic_messages import AnthropicMessages
-from dga2d.runtime.gateway.chat import ChatProtocol
-from dga2d.runtime.gateway.keys import find_key
-from dga2d.runtime.gateway.openai_chat import OpenAIChat
+from dga2d.runtime.gateway.protocols import AnthropicMessages, ChatProtocol, OpenAIChat
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
@@ -35,6 +34,10 @@ class Endpoint:
     def place(self) -> str:
         """Host and port, for messages."""
         return httpx.URL(self.base_url).netloc.decode()
+
+    def without_key(self, text: str) -> str:
+        """Return `text` with the endpoint's key masked."""
+        return without_key(text, self.key)
 
 
 def endpoint_of(settings: RunSettings, environment: Mapping[str, str]) -> Endpoint:
@@ -82,3 +85,53 @@ def _checked_url(text: str) -> str:
 def _length_field(base_url: str) -> str:
     """OpenAI's own newer models refuse the field that all others know."""
     return "max_completion_tokens" if httpx.URL(base_url).host == "api.openai.com" else "max_tokens"
+
+
+MASK = "[key]"
+SHORTEST_SECRET = 8
+"""Shorter keys are placeholders that local servers ask for; hiding them would tear words apart."""
+
+LONGEST_SHOWN_PART = 11
+"""Characters of a key in a row that may remain visible, as in providers' own messages (``sk-…1234``)."""
+
+
+def find_key(
+    key_file: str | None, variables: Sequence[str], environment: Mapping[str, str]
+) -> SecretStr | None:
+    """The key in a file or, without one, in the first variable that is set; ``None`` if there is none.
+
+    Raises
+    ------
+    SettingsError
+        The file cannot be read, or what was found is not one line of printable ASCII characters.
+    """
+    if key_file is not None:
+        try:
+            text = Path(key_file).expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "is not text"
+            raise SettingsError(f"setting llm_key_file: {key_file}: {reason}") from None
+        return _checked(text, f"the file {key_file}")
+    for name in variables:
+        if value := environment.get(name, "").strip():
+            return _checked(value, f"the variable {name}")
+    return None
+
+
+def _checked(text: str, where: str) -> SecretStr:
+    """`text` as a key; a message about a bad one must not show it."""
+    if re.fullmatch(r"[\x21-\x7e]{1,4096}", text) is None:
+        raise SettingsError(f"{where} holds no key: expected one line of printable characters without spaces")
+    return SecretStr(text)
+
+
+def without_key(text: str, key: SecretStr | None) -> str:
+    """`text` with the key, and every longer part of it, masked: providers' messages may quote it."""
+    secret = "" if key is None else key.get_secret_value()
+    if len(secret) < SHORTEST_SECRET:
+        return text
+    text = text.replace(secret, MASK)
+    size = min(len(secret), LONGEST_SHOWN_PART + 1)
+    for start in range(len(secret) - size + 1):
+        text = text.replace(secret[start : start + size], MASK)
+    return text

@@ -13,7 +13,7 @@ import numpy as np
 from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest, Quote
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.gateway.chat import split_thoughts
+from dga2d.runtime.gateway.protocols import split_thoughts
 
 
 class LocalModel:

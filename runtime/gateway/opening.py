@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from dga2d.agents.proposing import LanguageModel, OfflineModel
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.gateway.outages import OutageListener
-from dga2d.runtime.gateway.patience import Patience
+from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
 
 BACKENDS = "offline, openai:MODEL, anthropic:MODEL, local:PATH or recorded:RUN"
 
@@ -21,7 +20,7 @@ async def open_model(
     store_url: str,
     listener: OutageListener,
     environment: Mapping[str, str] | None = None,
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
 ) -> AsyncIterator[LanguageModel]:
     """The model named by ``settings.llm``, for the length of the block.
 
@@ -33,7 +32,7 @@ async def open_model(
         Is told when an endpoint goes down and comes back.
     environment
         Where keys are looked up; the process's own if ``None``.
-    patience
+    retry_policy
         How long to wait for an endpoint; by the settings if ``None``.
 
     Raises
@@ -51,8 +50,8 @@ async def open_model(
         from dga2d.runtime.gateway.remote import open_remote
 
         endpoint = endpoint_of(settings, os.environ if environment is None else environment)
-        waits = patience or Patience(settings.llm_outage_limit)
-        async with open_remote(endpoint, settings, waits, listener) as model:
+        policy = retry_policy or RetryPolicy(settings.llm_outage_limit)
+        async with open_remote(endpoint, settings, policy, listener) as model:
             yield model
     elif kind == "local" and rest:
         from dga2d.runtime.gateway.local import LocalModel

@@ -19,13 +19,15 @@ from dga2d.agents.proposing import (
     answer_schema,
 )
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.gateway.chat import Answer, ChatRequest, Structure
 from dga2d.runtime.gateway.endpoint import Endpoint
-from dga2d.runtime.gateway.errors import EndpointStatusError
-from dga2d.runtime.gateway.keys import without_key
-from dga2d.runtime.gateway.outages import OutageListener
-from dga2d.runtime.gateway.patience import Breaker, Patience
-from dga2d.runtime.gateway.rates import RateLimiter
+from dga2d.runtime.gateway.protocols import ChatAnswer, ChatRequest, JsonMode
+from dga2d.runtime.gateway.retries import (
+    CircuitBreaker,
+    EndpointStatusError,
+    OutageListener,
+    RateLimiter,
+    RetryPolicy,
+)
 from dga2d.runtime.gateway.telemetry import call_span
 from dga2d.runtime.gateway.transport import Transport, new_client
 
@@ -41,7 +43,7 @@ HOPELESS = frozenset({401, 402, 403, 404, 405, 410, *range(300, 400)})
 REJECTIONS = 3
 """Rejected requests (400, 413, 422, …) in a row until all are taken for hopeless."""
 
-STEPS: dict[Structure, Structure] = {"schema": "json", "json": "off"}
+WEAKER: dict[JsonMode, JsonMode] = {"schema": "json", "json": "off"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class RemoteModel:
     """A model that is asked over the network."""
 
     def __init__(
-        self, endpoint: Endpoint, settings: RunSettings, transport: Transport, breaker: Breaker
+        self, endpoint: Endpoint, settings: RunSettings, transport: Transport, breaker: CircuitBreaker
     ) -> None:
         self.name = endpoint.name
         self._endpoint = endpoint
@@ -72,14 +74,12 @@ class RemoteModel:
             settings.llm_requests_per_minute, settings.llm_tokens_per_minute, settings.llm_concurrent
         )
         self._is_adaptable = settings.llm_structured == "auto"
-        self._structure: Structure = (
-            "schema" if settings.llm_structured == "auto" else settings.llm_structured
-        )
+        self._json_mode: JsonMode = "schema" if settings.llm_structured == "auto" else settings.llm_structured
         self._rejections = 0
 
     async def ready(self) -> None:
         """At once, unless calls got lost; then when the endpoint answers a probe."""
-        await self._breaker.ready()
+        await self._breaker.wait_until_callable()
 
     def quote(self, request: CompletionRequest) -> Quote:
         """One token per byte of the request, and the longest answer."""
@@ -91,16 +91,16 @@ class RemoteModel:
         chat = self._chat_request(request)
         with call_span(self._endpoint.protocol.provider, self._endpoint.base_url, chat) as span:
             try:
-                answer, taken = await self._breaker.taken(lambda: self._attempt(chat))
+                answer, refused = await self._breaker.retry_refused(lambda: self._attempt(chat))
             except EndpointStatusError as error:
                 raise self._failure(error, chat) from None
             except CallLostError as error:
-                self._breaker.lost(error.reason)
+                self._breaker.record_failure(error.reason)
                 raise
             self._rejections = 0
-            await self._breaker.worked()
-            completion = replace(self._completion(answer, chat), refused_attempts=taken.refused_attempts)
-            span.answered(answer, completion.prompt_tokens, completion.completion_tokens)
+            await self._breaker.record_success()
+            completion = replace(self._completion(answer, chat), refused_attempts=refused)
+            span.record_answer(answer, completion.prompt_tokens, completion.completion_tokens)
             return completion
 
     # ------------------------------------------------------------ asking
@@ -112,16 +112,16 @@ class RemoteModel:
             max_tokens=self._settings.llm_max_tokens,
             temperature=self._settings.llm_temperature,
             schema=answer_schema(request.task),
-            structure=self._structure,
+            json_mode=self._json_mode,
             stream=self._settings.llm_stream,
         )
 
-    async def _attempt(self, chat: ChatRequest) -> Answer:
-        async with self._rates.place(self._prompt_bound(chat) + chat.max_tokens):
+    async def _attempt(self, chat: ChatRequest) -> ChatAnswer:
+        async with self._rates.slot(self._prompt_bound(chat) + chat.max_tokens):
             return await self._transport.attempt(self._endpoint.protocol.body(chat), chat.max_tokens)
 
     def _prompt_bound(self, chat: ChatRequest) -> int:
-        body = self._endpoint.protocol.body(replace(chat, structure="schema", stream=True))
+        body = self._endpoint.protocol.body(replace(chat, json_mode="schema", stream=True))
         return len(json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")) + FRAME_TOKENS
 
     def _failure(self, error: EndpointStatusError, chat: ChatRequest) -> ModelError:
@@ -129,27 +129,27 @@ class RemoteModel:
         if error.status in HOPELESS:
             return ModelUnavailableError(error.reason)
         if error.status >= 500 or error.status == 408:
-            self._breaker.lost(error.reason)
+            self._breaker.record_failure(error.reason)
             return CallLostError(error.reason)
         self._rejections += 1
         if self._rejections >= REJECTIONS:
             return ModelUnavailableError(f"{error.reason}, {REJECTIONS} times in a row")
-        if not (self._is_adaptable and chat.schema is not None and chat.structure in STEPS):
+        if not (self._is_adaptable and chat.schema is not None and chat.json_mode in WEAKER):
             return CallLostError(error.reason)
-        self._structure = self._step(chat)
-        return CallLostError(f"{error.reason}; JSON is asked for with structure = {self._structure} next")
+        self._json_mode = self._weaker_mode(chat)
+        return CallLostError(f"{error.reason}; JSON is asked for with structure = {self._json_mode} next")
 
-    def _step(self, chat: ChatRequest) -> Structure:
+    def _weaker_mode(self, chat: ChatRequest) -> JsonMode:
         """The next weaker way to ask for JSON; protocols without a JSON mode skip it."""
-        protocol, step = self._endpoint.protocol, STEPS[chat.structure]
-        plain = protocol.body(replace(chat, structure="off"))
-        return "off" if protocol.body(replace(chat, structure=step)) == plain else step
+        protocol, mode = self._endpoint.protocol, WEAKER[chat.json_mode]
+        plain = protocol.body(replace(chat, json_mode="off"))
+        return "off" if protocol.body(replace(chat, json_mode=mode)) == plain else mode
 
     # ------------------------------------------------------------ answers
 
-    def _completion(self, answer: Answer, chat: ChatRequest) -> Completion:
-        text = without_key(answer.text, self._endpoint.key)
-        reasoning = without_key(answer.reasoning, self._endpoint.key)
+    def _completion(self, answer: ChatAnswer, chat: ChatRequest) -> Completion:
+        text = self._endpoint.without_key(answer.text)
+        reasoning = self._endpoint.without_key(answer.reasoning)
         prompt_tokens, completion_tokens, is_estimated = self._tokens(answer, chat)
         return Completion(
             text=text,
@@ -158,19 +158,19 @@ class RemoteModel:
             is_estimated=is_estimated,
             cost_usd=self._prices.cost_usd(prompt_tokens, completion_tokens),
             reasoning=reasoning,
-            response_id=_plain_id(without_key(answer.response_id or "", self._endpoint.key)),
+            response_id=_plain_id(self._endpoint.without_key(answer.response_id or "")),
         )
 
-    def _tokens(self, answer: Answer, chat: ChatRequest) -> tuple[int, int, bool]:
+    def _tokens(self, answer: ChatAnswer, chat: ChatRequest) -> tuple[int, int, bool]:
         """Tokens of prompt and answer, and whether either count is ours.
 
         Counts that were not reported, or cannot be, are estimated. A count above the bound is charged as the
         bound: the limits hold whatever a provider says.
         """
-        bound, usage = self._prompt_bound(chat), answer.usage
+        bound, tokens = self._prompt_bound(chat), answer.tokens
         prompt = _estimate(chat.prompt)
         written = _estimate(answer.text + answer.reasoning)
-        reported = (None, None) if usage is None else (usage.prompt_tokens, usage.completion_tokens)
+        reported = (None, None) if tokens is None else (tokens.prompt, tokens.completion)
         prompt_tokens, is_own_prompt = _credible(reported[0], prompt, bound)
         completion_tokens, is_own_answer = _credible(reported[1], written, chat.max_tokens)
         return prompt_tokens, completion_tokens, is_own_prompt or is_own_answer
@@ -194,9 +194,9 @@ def _plain_id(text: str) -> str | None:
 
 @asynccontextmanager
 async def open_remote(
-    endpoint: Endpoint, settings: RunSettings, patience: Patience, listener: OutageListener
+    endpoint: Endpoint, settings: RunSettings, policy: RetryPolicy, listener: OutageListener
 ) -> AsyncIterator[RemoteModel]:
     """The model behind `endpoint`, with its connections, for the length of the block."""
     async with new_client(settings.llm_timeout) as client:
         transport = Transport(endpoint, client, settings.llm_timeout)
-        yield RemoteModel(endpoint, settings, transport, Breaker(patience, transport.is_up, listener))
+        yield RemoteModel(endpoint, settings, transport, CircuitBreaker(policy, transport.is_up, listener))

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from dga2d.runtime.gateway.chat import Answer, ChatRequest
+from dga2d.runtime.gateway.protocols import ChatAnswer, ChatRequest
 
 try:
     from opentelemetry import trace
@@ -29,7 +29,7 @@ class CallSpan:
     def __init__(self, span: Any) -> None:
         self._span = span
 
-    def answered(self, answer: Answer, prompt_tokens: int, completion_tokens: int) -> None:
+    def record_answer(self, answer: ChatAnswer, prompt_tokens: int, completion_tokens: int) -> None:
         """Note the answer's figures."""
         if self._span is None:
             return

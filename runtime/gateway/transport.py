@@ -18,10 +18,9 @@ import httpx
 
 from dga2d import __version__
 from dga2d.agents.proposing import CallLostError
-from dga2d.runtime.gateway.chat import Answer, MalformedAnswerError, StreamReader
 from dga2d.runtime.gateway.endpoint import Endpoint
-from dga2d.runtime.gateway.errors import AttemptRefusedError, EndpointStatusError
-from dga2d.runtime.gateway.keys import without_key
+from dga2d.runtime.gateway.protocols import ChatAnswer, MalformedAnswerError, StreamReader
+from dga2d.runtime.gateway.retries import AttemptRefusedError, EndpointStatusError
 
 CONNECT_S = 10.0
 PROBE_S = 15.0
@@ -45,7 +44,7 @@ class Transport:
         self._client = client
         self._timeout_s = timeout_s
 
-    async def attempt(self, body: Mapping[str, Any], max_tokens: int) -> Answer:
+    async def attempt(self, body: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
         """One request and its whole answer.
 
         Raises
@@ -81,7 +80,7 @@ class Transport:
         except (httpx.HTTPError, TimeoutError):
             return False
 
-    async def _exchange(self, body: Mapping[str, Any], max_tokens: int) -> Answer:
+    async def _exchange(self, body: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
         protocol, url = self._endpoint.protocol, self._endpoint.base_url + self._endpoint.protocol.path
         headers = {**JSON_HEADERS, **protocol.headers(self._endpoint.key)}
         content = json.dumps(body).encode()
@@ -92,8 +91,8 @@ class Transport:
                 raise MalformedAnswerError("the answer is compressed, which was not asked for")
             if response.headers.get("content-type", "").startswith("text/event-stream"):
                 limit = MAX_DOCUMENT_BYTES + STREAM_BYTES_PER_TOKEN * max_tokens
-                return await _read_stream(response, protocol.reader(), limit)
-            return protocol.parse(_document(await _read(response, MAX_DOCUMENT_BYTES)))
+                return await _read_stream(response, StreamReader(protocol), limit)
+            return protocol.read_document(_document(await _read(response, MAX_DOCUMENT_BYTES)))
 
     async def _raise_for(self, response: httpx.Response) -> None:
         status = response.status_code
@@ -115,10 +114,10 @@ class Transport:
             return ""
         error = document.get("error", document) if isinstance(document, dict) else None
         message = error.get("message") if isinstance(error, dict) else error
-        return ascii(without_key(message, self._endpoint.key))[1:201] if isinstance(message, str) else ""
+        return ascii(self._endpoint.without_key(message))[1:201] if isinstance(message, str) else ""
 
     def _words(self, error: Exception) -> str:
-        return ascii(without_key(str(error), self._endpoint.key))[1:-1][:200] or type(error).__name__
+        return ascii(self._endpoint.without_key(str(error)))[1:-1][:200] or type(error).__name__
 
 
 def new_client(timeout_s: float) -> httpx.AsyncClient:
@@ -166,7 +165,7 @@ def _document(data: bytes) -> Any:
         raise MalformedAnswerError("the answer is not JSON") from None
 
 
-async def _read_stream(response: httpx.Response, reader: StreamReader, limit: int) -> Answer:
+async def _read_stream(response: httpx.Response, reader: StreamReader, limit: int) -> ChatAnswer:
     async for data in server_sent_data(response.aiter_raw(), limit):
         reader.feed(data)
     return reader.answer()

@@ -1,15 +1,18 @@
-"""The page's addresses. Nothing here writes; everything shown is a fold over the log."""
+"""The page over the log: its addresses, its guard and its server. Nothing here writes."""
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import json
 import re
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from jinja2 import Environment
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
@@ -24,14 +27,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.runtime.inspection import list_runs
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.inspection.runs import list_runs
 from dga2d.runtime.page.panels import PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report import chart
-from dga2d.runtime.report.incumbent import NoPictureError
+from dga2d.runtime.report import drawings
+from dga2d.runtime.report.data import Part, call_texts
 from dga2d.runtime.report.render import context_of, environment
-from dga2d.runtime.report.story import Part, call_texts
-from dga2d.store import EventStore, UnknownRunError
+from dga2d.runtime.report.solution_pictures import NoPictureError
+from dga2d.store import EventStore, UnknownRunError, open_store
 
 HEADERS = {
     b"content-security-policy": (
@@ -79,7 +83,7 @@ class Page:
             raise HTTPException(404, f"there is no panel {name!r}")
         timeline = await self._timeline(request.path_params["run"])
         seq = _seq(request, timeline.length)
-        return self._html(f"{name}.html.j2", **await context_for(name, timeline, seq, self._pictures))
+        return self._panel(name, await context_for(name, timeline, seq, self._pictures))
 
     async def call(self, request: Request) -> Response:
         """Prompt and answer of one model call."""
@@ -89,7 +93,7 @@ class Page:
         if call is None:
             raise HTTPException(404, f"there is no call {number}")
         row = {"prompt": call.prompt, "response": call.response}
-        return self._html("call.html.j2", call=await call_texts(timeline, row))
+        return self._panel("call", {"call": await call_texts(timeline, row)})
 
     async def edit(self, request: Request) -> Response:
         """The code that an edit brought, by its event."""
@@ -99,7 +103,7 @@ class Page:
         found = [edit for edit in story.edits if edit.seq == seq]
         if not found:
             raise HTTPException(404, f"event {seq} is no edit")
-        return self._html("edit.html.j2", edit=found[0])
+        return self._panel("edit", {"edit": found[0]})
 
     async def solution(self, request: Request) -> Response:
         """Picture of the solution that an evaluation found, by its event."""
@@ -150,8 +154,8 @@ class Page:
         return self._html(
             "compare.html.j2",
             contexts=[context_of(story) for story in stories],
-            chart=chart.comparison(histories),
-            plot=chart,
+            chart=drawings.comparison(histories),
+            plot=drawings,
         )
 
     async def stylesheet(self, request: Request) -> Response:
@@ -171,6 +175,9 @@ class Page:
         if not timeline.events:
             raise HTTPException(404, f"run {run} has no events yet")
         return timeline
+
+    def _panel(self, name: str, context: dict[str, Any]) -> Response:
+        return self._html("panel.html.j2", panel=name, **context)
 
     def _html(self, template: str, **context: Any) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(**context))
@@ -269,3 +276,56 @@ def make_application(
         ],
         exception_handlers={HTTPException: _on_http_error},
     )
+
+
+async def serve(url: str, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
+    """Serve the page for the database at `url`; calls `announce` with its address once it answers.
+
+    Raises
+    ------
+    UsageError
+        Other machines could reach `host` and there is no token, or the port is taken.
+    """
+    if token is None and not _is_local(host):
+        raise UsageError(f"--host {host} is reachable from other machines; give --token SECRET too")
+    async with open_store(url, create=False, read_only=True) as store:
+        listener = _listen(host, port)
+        named = f"[{host}]" if ":" in host else host
+        names = (host, named, "localhost", "127.0.0.1") if _is_local(host) else ("*",)
+        application = make_application(store, url, token, names)
+        server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
+        shown = f"http://{named}:{listener.getsockname()[1]}/"
+        announce(shown if token is None else f"{shown}?token={token}")
+        await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends open event streams with the server instead of waiting for browsers to go away."""
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.force_exit = True
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
+        ) from error
+    listener.listen(128)
+    return listener

@@ -12,12 +12,12 @@ from anyio import to_thread
 from dga2d.events import BlobDigest, InstanceKey
 from dga2d.events.payloads import PipelineSampled
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.page.picture import Picture as GraphPicture
-from dga2d.runtime.page.picture import draw
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report.incumbent import Incumbent, NoPictureError, Picture, solution_svg
+from dga2d.runtime.report.data import Part, RunStory
+from dga2d.runtime.report.drawings import Picture as GraphPicture
+from dga2d.runtime.report.drawings import draw
 from dga2d.runtime.report.render import context_of
-from dga2d.runtime.report.story import Part, RunStory
+from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, Picture, solution_svg
 
 PARTS: dict[str, frozenset[Part]] = {
     "overview": frozenset(),

@@ -12,9 +12,9 @@ import anyio
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.report.data import Part, RunStory, tell
 from dga2d.runtime.report.lineage import Edit
 from dga2d.runtime.report.notes import Notes, note
-from dga2d.runtime.report.story import Part, RunStory, tell
 from dga2d.store import EventStore, Head, verified
 
 BLOBS_KEPT = 4096

@@ -24,7 +24,7 @@ from dga2d.domains.core.contract import (
 from dga2d.domains.core.splits import split
 from dga2d.domains.source_rules import check_source
 from dga2d.runtime.plugins.findings import UnsoundError, require
-from dga2d.runtime.problem import Problem
+from dga2d.runtime.runs.problem import Problem
 
 CATEGORIES = ("initialisation", "local_search", "perturbation", "intensification", "recombination")
 VALUE_TYPES = (int, float, str, np.ndarray)

@@ -17,8 +17,8 @@ from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluator import cache_dir, evaluation_limits
 from dga2d.runtime.plugins import descriptions, elsewhere, runs, whole
 from dga2d.runtime.plugins.findings import Finding, UnsoundError, in_words
-from dga2d.runtime.problem import Problem
-from dga2d.runtime.solving import state_of
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.solving import state_of
 
 ELSEWHERE_S = 180
 """Seconds that the examinations in another process may take, compilers included."""

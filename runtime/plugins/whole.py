@@ -8,17 +8,17 @@ from pathlib import Path
 from dga2d.domains.core.contract import Domain, Instance, PipelineStep, normalised_gap
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.config import make_settings
 from dga2d.runtime.evaluation import EvaluationTask, EvaluatorPool
-from dga2d.runtime.inspection import replay_run
+from dga2d.runtime.inspection.runs import replay_run
+from dga2d.runtime.inspection.views import gap_of
 from dga2d.runtime.plugins.descriptions import implementations
 from dga2d.runtime.plugins.findings import UnsoundError, require
-from dga2d.runtime.problem import Problem
-from dga2d.runtime.progress import silent
-from dga2d.runtime.sessions import evolve
-from dga2d.runtime.solver_file import Provenance, solver_source
-from dga2d.runtime.solving import state_of
-from dga2d.runtime.views import gap_of
+from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.sessions import evolve
+from dga2d.runtime.runs.solving import state_of
+from dga2d.runtime.solver_export import Provenance, solver_source
+from dga2d.runtime.terminal.progress import silent
 
 WORK = 1000
 GENERATIONS = 2

@@ -10,9 +10,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
-from dga2d.runtime.report import chart
-from dga2d.runtime.report.story import RunStory
-from dga2d.runtime.shown_text import shown_lines
+from dga2d.runtime.report import drawings
+from dga2d.runtime.report.data import RunStory
+from dga2d.runtime.terminal.output import shown_lines
 
 
 def render_html(story: RunStory) -> str:
@@ -50,7 +50,7 @@ def context_of(story: RunStory) -> dict[str, Any]:
         "story": story,
         "view": story.view,
         "charts": _charts(story),
-        "plot": chart,
+        "plot": drawings,
         "matrix": _matrix(story),
         "version": __version__,
         "zip": zip,
@@ -63,14 +63,14 @@ def _finalize(value: object) -> object:
     return shown_lines(value) if type(value) is str else value
 
 
-def _charts(story: RunStory) -> list[chart.Chart]:
+def _charts(story: RunStory) -> list[drawings.Chart]:
     """Convergence over generations and, where any were used, over model calls and tokens."""
     spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in story.closings}
     history = [row | spent.get(row["generation"], {}) for row in story.view["history"]]
-    plots = [chart.convergence(history)]
+    plots = [drawings.convergence(history)]
     for axis in ("calls", "tokens"):
         if history and history[-1][axis] > history[0][axis]:
-            plots.append(chart.convergence(history, axis, chart.NARROW))
+            plots.append(drawings.convergence(history, axis, drawings.NARROW))
     return [plot for plot in plots if plot is not None]
 
 

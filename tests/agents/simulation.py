@@ -34,7 +34,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
-from dga2d.runtime.run_start import library_operator
+from dga2d.runtime.runs.start import library_operator
 
 
 @dataclass(frozen=True)

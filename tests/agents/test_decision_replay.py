@@ -202,7 +202,7 @@ def draft_of(event: RecordedEvent) -> Draft:
 
 
 def test_verification_imports_no_torch() -> None:
-    modules = "dga2d.agents.decision_replay, dga2d.runtime.inspection, dga2d.domains.core.registry"
+    modules = "dga2d.agents.decision_replay, dga2d.runtime.inspection.runs, dga2d.domains.core.registry"
     loads = f"import sys, {modules}; dga2d.domains.core.registry.get_domain('tsp')"
     code = f"{loads}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=50)

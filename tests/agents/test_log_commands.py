@@ -17,8 +17,8 @@ import pytest
 from dga2d.events import RunId
 from dga2d.replay.loading import folded, save_snapshot
 from dga2d.runtime.cli import main
-from dga2d.runtime.code_version import code_version
-from dga2d.runtime.log_reading import EventFilter, list_events
+from dga2d.runtime.inspection.log_reading import EventFilter, list_events
+from dga2d.runtime.runs.code_version import code_version
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def hook(event, arguments):
         raise RuntimeError("no network is needed to replay")
 sys.meta_path.insert(0, Refuse())
 sys.addaudithook(hook)
-from dga2d.runtime.inspection import replay_run, state_at
-from dga2d.runtime.audit import audit_run
+from dga2d.runtime.inspection.runs import replay_run, state_at
+from dga2d.runtime.inspection.audit import audit_run
 import anyio
 report = anyio.run(replay_run, sys.argv[1], "whole", False)
 anyio.run(state_at, sys.argv[1], "whole", 9, None)

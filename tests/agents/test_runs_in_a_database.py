@@ -14,7 +14,7 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import LLMCallReserved
 from dga2d.replay.state.digest import state_digest
-from dga2d.runtime.inspection import replay_run
+from dga2d.runtime.inspection.runs import replay_run
 from dga2d.store import open_store
 
 if TYPE_CHECKING:

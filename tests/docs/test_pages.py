@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dga2d.domains.jsp.reader import read_instance
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cli.app import app
-from dga2d.runtime.config import make_settings, read_settings_file
+from dga2d.runtime.runs.config import make_settings, read_settings_file
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

@@ -29,7 +29,7 @@ def main(root: str, folder: str, base_url: str, runs: int, seed: int, limit: int
     for late in ("dga2d.runtime.gateway.remote", "dga2d.store._store"):  # once, not in every child
         importlib.import_module(late)
     from dga2d.replay.settings import RunSettings
-    from dga2d.runtime.diagnostics import configure
+    from dga2d.runtime.terminal.diagnostics import configure
 
     configure(0, as_json=False)
     rng, kills = random.Random(seed), 0

@@ -19,9 +19,9 @@ from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStart
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.gateway import OutageBoard, open_model
-from dga2d.runtime.gateway.patience import Patience
-from dga2d.runtime.run_start import library_operator
+from dga2d.runtime.gateway import OutageRecorder, open_model
+from dga2d.runtime.gateway.retries import RetryPolicy
+from dga2d.runtime.runs.start import library_operator
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verified
 
 OPERATOR = OperatorId("build")
@@ -39,7 +39,7 @@ LIBRARY = Operator(
     (Implementation(OPERATOR, SOURCE, "library:test"),),
 )
 KEY = "sk-fake-0123456789abcdefghijklmnop"
-HASTE = Patience(
+HASTE = RetryPolicy(
     outage_limit_s=5.0,
     first_wait_s=0.005,
     longest_wait_s=0.05,
@@ -74,17 +74,20 @@ async def converse(
     run: str,
     settings: RunSettings,
     environment: Mapping[str, str],
-    patience: Patience = HASTE,
+    policy: RetryPolicy = HASTE,
 ) -> None:
     """Start the run or go on with it, until it has a graph or its model is unavailable."""
-    run_id, outages = RunId(run), OutageBoard()
+    run_id, outages = RunId(run), OutageRecorder()
     quotas = {
         LLM_CALLS: settings.llm_calls,
         LLM_TOKENS: settings.llm_tokens,
         LLM_MICROUSD: settings.llm_microusd,
     }
     granted = {kind: amount for kind, amount in quotas.items() if amount is not None}
-    async with open_model(settings, url, outages, environment, patience) as model, open_store(url) as store:
+    async with (
+        open_model(settings, url, outages, environment, policy) as model,
+        open_store(url) as store,
+    ):
         is_new = run_id not in [summary.run_id for summary in await store.runs()]
         async with store.write(run_id, create=is_new, quotas=granted) as writer:
             outages.connect(writer)

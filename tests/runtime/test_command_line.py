@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cli.app import app
-from dga2d.runtime.cli.output import check_writable, gap_text, print_json, print_table, write_file
-from dga2d.runtime.cli.showing import exit_code
-from dga2d.runtime.code_version import PACKAGES, SUFFIXES, code_version
+from dga2d.runtime.cli.run_display import exit_code
 from dga2d.runtime.errors import OutputFileError, SettingsError, UsageError
-from dga2d.runtime.run_start import checked_run_id, new_run_id
-from dga2d.runtime.views import gap_of, percent
+from dga2d.runtime.inspection.views import gap_of, percent
+from dga2d.runtime.runs.code_version import PACKAGES, SUFFIXES, code_version
+from dga2d.runtime.runs.start import checked_run_id, new_run_id
+from dga2d.runtime.terminal.output import check_writable, gap_text, print_json, print_table, write_file
 
 
 def configured(*arguments: str) -> dict[str, Any]:

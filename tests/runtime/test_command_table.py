@@ -12,8 +12,7 @@ from click.shell_completion import BashComplete
 from click.testing import CliRunner
 from tests.fakes.conversation import started
 
-from dga2d.runtime.cli.app import app
-from dga2d.runtime.cli.command_table import PLACES, CommandTable
+from dga2d.runtime.cli.app import PLACES, CommandTable, app
 
 HEAVY = ("numpy", "numba", "scipy", "networkx", "torch", "transformers", "tokenizers", "httpx", "starlette")
 """What only running, solving or serving needs."""

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.config import make_settings, parse_assignments, read_settings_file
 from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.runs.config import make_settings, parse_assignments, read_settings_file
 
 
 def written(folder: Path, text: str) -> Path:

@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dga2d.runtime import interruption
-from dga2d.runtime.interruption import Interruption, StoppedWhileStartingError
+from dga2d.runtime.runs import interruption
+from dga2d.runtime.runs.interruption import Interruption, StoppedWhileStartingError
 
 
 class Told:
@@ -57,7 +57,7 @@ def test_before_the_event_loop_the_first_signal_interrupts(number: signal.Signal
 def test_a_signal_inside_executed_text_leaves_the_exit_code_alone(tmp_path: Path) -> None:
     (tmp_path / "stopped.py").write_text(
         "import contextlib, sys\n"
-        "from dga2d.runtime.interruption import Interrupted, Interruption\n"
+        "from dga2d.runtime.runs.interruption import Interrupted, Interruption\n"
         "with Interruption().handles_signals(), contextlib.suppress(Interrupted):\n"
         "    exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)')\n"
         "sys.exit(3)\n"

@@ -13,9 +13,9 @@ from tests.runtime.run_states import BEGUN, HOSTILE, RUNNING, STEPS, closed, hea
 from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Outcomes, RunState, Scoring, TestState
-from dga2d.runtime.live_view import clock, curve, generations_left, live_view, phase, time_left_s
-from dga2d.runtime.meter import Edit, Measurements
-from dga2d.runtime.shown_text import shown
+from dga2d.runtime.terminal.live_view import clock, curve, generations_left, live_view, phase, time_left_s
+from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.run_metrics import Edit, Measurements
 
 MEASURED = Measurements(
     run="tsp-k3v9q2",

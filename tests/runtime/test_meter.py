@@ -9,7 +9,7 @@ from tests.runtime.run_states import RUNNING, evaluation, event
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events import payloads as p
-from dga2d.runtime.meter import Meter
+from dga2d.runtime.terminal.run_metrics import Meter
 
 
 class Clock:

@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.run_states import HOSTILE, RUNNING, event
 
 from dga2d.events import payloads as p
-from dga2d.runtime.progress import LiveProgress, ProgressLines, is_live_terminal, progress, silent
+from dga2d.runtime.terminal.progress import LiveProgress, ProgressLines, is_live_terminal, progress, silent
 
 
 class Screen(io.StringIO):

@@ -207,7 +207,7 @@ def test_a_run_of_another_program_version_is_resumed_only_on_request(
 ) -> None:
     recorded = doomed.rows("done")[0].fields["code_version"]
     before = doomed.rows("done")
-    monkeypatch.setattr("dga2d.runtime.sessions.present_version", lambda domain: "9.9.9+0123456789ab")
+    monkeypatch.setattr("dga2d.runtime.runs.sessions.present_version", lambda domain: "9.9.9+0123456789ab")
     for arguments in (("resume", "done", "--generations", "4"), ("test", "done")):
         outcome = command(*arguments, program=doomed)
         assert outcome.code == 2

@@ -11,9 +11,15 @@ from xml.etree import ElementTree
 import anyio
 import pytest
 
-from dga2d.runtime.report.figure_files import Drawable, read_drawable, write_figures
-from dga2d.runtime.report.figures import convergence_figure, credit_figure, graph_figure
-from dga2d.runtime.report.positions import HeatCell, HeatMap
+from dga2d.runtime.report.evaluations import HeatCell, HeatMap
+from dga2d.runtime.report.figures import (
+    Drawable,
+    convergence_figure,
+    credit_figure,
+    graph_figure,
+    read_drawable,
+    write_figures,
+)
 
 NAMES = ("convergence", "graph", "credit", "incumbent")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -100,7 +106,7 @@ def test_the_heat_map_puts_each_credit_at_its_operator_and_generation() -> None:
 
 
 def test_removed_edges_are_not_drawn(drawable: Drawable) -> None:
-    from dga2d.runtime.page.picture import draw
+    from dga2d.runtime.report.drawings import draw
 
     credits = {(a, b): credit for a, b, credit in drawable.story.edges}
     picture = draw(drawable.state.header, drawable.state, drawable.state, credits)

@@ -145,7 +145,7 @@ async def test_solutions_of_the_best_program_are_drawn(browser: httpx.AsyncClien
 async def test_a_solution_that_cannot_be_drawn_says_why(
     browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dga2d.runtime.problem.get_domain", unknown_domain)
+    monkeypatch.setattr("dga2d.runtime.runs.problem.get_domain", unknown_domain)
     panel = (await browser.get("/runs/done/incumbent")).text
     assert "<img" not in panel
     assert panel.count("cannot be drawn: no domain is called &#39;tsp&#39;") == 2

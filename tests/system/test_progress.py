@@ -18,9 +18,9 @@ from tests.system.conftest import WAIT_S, Program
 from dga2d.events import RecordedEvent, RunId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.live_view import live_view
-from dga2d.runtime.meter import Meter
-from dga2d.runtime.progress import ProgressLines, silent
+from dga2d.runtime.terminal.live_view import live_view
+from dga2d.runtime.terminal.progress import ProgressLines, silent
+from dga2d.runtime.terminal.run_metrics import Meter
 from dga2d.store import open_store
 
 pytestmark = pytest.mark.timeout(400)

@@ -16,7 +16,7 @@ import pytest
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallRefused
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report import RunStory, read_story, render_html, render_markdown
-from dga2d.runtime.report.chart import convergence
+from dga2d.runtime.report.drawings import convergence
 from dga2d.runtime.report.notes import Incident, Notes, note
 
 HOSTILE = '</pre><script>alert(1)</script><img src="http://example.org/x" onerror=alert(2)>\n```\n# heading'

@@ -50,9 +50,9 @@ class Conversation:
 
     def hold(self, behaviour: str, run: str = "run", **settings: Any) -> RunState:
         """Hold a conversation to its end and return the state that its log folds to."""
-        patience = settings.pop("patience", None)
+        retry_policy = settings.pop("retry_policy", None)
         made = self.settings(behaviour, **settings)
-        more = () if patience is None else (patience,)
+        more = () if retry_policy is None else (retry_policy,)
         anyio.run(converse, self.url, run, made, {"DGA2D_LLM_KEY": KEY}, *more)
         return anyio.run(read_state, self.url, run)
 

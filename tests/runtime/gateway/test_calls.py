@@ -16,7 +16,7 @@ from tests.fakes.endpoint import Asked, Exchange, RefusedError, serving
 
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallSettled, RunPaused
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.gateway.patience import Patience
+from dga2d.runtime.gateway.retries import RetryPolicy
 from dga2d.store import StoreError
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def test_an_outage_costs_no_call_and_the_log_tells_of_it(conversation: Conversat
 
 def test_a_run_is_paused_after_the_outage_limit_and_goes_on_when_resumed(conversation: Conversation) -> None:
     behaviour = conversation.behave("gone", BEHAVIOURS["always-429"])
-    state = conversation.hold(behaviour, patience=patient(0.2))
+    state = conversation.hold(behaviour, retry_policy=patient(0.2))
     assert state.status == "paused"
     assert isinstance(conversation.events()[-1].payload, RunPaused)
     conversation.behave("gone", answer)
-    state = conversation.hold(behaviour, patience=patient(20.0))
+    state = conversation.hold(behaviour, retry_policy=patient(20.0))
     assert state.graph is not None
     assert [call.status for _, call in sorted(state.ledger.calls.items())] == [
         "abandoned",
@@ -99,7 +99,7 @@ def test_lost_calls_suspend_further_ones_until_a_free_probe_succeeds(conversatio
     server = conversation.server
     name = conversation.behave("broken", BEHAVIOURS["error-500"])
     server.is_up[name] = False
-    state = conversation.hold(name, patience=patient(1.0), attempts_per_edit=5)
+    state = conversation.hold(name, retry_policy=patient(1.0), attempts_per_edit=5)
     assert (state.status, server.ledger.taken[name], state.ledger.used) == ("paused", 3, 3)
     assert server.ledger.probes[name] > 3
     server.is_up[name] = True
@@ -214,7 +214,7 @@ def test_a_call_that_was_in_flight_at_a_crash_stays_spent(conversation: Conversa
     assert calls[0].charged_tokens == calls[0].reserved_tokens > 0
 
 
-def patient(outage_limit_s: float) -> Patience:
+def patient(outage_limit_s: float) -> RetryPolicy:
     return replace(HASTE, outage_limit_s=outage_limit_s)
 
 

@@ -20,7 +20,7 @@ from dga2d.agents.proposing import (
     Prompt,
 )
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.gateway import OutageBoard, open_model
+from dga2d.runtime.gateway import OutageRecorder, open_model
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def asked(tiny: Path, prompt: str = "hello", attempt: int = 0, **settings: object) -> tuple[str, int]:
     """Text and figures of one answer."""
     made = RunSettings.model_validate({"llm": f"local:{tiny}", "llm_max_tokens": 20, **settings})
-    async with open_model(made, "", OutageBoard()) as model:
+    async with open_model(made, "", OutageRecorder()) as model:
         request = CompletionRequest(Prompt(prompt, "t@1"), task(attempt), (1, 2, 3))
         quote = model.quote(request)
         completion = await model.complete(request)

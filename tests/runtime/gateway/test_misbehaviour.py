@@ -73,5 +73,5 @@ def waits(behaviour: str) -> dict[str, Any]:
     """Long enough for a busy machine where something must succeed, short where only time ends it."""
     return {
         "llm_timeout": 0.3 if behaviour in LATE else 20.0,
-        "patience": replace(HASTE, outage_limit_s=0.3 if behaviour in STOPPED else 20.0),
+        "retry_policy": replace(HASTE, outage_limit_s=0.3 if behaviour in STOPPED else 20.0),
     }

@@ -17,11 +17,17 @@ from tests.fakes.conversation import KEY
 
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.gateway import OutageBoard, open_model
-from dga2d.runtime.gateway.chat import MalformedAnswerError
-from dga2d.runtime.gateway.endpoint import Endpoint, endpoint_of
-from dga2d.runtime.gateway.keys import LONGEST_SHOWN_PART, MASK, find_key, without_key
-from dga2d.runtime.gateway.rates import RateLimiter
+from dga2d.runtime.gateway import OutageRecorder, open_model
+from dga2d.runtime.gateway.endpoint import (
+    LONGEST_SHOWN_PART,
+    MASK,
+    Endpoint,
+    endpoint_of,
+    find_key,
+    without_key,
+)
+from dga2d.runtime.gateway.protocols import MalformedAnswerError
+from dga2d.runtime.gateway.retries import RateLimiter
 from dga2d.runtime.gateway.transport import retry_after_s, server_sent_data
 
 
@@ -111,7 +117,7 @@ def test_a_placeholder_for_a_key_tears_no_words_apart() -> None:
 )
 async def test_an_unusable_backend_is_refused_in_words(values: dict[str, object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        async with open_model(settings(**values), "sqlite+aiosqlite:///none.db", OutageBoard(), {}):
+        async with open_model(settings(**values), "sqlite+aiosqlite:///none.db", OutageRecorder(), {}):
             pass
 
 
@@ -199,7 +205,7 @@ async def test_no_more_than_the_set_number_run_at_a_time() -> None:
 
     async def attempt() -> None:
         nonlocal running, most
-        async with limiter.place(1):
+        async with limiter.slot(1):
             running += 1
             most = max(most, running)
             await anyio.sleep(0.005)
@@ -215,6 +221,6 @@ async def test_a_full_window_delays_an_attempt() -> None:
     limiter = RateLimiter(2, None, 8, window_s=0.2)
     start = anyio.current_time()
     for _ in range(3):
-        async with limiter.place(1):
+        async with limiter.slot(1):
             pass
     assert anyio.current_time() - start >= 0.15

@@ -16,10 +16,10 @@ from dga2d.domains.core.contract import Domain
 from dga2d.domains.core.plugins import digest_of
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import PositionTrace
-from dga2d.runtime.config import make_settings
 from dga2d.runtime.evaluation import EvaluationResult
 from dga2d.runtime.plugins import Finding, check_domain, elsewhere, runs
 from dga2d.runtime.plugins.findings import UnsoundError
+from dga2d.runtime.runs.config import make_settings
 
 
 def findings(name: str) -> list[Finding]:
@@ -132,7 +132,7 @@ def test_the_check_names_file_and_line_of_a_part_that_is_missing(own: Path) -> N
 
 def test_the_program_s_own_domains_say_nothing_wrong(own: Path) -> None:
     from dga2d.runtime.plugins.soundness import SAYS
-    from dga2d.runtime.problem import Problem
+    from dga2d.runtime.runs.problem import Problem
 
     problem = Problem.open("tsp", None)
     quick = [examine for claim, examine in SAYS if claim != "instances can be had and have references"]

@@ -15,10 +15,10 @@ from dga2d.domains.core.errors import PluginClashError, PluginError, UnknownDoma
 from dga2d.domains.core.plugins import digest_of, load_again, load_folder, use_domain_path
 from dga2d.domains.core.registry import domain_names, get_domain, loaded_plugin, solver_entries
 from dga2d.runtime.cli.app import app
-from dga2d.runtime.code_version import code_version, plugin_mark, present_version
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.plugins import write_skeleton
-from dga2d.runtime.solver_file.bundle import bundle
+from dga2d.runtime.runs.code_version import code_version, plugin_mark, present_version
+from dga2d.runtime.solver_export.bundle import bundle
 
 
 def test_a_package_on_the_path_is_a_domain_like_any_other(own: Path) -> None:

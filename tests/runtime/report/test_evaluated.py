@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.runtime.run_states import evaluation
 
 from dga2d.events import payloads as p
-from dga2d.runtime.report.evaluated import Failure, failures
+from dga2d.runtime.report.evaluations import Failure, failures
 from dga2d.runtime.report.notes import Noted, Notes
 
 

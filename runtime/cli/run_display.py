@@ -1,0 +1,175 @@
+"""How a session that writes to a log is shown: while it runs, and its outcome and report at the end."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
+from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.terminal.output import check_writable, gap_text, print_json, shown, write_file
+
+if TYPE_CHECKING:
+    from dga2d.runtime.runs.interruption import Interruption
+    from dga2d.runtime.runs.sessions import Finished
+    from dga2d.runtime.terminal.progress import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What the user wants to see."""
+
+    report_file: Path | None
+    """Where the report goes; ``None``: RUN.html in the working directory."""
+    has_report: bool
+    quiet: bool
+    """No progress on stderr."""
+    as_json: bool
+    """The outcome as JSON on stdout."""
+
+    def check_report(self) -> None:
+        """Refuse a report that could not be written, before anything is done."""
+        if self.has_report:
+            check_writable(self.report_file or Path("report.html"))
+
+    def report_of(self, run: str) -> Path | None:
+        """Where the report of `run` goes; ``None``: nowhere."""
+        return (self.report_file or Path(f"{run}.html")) if self.has_report else None
+
+
+def showing_options(command: Command) -> Command:
+    """Add the options on reports, progress, JSON and log lines; the command takes a `Showing` as ``show``."""
+
+    @functools.wraps(command)
+    def showing(
+        *args: Any, report_file: Path | None, no_report: bool, quiet: bool, as_json: bool, **kwargs: Any
+    ) -> Any:
+        show = Showing(report_file, not no_report, quiet, as_json)
+        return command(*args, show=show, **kwargs)
+
+    return cast("Command", report_option(quiet_option(json_option(log_options(showing)))))
+
+
+Session = Callable[["Progress", "Interruption"], Awaitable["Finished"]]
+
+
+def follow(session: Session, show: Showing, go_on: str | None = None) -> Finished:
+    """Show what `session` does until it is over or a signal ends it; `go_on` is the command to go on with.
+
+    A session imports what is heavy itself, so that a signal finds somebody who answers it.
+
+    Raises
+    ------
+    StoppedWhileStartingError
+        A signal came before the agents began to work.
+    """
+    import anyio
+
+    from dga2d.runtime.runs.interruption import Interrupted, Interruption, StoppedWhileStartingError
+    from dga2d.runtime.terminal.progress import progress
+
+    show.check_report()
+
+    async def interruptible() -> Finished | None:
+        with anyio.CancelScope() as scope, stop.cancels(scope):
+            return await session(watcher, stop)
+        return None
+
+    with progress(show.quiet, show.as_json) as watcher:
+        stop = Interruption(watcher, go_on)
+        finished = None
+        with stop.handles_signals(), suppress(Interrupted):
+            finished = anyio.run(interruptible)
+    if finished is None:
+        raise StoppedWhileStartingError(stop.signal_name or "a signal", stop.go_on)
+    return finished
+
+
+def _write_report(finished: Finished, url: str, path: Path | None) -> None:
+    from dga2d.runtime.report import read_story, render_html
+
+    if path is not None:
+        import anyio
+
+        story = anyio.run(functools.partial(read_story, url, finished.run_id))
+        write_file(path, render_html(story))
+
+
+def conclude(finished: Finished, url: str, show: Showing) -> int:
+    """Write the report, print the result; the exit code."""
+    from dga2d.runtime.inspection.views import history_view, ledger_view, program_view, test_view
+
+    state = finished.state
+    path = show.report_of(finished.run_id)
+    _write_report(finished, url, path)
+    view = {
+        "run": finished.run_id,
+        "status": state.status,
+        "reason": state.reason,
+        "store": url,
+        "generations": state.completed,
+        "best": program_view(state, state.best),
+        "checkpoint": program_view(state, state.checkpoint),
+        "test": test_view(state),
+        "ledger": ledger_view(state.ledger),
+        "history": history_view(state),
+        "head_hash": finished.head_hash,
+        "report": None if path is None else str(path),
+    }
+    if show.as_json:
+        print_json(view)
+    else:
+        _print_summary(view)
+    return exit_code(view)
+
+
+def exit_code(view: dict[str, Any]) -> int:
+    """0 for a run that did all it was asked, 3 for one that stopped on a limit or was interrupted."""
+    reached_end = view["status"] == "completed" and str(view["reason"]).startswith("all ")
+    spent = "model calls" in str(view["reason"])
+    is_stopped = spent or not reached_end or _has_open_test(view)
+    return int(ExitCode.STOPPED if is_stopped else ExitCode.OK)
+
+
+def _has_open_test(view: dict[str, Any]) -> bool:
+    return view.get("test") is not None and not view["test"]["finished"]
+
+
+def _print_summary(view: dict[str, Any]) -> None:
+    from dga2d.runtime.inspection.views import algorithm_text
+
+    click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
+    for label, key in (("best", "best"), ("checkpoint", "checkpoint")):
+        program = view[key]
+        if program is not None:
+            names = algorithm_text(program)
+            split = "training batch" if key == "best" else "validation"
+            click.echo(f"{label:<12} gap {gap_text(program['gap_percent'])} on the {split}: {names}")
+    test = view["test"]
+    if test is not None and test["finished"]:
+        gaps = test["gap_percent"]
+        click.echo(
+            f"held-out     safe baseline {gap_text(gaps['baseline'])}, evolved {gap_text(gaps['evolved'])} "
+            f"({test['instances']} instances)"
+        )
+    ledger = view["ledger"]
+    per_purpose = ", ".join(
+        f"{purpose} {row['calls']} ({row['accepted']} accepted)"
+        for purpose, row in ledger["by_purpose"].items()
+    )
+    click.echo(f"model calls  {ledger['used']} of {ledger['limit']}: {per_purpose or 'none'}")
+    if view["report"] is not None:
+        click.echo(f"report       {view['report']}")
+    click.echo(f"log          {view['store']}, head {view['head_hash']}")
+    if _has_open_test(view):
+        click.echo(f"resume with  dga2d test {view['run']} --store {view['store']}")
+    elif view["status"] in ("paused", "failed"):
+        click.echo(f"resume with  dga2d resume {view['run']} --store {view['store']}")

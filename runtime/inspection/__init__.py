@@ -1,0 +1,1 @@
+"""Reading a run back from its log: lists, states, accounts, comparisons."""

@@ -1,0 +1,156 @@
+"""What the commands about logs and databases do: list events, compare states, clean up, check."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from dga2d.events import Dga2dError, RecordedEvent, RunId, referenced_blobs
+from dga2d.replay.archive import Manifest, export_run, import_run
+from dga2d.replay.difference import changes, first_divergence
+from dga2d.replay.loading import folded, folded_to_generation, opened
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.runs.code_version import code_version
+from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events are listed; ``None`` and the empty tuple let all through."""
+
+    types: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    generation: int | None = None
+
+    def accepts(self, event: RecordedEvent) -> bool:
+        """Whether `event` is listed."""
+        return (
+            (not self.types or event.type in self.types)
+            and (not self.agents or event.agent in self.agents)
+            and (self.generation is None or event.generation == self.generation)
+        )
+
+
+async def list_events(
+    url: str, run_id: str, wanted: EventFilter, follow: bool, show: Callable[[dict[str, Any]], None]
+) -> None:
+    """Call `show` with the view of every event that is wanted; with `follow` also of those still to come.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError
+        There is no such run, or its chain breaks; events before the break have been shown.
+    """
+    async with open_store(url, create=False, read_only=True) as store:
+        source = store.subscribe(RunId(run_id)) if follow else store.read(RunId(run_id))
+        head = EMPTY_LOG
+        async for event in source:
+            head = check_page([event], head)
+            if wanted.accepts(event):
+                show(event_view(event))
+
+
+def event_view(event: RecordedEvent) -> dict[str, Any]:
+    """An event as plain values."""
+    return {
+        "seq": event.seq,
+        "recorded_at": event.recorded_at,
+        "generation": event.generation,
+        "agent": event.agent,
+        "type": event.type,
+        "version": event.version,
+        "caused_by": event.caused_by,
+        "run": event.run_id,
+        "hash": event.hash.hex(),
+        "payload": orjson.loads(event.payload_bytes),
+    }
+
+
+async def compare(
+    url: str, one: tuple[str, int | None], other: tuple[str, int | None], by_generation: bool
+) -> Any:
+    """What changed from one point of a run to another one, or to one of another run.
+
+    A point is a run and an event number (a closed generation if `by_generation`), ``None`` for its end.
+
+    Raises
+    ------
+    RunStateError
+        A run has not come that far.
+    """
+    async with open_store(url, create=False, read_only=True) as store:
+        before, after = [await _state(store, *point, by_generation) for point in (one, other)]
+    report: dict[str, Any] = {
+        "from": {"run": one[0], "seq": before.seq, "generations": before.completed},
+        "to": {"run": other[0], "seq": after.seq, "generations": after.completed},
+    }
+    if one[0] != other[0]:
+        report["first_generation_that_differs"] = first_divergence(before, after)
+    return {**report, "changes": changes(before, after)}
+
+
+async def _state(store: EventStore, run_id: str, point: int | None, by_generation: bool) -> RunState:
+    name = RunId(run_id)
+    if point is None or not by_generation:
+        state = await folded(store, name, point)
+        if point is not None and state.seq < point:
+            raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {point}")
+        return state
+    found = await folded_to_generation(store, name, point)
+    if found is None:
+        closed = (await folded(store, name)).completed
+        raise RunStateError(f"run {run_id} has closed {closed} generations, not {point}")
+    return found
+
+
+async def collect(url: str, keep: bool) -> dict[str, Any]:
+    """Delete the blobs nobody names (with `keep`, count them)."""
+    async with open_store(url, create=False) as store:
+        count, size_bytes = await store.collect_blobs(keep=keep)
+    return {"blobs": count, "bytes": size_bytes, "deleted": not keep}
+
+
+async def check_store(url: str) -> AsyncIterator[dict[str, Any]]:
+    """The database as such, then every run: a row each, with what is wrong with it, or ``None``."""
+    async with open_store(url, create=False, read_only=True) as store:
+        findings = await store.findings()
+        yield {"part": "database", "events": None, "difference": "; ".join(findings) or None}
+        for run in await store.runs():
+            try:
+                difference = await _check_run(store, run.run_id)
+            except Dga2dError as error:
+                difference = str(error)
+            yield {"part": run.run_id, "events": run.head_seq, "difference": difference}
+
+
+async def _check_run(store: EventStore, run_id: RunId) -> str | None:
+    """Chain, order, invariants, digests, and that every blob an event names is there and whole; what a
+    snapshot tells otherwise than the log, or ``None``."""
+    await store.verify(run_id)
+    await folded(store, run_id)
+    async for page in store.pages(run_id):
+        wanted = sorted({digest for event in page for digest in referenced_blobs(event)})
+        for first in range(0, len(wanted), 200):
+            await store.get_blobs(wanted[first : first + 200])
+    for snapshot in await store.snapshots(run_id):
+        at = snapshot.seq
+        if await opened(store, run_id, code_version(), at) != await folded(store, run_id, at):
+            return f"the snapshot after event {at} is not the state there; drop the rows of snapshots"
+    return None
+
+
+async def export_to(url: str, run_id: str, path: Path) -> Manifest:
+    """Write a run to a file."""
+    async with open_store(url, create=False, read_only=True) as store:
+        return await export_run(store, RunId(run_id), path)
+
+
+async def import_from(url: str, path: Path) -> Manifest:
+    """Take a run from a file; the database is created if it is not there."""
+    async with open_store(url) as store:
+        return await import_run(store, path)

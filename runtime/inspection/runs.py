@@ -1,0 +1,151 @@
+"""Reading a run: lists, state at any point, replay. Nothing here writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dga2d.events import ChainError, Dga2dError, EventError, RunId
+from dga2d.replay.errors import ReplayError
+from dga2d.replay.loading import folded, folded_to_generation, opened
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.views import best_gap, run_row
+from dga2d.runtime.runs.code_version import code_version
+from dga2d.store import (
+    BlobMissingError,
+    CorruptBlobError,
+    CorruptEventError,
+    EventStore,
+    open_store,
+    verified,
+)
+
+if TYPE_CHECKING:
+    from dga2d.agents.decision_replay import DecisionVerifier
+
+
+async def list_runs(url: str) -> list[dict[str, Any]]:
+    """All runs of a database with their status, oldest first."""
+    rows = []
+    async with open_store(url, create=False, read_only=True) as store:
+        for run in await store.runs():
+            row = run_row(run)
+            try:
+                state = await opened(store, run.run_id, code_version())
+            except Dga2dError:
+                row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
+            else:
+                status = state.status
+                if status == "running" and not run.is_leased:
+                    status = "stopped"  # type: ignore[assignment]
+                row.update(
+                    status=status,
+                    generations=state.completed,
+                    calls=state.ledger.used,
+                    best_gap_percent=best_gap(state),
+                )
+            rows.append(row)
+    return rows
+
+
+async def state_at(url: str, run_id: str, seq: int | None, generation: int | None) -> RunState:
+    """State of a run now, after event `seq`, or when `generation` had closed (0: when the graph was there).
+
+    Raises
+    ------
+    RunStateError
+        The run has not come that far.
+    """
+    async with open_store(url, create=False, read_only=True) as store:
+        if generation is None:
+            state = await opened(store, RunId(run_id), code_version(), seq)
+            if seq is not None and state.seq < seq:
+                raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
+            return _begun(run_id, state)
+        found = await folded_to_generation(store, RunId(run_id), generation)
+        if found is not None:
+            return found
+        closed = (await folded(store, RunId(run_id))).completed
+    raise RunStateError(f"run {run_id} has closed {closed} generations, not {generation}")
+
+
+async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None = None) -> dict[str, Any]:
+    """Fold a whole log with all its checks; the first difference ends it.
+
+    With `verify`, every decision is made again from its recorded inputs too; ``decisions`` counts them.
+    `kept_head` is a hash that was printed earlier and kept elsewhere: an event of the log must have it, else
+    the log was cut off or rewritten since.
+
+    Raises
+    ------
+    UnknownRunError
+        There is no such run.
+    UnknownDomainError
+        `verify`: the run's domain is not known here.
+    """
+    report: dict[str, Any] = {
+        "run": run_id,
+        "events": 0,
+        "generations": [],
+        "decisions": 0,
+        "difference": None,
+        "state_digest": None,
+        "head_hash": None,
+    }
+    state = RunState()
+    verifier = None
+    is_head_found = False
+    async with open_store(url, create=False, read_only=True) as store:
+        report["head_hash"] = (await store.head(RunId(run_id))).hash.hex()
+        try:
+            async for event in verified(store.read(RunId(run_id))):
+                before, state = state, fold(state, event)
+                is_head_found = is_head_found or event.hash.hex() == kept_head
+                if verify:
+                    verifier = verifier or _verifier(state.header.domain, store)
+                    await verifier.check(before, event)
+                    report["decisions"] = verifier.decisions
+                if event.type == "GenerationCompleted":
+                    summary = state.history[state.completed]
+                    report["generations"].append(
+                        {"generation": summary.number, "state_digest": summary.state_digest}
+                    )
+        except DIFFERENCES as error:
+            report["difference"] = str(error)
+    if kept_head is not None and not is_head_found and report["difference"] is None:
+        report["difference"] = (
+            f"run {run_id}: none of its {state.seq} events has the kept hash {kept_head}; "
+            "the log was cut off or rewritten since that hash was printed"
+        )
+    report["events"] = state.seq
+    report["state_digest"] = state_digest(state)
+    return report
+
+
+DIFFERENCES = (
+    CorruptEventError,
+    ChainError,
+    ReplayError,
+    EventError,
+    BlobMissingError,
+    CorruptBlobError,
+)
+"""What a log that does not hold raises."""
+
+
+def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
+    # domains (numba) and agents take a second to import; only --verify pays for them
+    from dga2d.agents.decision_replay import DecisionVerifier
+    from dga2d.agents.proposing import PromptContext
+    from dga2d.domains.core.registry import get_domain
+
+    domain = get_domain(domain_name)
+    return DecisionVerifier(PromptContext.of(domain.card, domain.operators()), store)
+
+
+def _begun(run_id: str, state: RunState) -> RunState:
+    if state.started is None:
+        raise RunStateError(f"run {run_id} has no events; it was killed before it began")
+    return state

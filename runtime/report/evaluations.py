@@ -1,0 +1,262 @@
+"""Evaluations as tables: candidates by instance, failures by kind, positions of a pipeline, and operators
+by generation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import InstanceKey
+from dga2d.events import payloads as p
+from dga2d.events.payloads import EvaluationRecorded, PositionTrace, Step
+from dga2d.replay.state.graph import START
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.report.notes import Closing, Noted, Notes
+
+
+@dataclass(frozen=True)
+class PositionMeans:
+    """One position of a pipeline, on average over its successful evaluations."""
+
+    operator: str
+    implementation: str
+    time_percent: float | None
+    """Share of the evaluation's time; ``None`` where it was never evaluated successfully."""
+    improvement_percent: float | None
+    """Mean reduction of the score, in percent of its value on entry; ``None`` for the first position."""
+    work: float | None
+    """Mean work units; ``None`` where it was never evaluated successfully."""
+
+
+def improvement_percent(position: PositionTrace) -> float | None:
+    """Reduction of the score in percent of its value on entry; ``None`` where there was none to improve."""
+    if not position.score_before:
+        return None
+    return 100.0 * (position.score_before - position.score_after) / abs(position.score_before)
+
+
+def position_means(
+    steps: Sequence[Step], evaluations: Iterable[EvaluationRecorded]
+) -> tuple[PositionMeans, ...]:
+    """Means over those `evaluations` of the pipeline `steps` that succeeded."""
+    traces = [e.trace for e in evaluations if e.failure is None and len(e.trace) == len(steps)]
+    total = sum(position.elapsed_s for trace in traces for position in trace)
+    rows = []
+    for index, step in enumerate(steps):
+        positions = [trace[index] for trace in traces]
+        gains = [gain for q in positions if (gain := improvement_percent(q)) is not None]
+        rows.append(
+            PositionMeans(
+                operator=step.operator,
+                implementation=step.implementation,
+                time_percent=100.0 * sum(q.elapsed_s for q in positions) / total if total else None,
+                improvement_percent=_mean(gains),
+                work=_mean([float(q.work) for q in positions]),
+            )
+        )
+    return tuple(rows)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """An operator in a generation."""
+
+    operator: str
+    generation: int
+    value: float
+    share: float
+    """Sign of the value times the root of its size beside the largest, −1 … 1."""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Operators (rows) by closed generations (columns); what is not in `cells` has no value."""
+
+    operators: tuple[str, ...]
+    generations: tuple[int, ...]
+    cells: tuple[HeatCell, ...]
+
+
+def credit_map(closings: Sequence[Closing]) -> HeatMap:
+    """Credit of every operator when each generation closed."""
+    values: dict[tuple[str, int], float] = {
+        (operator, closing.generation): credit
+        for closing in closings
+        for operator, credit in closing.credits.items()
+    }
+    return _map(values, [closing.generation for closing in closings])
+
+
+def improvement_map(notes: Notes) -> HeatMap:
+    """Mean improvement in percent of every operator that had something to improve, on the training batch."""
+    gains: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for _, evaluation in notes.evaluations:
+        if evaluation.split == "train" and evaluation.failure is None:
+            for operator, gain in _gains(notes, evaluation):
+                gains[operator, evaluation.generation].append(gain)
+    values = {key: sum(several) / len(several) for key, several in gains.items()}
+    return _map(values, [closing.generation for closing in notes.closings])
+
+
+def _gains(notes: Notes, evaluation: EvaluationRecorded) -> Iterable[tuple[str, float]]:
+    steps = notes.programs["train", evaluation.generation, evaluation.candidate]
+    for step, position in zip(steps, evaluation.trace, strict=False):
+        gain = improvement_percent(position)
+        if gain is not None:
+            yield step.operator, gain
+
+
+def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> HeatMap:
+    closed = set(generations)
+    kept = {key: value for key, value in values.items() if key[1] in closed and key[0] != START}
+    largest = max(map(abs, kept.values()), default=0.0) or 1.0
+    return HeatMap(
+        operators=tuple(sorted({operator for operator, _ in kept})),
+        generations=tuple(generations),
+        cells=tuple(
+            HeatCell(operator, generation, value, math.copysign(math.sqrt(abs(value) / largest), value))
+            for (operator, generation), value in sorted(kept.items())
+        ),
+    )
+
+
+def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[EvaluationRecorded]:
+    """The successful evaluations of a pipeline, on whatever split and in whatever generation."""
+    return [
+        e
+        for _, e in notes.evaluations
+        if e.failure is None and notes.programs[e.split, e.generation, e.candidate] == steps
+    ]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A candidate on an instance."""
+
+    seq: int
+    gap_percent: float | None
+    """``None`` on failure."""
+    failure: str | None
+    diagnostic: str
+    elapsed_s: float
+    work: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate."""
+
+    label: str
+    """Its number, or its name in a test."""
+    operators: tuple[str, ...]
+    score: float | None
+    """``None`` while it is not known, and off the training batch."""
+    reward: float | None
+    """Standardised; ``None`` as `score`."""
+    cells: tuple[Cell | None, ...]
+    """By instance; ``None`` for what is still to come."""
+    positions: tuple[PositionMeans, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The evaluations of one generation (or test attempt) on one split."""
+
+    split: str
+    generation: int
+    instances: tuple[InstanceKey, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """All failures of a kind."""
+
+    kind: str
+    by_split: tuple[tuple[str, int], ...]
+    last_seq: int
+    last_diagnostic: str
+
+
+def tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
+    """The latest generation (or test attempt) that was evaluated on each split."""
+    latest = {noted.payload.split: noted.payload.generation for noted in notes.evaluations}
+    return tuple(
+        _table(state, notes, split, latest[split])
+        for split in ("train", "validation", "test")
+        if split in latest
+    )
+
+
+def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
+    by_candidate: dict[int, dict[InstanceKey, Noted[p.EvaluationRecorded]]] = {}
+    for noted in notes.evaluations:
+        payload = noted.payload
+        if payload.split == split and payload.generation == generation:
+            by_candidate.setdefault(payload.candidate, {})[payload.instance] = noted
+    instances = sorted({key for row in by_candidate.values() for key in row})
+    references = {entry.key: entry.reference for entry in getattr(state.header.splits, split)}
+    rows = []
+    for candidate, found in sorted(by_candidate.items()):
+        steps = notes.programs[split, generation, candidate]
+        score, reward = _score(notes, generation, candidate) if split == "train" else (None, None)
+        rows.append(
+            Row(
+                label=_label(state, split, candidate),
+                operators=tuple(step.operator for step in steps),
+                score=score,
+                reward=reward,
+                cells=tuple(_cell(state, found.get(key), references) for key in instances),
+                positions=position_means(steps, [noted.payload for noted in found.values()]),
+            )
+        )
+    return Table(split, generation, tuple(instances), tuple(rows))
+
+
+def _label(state: RunState, split: str, candidate: int) -> str:
+    if split == "test" and state.test is not None:
+        return state.test.candidates[candidate].label
+    return str(candidate)
+
+
+def _cell(
+    state: RunState, noted: Noted[p.EvaluationRecorded] | None, references: dict[InstanceKey, float]
+) -> Cell | None:
+    if noted is None:
+        return None
+    seq, e = noted
+    gap = None
+    if e.objective is not None:
+        gap = 100.0 * normalised_gap(e.objective, references[e.instance], state.header.sense)
+    return Cell(seq, gap, e.failure, e.diagnostic, e.elapsed_s, e.work)
+
+
+def _score(notes: Notes, generation: int, candidate: int) -> tuple[float | None, float | None]:
+    scores = [s.score for _, s in notes.scores if (s.generation, s.candidate) == (generation, candidate)]
+    rewards = [s.rewards for _, s in notes.scorings if s.generation == generation]
+    return (scores[-1] if scores else None), (rewards[-1][candidate] if rewards else None)
+
+
+def failures(notes: Notes) -> tuple[Failure, ...]:
+    """Every kind of failure there was, most frequent first."""
+    kinds: dict[str, list[Noted[p.EvaluationRecorded]]] = {}
+    for noted in notes.evaluations:
+        if noted.payload.failure is not None:
+            kinds.setdefault(noted.payload.failure, []).append(noted)
+    return tuple(
+        Failure(
+            kind,
+            tuple(sorted(Counter(noted.payload.split for noted in found).items())),
+            found[-1].seq,
+            found[-1].payload.diagnostic,
+        )
+        for kind, found in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+    )

@@ -1,0 +1,119 @@
+"""The solutions of the best program found, and their pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import IO, TYPE_CHECKING
+
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.domains.core.errors import DomainError
+from dga2d.events import BlobDigest, Dga2dError, InstanceKey
+from dga2d.events.payloads import RunStarted
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.report.notes import Notes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def save_figure(figure: Figure, target: Path | IO[bytes], kind: str) -> None:
+    """Write `figure` in the format `kind` (``svg``, ``png``, ``pdf``), without date and with steady names."""
+    import matplotlib  # slow to import, and optional
+
+    with matplotlib.rc_context({"svg.hashsalt": "dga2d", "svg.fonttype": "none", "savefig.dpi": 200}):
+        figure.savefig(target, format=kind, metadata={"Date": None} if kind == "svg" else None)
+
+
+_drawing = Lock()
+"""matplotlib's settings and font cache are the process's own; one picture at a time."""
+
+
+class NoPictureError(Dga2dError):
+    """A solution cannot be drawn here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """What the best program found on an instance of the training batch."""
+
+    seq: int
+    instance: InstanceKey
+    objective: float
+    reference: float
+    gap_percent: float
+    solution: BlobDigest
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An incumbent drawn, or why it cannot be."""
+
+    incumbent: Incumbent
+    address: str
+    """Where an ``<img>`` finds it."""
+    fault: str = ""
+
+
+def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
+    """Solutions of A* by instance; empty while there is none."""
+    best = state.best
+    if best is None:
+        return ()
+    references = {entry.key: entry.reference for entry in state.header.splits.train}
+    found = [
+        Incumbent(
+            seq,
+            e.instance,
+            e.objective,
+            references[e.instance],
+            100.0 * normalised_gap(e.objective, references[e.instance], state.header.sense),
+            e.solution,
+        )
+        for seq, e in notes.evaluations
+        if (e.split, e.generation, e.candidate) == ("train", best.generation, best.candidate)
+        and e.objective is not None
+        and e.solution is not None
+    ]
+    return tuple(sorted(found, key=lambda incumbent: incumbent.instance))
+
+
+def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:
+    """Picture of the `solution` of a training `instance`. Takes seconds the first time: the domain is
+    imported and its instances are made.
+
+    Raises
+    ------
+    NoPictureError
+        There is no matplotlib, no such domain, or its instances are not where they were.
+    """
+    from dga2d.runtime.runs.problem import Problem
+    from dga2d.runtime.runs.solving import state_of
+
+    try:
+        problem = Problem.open(header.domain, None if header.data_dir is None else Path(header.data_dir))
+        return problem.domain.picture(problem.instance(instance), state_of(solution))
+    except (DomainError, Dga2dError) as error:
+        raise NoPictureError(str(error)) from error
+    except ImportError as error:
+        raise NoPictureError(f"no matplotlib ({error}): pip install 'dga2d[figures]'") from error
+
+
+def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> bytes:
+    """The same as SVG. Raises NoPictureError."""
+    drawn = io.BytesIO()
+    with _drawing:
+        save_figure(solution_figure(header, instance, solution), drawn, "svg")
+    return drawn.getvalue()
+
+
+def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> Picture:
+    """The picture with its data in its address, for a page that must stand alone."""
+    try:
+        drawn = solution_svg(header, incumbent.instance, solution)
+    except NoPictureError as error:
+        return Picture(incumbent, "", str(error))
+    return Picture(incumbent, "data:image/svg+xml;base64," + base64.b64encode(drawn).decode())

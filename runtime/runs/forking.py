@@ -1,0 +1,135 @@
+"""Begins a new run at a closed generation of another one, whose events it shares."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dga2d.events import Draft, RunId
+from dga2d.events.payloads import RunPaused
+from dga2d.replay.loading import folded, folded_to_generation
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.runs.code_version import recorded_mark
+from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.policies import policy_archive
+from dga2d.runtime.runs.sessions import (
+    Finished,
+    check_code,
+    end_reason_under,
+    finished,
+    holder,
+    refuse_changes,
+    reopen_problem,
+)
+from dga2d.runtime.runs.start import checked_run_id, new_run_id
+from dga2d.runtime.runs.supervisor import joined, rejoin, run_to_end, surroundings
+from dga2d.runtime.terminal.progress import Progress
+from dga2d.store import EventStore, open_store
+
+
+@dataclass(frozen=True)
+class Fork:
+    """What is to be forked, where, and with what changed."""
+
+    parent: RunId
+    generation: int
+    """The last one the two share; 0 for the initial graph alone."""
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that differ from there on."""
+    run_id: RunId | None = None
+    """Name of the new run; a fresh one if ``None``."""
+
+
+async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> Finished:
+    """Make the fork and leave it paused.
+
+    Raises
+    ------
+    RunStateError
+        The generation was never closed, a setting cannot be changed, or the fork would be over at once.
+    CodeChangedError
+        Another version of the program wrote the parent and `accept_code_change` is not given.
+    """
+    async with open_store(url, create=False) as store:
+        before, _, name = await _prepared(store, fork, accept_code_change)
+        origin = (fork.parent, before.seq)
+        async with store.write(name, holder=holder(), create=True, fork_of=origin) as writer:
+            mark = recorded_mark(before.code_version)  # no code of the domain is run here
+            begun = joined(writer, mark, dict(fork.changed), fork.parent)
+            paused = RunPaused(reason="forked and not yet gone on with")
+            await writer.append([Draft("conductor", begun), Draft("conductor", paused)])
+        _share_policies(url, fork.parent, name, before)
+        return await finished(store, name, await folded(store, name))
+
+
+async def fork_run(
+    url: str,
+    fork: Fork,
+    watcher: Progress,
+    data_dir: Path | None = None,
+    accept_code_change: bool = False,
+    rebuild_policy: bool = False,
+    *,
+    stop: Interruption | None = None,
+) -> Finished:
+    """Make the fork and follow it to its end. Raises what `make_fork` and ``sessions.resume`` raise."""
+    async with open_store(url, create=False) as store:
+        before, settings, name = await _prepared(store, fork, accept_code_change)
+        problem = reopen_problem(before, data_dir)
+        archive = policy_archive(url, name, settings)
+        _share_policies(url, fork.parent, name, before)
+        async with (
+            surroundings(url, problem, settings, before.header.seed, archive) as around,
+            store.write(name, holder=holder(), create=True, fork_of=(fork.parent, before.seq)) as writer,
+        ):
+            state = await rejoin(store, writer, around, dict(fork.changed), rebuild_policy, fork.parent)
+            if stop is not None:
+                stop.go_on = f"dga2d resume {name}"
+            state = await run_to_end(store, writer, around, state, watcher, stop)
+        return await finished(store, name, state)
+
+
+async def _prepared(
+    store: EventStore, fork: Fork, accept_code_change: bool
+) -> tuple[RunState, RunSettings, RunId]:
+    """The state at the fork, the settings behind it, and the new run's name."""
+    before = await folded_to_generation(store, fork.parent, fork.generation)
+    if before is None:
+        closed = (await folded(store, fork.parent)).completed
+        raise RunStateError(f"run {fork.parent} has closed {closed} generations, not {fork.generation}")
+    settings = make_settings(before.settings.model_dump(), fork.changed)
+    refuse_changes(fork.parent, before.settings, settings)
+    reason = end_reason_under(before, settings)
+    if reason is not None:
+        raise RunStateError(
+            f"a fork of run {fork.parent} after generation {fork.generation} would be over at once "
+            f"({reason}); fork it earlier, or give it more with --set generations=N"
+        )
+    check_code(fork.parent, before, accept_code_change)
+    name = new_run_id(before.header.domain) if fork.run_id is None else checked_run_id(fork.run_id)
+    return before, settings, name
+
+
+def _share_policies(url: str, parent: RunId, child: RunId, state: RunState) -> None:
+    """Let the fork find the parent's saved policy: the same files under another name, copied only where the
+    file system cannot do that."""
+    origin, target = (policy_archive(url, run, state.settings) for run in (parent, child))
+    if origin is None or target is None or not state.saved_policies:
+        return
+    source = origin.folder / state.saved_policies[-1].digest
+    if source.is_dir():
+        shutil.copytree(source, target.folder / source.name, copy_function=_link_or_copy, dirs_exist_ok=True)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,141 @@
+"""The policy of a run: made as its settings say, and brought back to where the log left it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio.to_thread
+
+from dga2d.agents.pipeline_sampler import PipelineSampler
+from dga2d.agents.policy import (
+    PipelinePolicy,
+    PolicyArchive,
+    PolicyCheckpointError,
+    PolicySettings,
+    make_policy,
+)
+from dga2d.events import RunId
+from dga2d.replay.loading import opened
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError, SettingsError
+from dga2d.runtime.runs.code_version import code_version
+from dga2d.store import EMPTY_LOG, EventStore, Head, verified
+
+SMALL = ("uniform", "embedded")
+"""Policies that are rebuilt from the log in moments and need no files."""
+
+
+def policy_of(settings: RunSettings, seed: int) -> PipelinePolicy:
+    """The policy with its initial parameters.
+
+    Raises
+    ------
+    PolicyLoadError
+        It cannot be had; see its subclasses.
+    SettingsError
+        The device is not there.
+    """
+    if settings.policy_device == "cuda" and settings.policy != "uniform":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise SettingsError("setting policy_device = 'cuda': torch finds no GPU")
+    return make_policy(
+        settings.policy,
+        seed,
+        PolicySettings(
+            learning_rate=settings.learning_rate,
+            max_gradient_norm=settings.max_gradient_norm,
+            dtype=settings.policy_dtype,
+            threads=settings.policy_threads,
+            device=settings.policy_device,
+            lora_rank=settings.lora_rank,
+            gradient_checkpointing=settings.gradient_checkpointing,
+        ),
+    )
+
+
+def policy_archive(url: str, run_id: RunId, settings: RunSettings) -> PolicyArchive | None:
+    """Where the run's policy is saved: ``<database>.policies/<run>``; ``None`` if it is not saved.
+
+    The path is relative to the database, so the two can be moved together.
+    """
+    choice = settings.policy_checkpoints
+    if choice == "off" or (choice == "auto" and settings.policy in SMALL):
+        return None
+    database = Path(url.partition(":///")[2])
+    return PolicyArchive(database.with_name(f"{database.name}.policies") / run_id)
+
+
+async def restore_policy(
+    store: EventStore, run_id: RunId, sampler: PipelineSampler, policy: PipelinePolicy, from_log: bool
+) -> None:
+    """Bring the new `policy` to the state it had at the end of the log.
+
+    Its last saved files are loaded, if there are any; updates after them are made again from the recorded
+    walks and rewards, and only the events after them are read. `from_log` makes all updates again. The digest
+    is compared after every one that is made, and where none is, with that of the last.
+
+    Raises
+    ------
+    RunStateError
+        The model is not the one the run began with, its saved files are lost, or an update made again
+        gives other parameters.
+    """
+    whole = await opened(store, run_id, code_version())
+    identity = f"{policy.name} {policy.digest()}"
+    if identity != whole.header.policy:
+        raise RunStateError(
+            f"run {run_id} began with the policy {_short(whole.header.policy)}, this is {_short(identity)}; "
+            "resume it with the same model and settings"
+        )
+    learned = 0 if from_log else await _load(run_id, sampler, whole)
+    if policy.name == "uniform" and not from_log:
+        learned = whole.policy_updates  # they change nothing
+    if learned == 0:
+        await _learn_again(store, run_id, sampler, RunState(), EMPTY_LOG)
+        return
+    start = whole
+    if learned < whole.policy_updates:
+        start = await opened(store, run_id, code_version(), whole.saved_policies[-1].seq)
+    if await anyio.to_thread.run_sync(policy.digest) != start.policy_digest:
+        raise _other_parameters(run_id, start.seq)
+    [event] = [event async for event in store.read(run_id, start.seq - 1, start.seq)]
+    await _learn_again(store, run_id, sampler, start, Head(start.seq, event.hash))
+
+
+async def _learn_again(
+    store: EventStore, run_id: RunId, sampler: PipelineSampler, state: RunState, head: Head
+) -> None:
+    """Make the updates behind `head` again, where the run was in `state`."""
+    async for event in verified(store.read(run_id, head.seq), head):
+        before, state = state, fold(state, event)
+        if event.type != "PolicyUpdated":
+            continue
+        if await anyio.to_thread.run_sync(sampler.rebuild, before) != state.policy_digest:
+            raise _other_parameters(run_id, event.seq)
+
+
+def _other_parameters(run_id: RunId, seq: int) -> RunStateError:
+    return RunStateError(
+        f"run {run_id}: the policy rebuilt from the log differs at event {seq}; "
+        "was it written by another version of torch or on another kind of processor?"
+    )
+
+
+async def _load(run_id: RunId, sampler: PipelineSampler, state: RunState) -> int:
+    try:
+        return await anyio.to_thread.run_sync(sampler.restore, state)
+    except PolicyCheckpointError as error:
+        raise RunStateError(
+            f"run {run_id}: {error}. Put the files back, or make the policy's {state.policy_updates} updates "
+            f"again from the log: `dga2d resume {run_id} --rebuild-policy`"
+        ) from error
+
+
+def _short(identity: str) -> str:
+    """Name and the first digits of the digest."""
+    name, _, digest = identity.rpartition(" ")
+    return f"{name} ({digest[:12]})"

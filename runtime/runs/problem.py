@@ -1,0 +1,172 @@
+"""A domain with its instances, generated ones or the published ones below a data folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dga2d.domains.core.contract import Domain, Instance, InstanceRef
+from dga2d.domains.core.errors import DomainError
+from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.domains.core.splits import Splits, split
+from dga2d.events import InstanceKey
+from dga2d.events.payloads import InstanceEntry, SplitManifest
+from dga2d.runtime.errors import UsageError
+
+
+class Problem:
+    """Instances of one domain by key, loaded when they are first needed (implements ``InstanceSource``)."""
+
+    def __init__(self, domain: Domain, refs: Sequence[InstanceRef]) -> None:
+        self.domain = domain
+        self.splits: Splits = split(refs)
+        ordered = [ref for part in self.splits for ref in part]
+        self._refs = {ref.key: ref for ref in ordered}
+        self._index = {ref.key: number for number, ref in enumerate(ordered)}
+        self._loaded: dict[str, Instance] = {}
+
+    @classmethod
+    def open(cls, domain_name: str, data_dir: Path | None) -> Problem:
+        """The problem called `domain_name` with its generated or published instances.
+
+        Raises
+        ------
+        UnknownDomainError
+            There is no such domain.
+        UsageError
+            The data folder holds no instance of the domain.
+        InstanceFormatError
+            A table of best-known values is malformed.
+        """
+        domain = get_domain(domain_name)
+        if data_dir is None:
+            return cls(domain, domain.generated())
+        refs = domain.published(data_dir)
+        if not refs:
+            raise UsageError(f"{data_dir / domain_name}: no {domain_name} instances found below --data")
+        return cls(domain, [ref for ref in refs if ref.reference is not None])
+
+    def instance(self, key: str) -> Instance:
+        """The instance called `key`.
+
+        Raises
+        ------
+        UsageError
+            There is none; the message says where it was looked for.
+        """
+        if key not in self._loaded:
+            self._loaded[key] = self.domain.load(self.ref(key))
+        return self._loaded[key]
+
+    def ref(self, key: str) -> InstanceRef:
+        """Where the instance called `key`, or by its bare name, can be had."""
+        if key in self._refs:
+            return self._refs[key]
+        named = [ref for ref in self._refs.values() if ref.name == key]
+        if len(named) == 1:
+            return named[0]
+        raise UsageError(
+            f"{self.domain.name} has no instance {key!r}; "
+            f"`dga2d domains {self.domain.name}` lists them, a file path works too"
+        )
+
+    def smoke_instance(self) -> Instance:
+        """The domain's small instance for trial runs."""
+        return self.domain.smoke_instance()
+
+    def index(self, key: str) -> int:
+        """Position in the manifest: training, validation, test."""
+        return self._index[key]
+
+    def manifest(self) -> SplitManifest:
+        """The splits as the log records them."""
+        return SplitManifest(
+            train=_entries(self.splits.train),
+            validation=_entries(self.splits.validation),
+            test=_entries(self.splits.test),
+            digest=self.splits.digest(),
+        )
+
+
+def _entries(refs: Sequence[InstanceRef]) -> tuple[InstanceEntry, ...]:
+    entries = []
+    for ref in refs:
+        if ref.reference is None:
+            raise UsageError(f"instance {ref.key} has no reference value, so its gap cannot be measured")
+        entries.append(InstanceEntry(key=InstanceKey(ref.key), reference=ref.reference.value))
+    return tuple(entries)
+
+
+def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """One row per domain and group: sizes of its splits and kinds of its references.
+
+    With `data_dir` the published instances found there, without it those the program generates.
+
+    Raises
+    ------
+    UsageError
+        `data_dir` is not there.
+    """
+    _require_folder(data_dir)
+    return [row for name in names or domain_names() for row in _rows(get_domain(name), data_dir)]
+
+
+def _require_folder(data_dir: Path | None) -> None:
+    if data_dir is not None and not data_dir.is_dir():
+        raise UsageError(f"--data {data_dir}: there is no such folder")
+
+
+def _refs(domain: Domain, data_dir: Path | None) -> tuple[InstanceRef, ...]:
+    return domain.generated() if data_dir is None else domain.published(data_dir)
+
+
+def _rows(domain: Domain, data_dir: Path | None) -> list[dict[str, Any]]:
+    refs = _refs(domain, data_dir)
+    parts = split(refs)
+    groups = sorted({ref.group for ref in refs})
+    return [
+        {
+            "domain": domain.name,
+            "group": group,
+            "instances": sum(ref.group == group for ref in refs),
+            **{
+                part: sum(ref.group == group for ref in getattr(parts, part))
+                for part in ("train", "validation", "test")
+            },
+            "references": _reference_kinds(ref for ref in refs if ref.group == group),
+        }
+        for group in groups
+    ]
+
+
+def _reference_kinds(refs: Iterable[InstanceRef]) -> dict[str, int]:
+    kinds = Counter(ref.reference.kind if ref.reference is not None else "none" for ref in refs)
+    return dict(sorted(kinds.items()))
+
+
+def check_instances(
+    data_dir: Path | None, names: Iterable[str] = (), progress: Callable[[str], None] = lambda text: None
+) -> list[dict[str, Any]]:
+    """Read or generate every instance and build its environment; one row per domain with what failed.
+
+    Raises
+    ------
+    UsageError
+        `data_dir` is not there.
+    """
+    _require_folder(data_dir)
+    report = []
+    for name in names or domain_names():
+        domain = get_domain(name)
+        refs = _refs(domain, data_dir)
+        faults = []
+        for ref in refs:
+            progress(f"{name} {ref.key}")
+            try:
+                domain.environment(domain.load(ref))
+            except DomainError as error:
+                faults.append({"instance": ref.key, "error": str(error)})
+        report.append({"domain": name, "instances": len(refs), "faults": faults})
+    return report

@@ -1,0 +1,259 @@
+"""What a user does with a run: start it, go on with it, test it. One function per command."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dga2d.agents.conductor import end_reason, held_out_test
+from dga2d.events import Draft, RunId
+from dga2d.events.payloads import TestStarted
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.runs.code_version import present_version
+from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.policies import policy_archive
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.start import checked_run_id, new_run_id, shared_batch
+from dga2d.runtime.runs.supervisor import begin, load_state, rejoin, run_to_end, surroundings
+from dga2d.runtime.terminal.progress import Progress
+from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store
+
+NO_LEARNING = {"policy": "uniform", "llm": "offline"}
+"""Settings of a held-out test: it samples nothing and asks nobody; neither keys nor weights are needed."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run after a command has worked on it."""
+
+    run_id: RunId
+    state: RunState
+    head_hash: str
+    """Hash of the last event, hexadecimal; who keeps it can tell later whether the log was rewritten."""
+
+
+def holder() -> str:
+    """Name of this process for people who find a run busy."""
+    return f"dga2d on {socket.gethostname()}, process {os.getpid()}"
+
+
+def call_quotas(settings: RunSettings) -> dict[str, int]:
+    """What the store lets language-model calls use, by kind; no entry is no limit."""
+    limits = {
+        LLM_CALLS: settings.llm_calls,
+        LLM_TOKENS: settings.llm_tokens,
+        LLM_MICROUSD: settings.llm_microusd,
+    }
+    return {kind: amount for kind, amount in limits.items() if amount is not None}
+
+
+async def evolve(
+    url: str,
+    domain: str,
+    settings: RunSettings,
+    seed: int,
+    data_dir: Path | None,
+    watcher: Progress,
+    run_id: RunId | None = None,
+    *,
+    stop: Interruption | None = None,
+) -> Finished:
+    """Start a new run and follow it to its end; `stop` may end it sooner (`run_to_end`).
+
+    Raises
+    ------
+    Dga2dError, DomainError
+        Something the run needs is missing (before any event is written), or an agent failed.
+    """
+    problem = Problem.open(domain, data_dir)
+    name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
+    shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
+    archive = policy_archive(url, name, settings)
+    async with surroundings(url, problem, settings, seed, archive) as around, open_store(url) as store:
+        quotas = call_quotas(settings)
+        async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
+            state = await begin(writer, around, settings, seed, data_dir)
+            if stop is not None:
+                stop.go_on = f"dga2d resume {name}"
+            state = await run_to_end(store, writer, around, state, watcher, stop)
+        return await finished(store, name, state)
+
+
+async def resume(
+    url: str,
+    run_id: RunId,
+    watcher: Progress,
+    changed: dict[str, Any],
+    data_dir: Path | None = None,
+    accept_code_change: bool = False,
+    rebuild_policy: bool = False,
+    *,
+    stop: Interruption | None = None,
+) -> Finished:
+    """Go on with a run that was paused, killed, or is to have more generations.
+
+    `rebuild_policy` makes all updates of the policy again instead of loading its saved files.
+
+    Raises
+    ------
+    RunStateError
+        The run is complete under its settings.
+    CodeChangedError
+        Another version of the program wrote the log and `accept_code_change` is not given.
+    """
+    async with open_store(url, create=False) as store:
+        before = await started_state(store, run_id)
+        settings = make_settings(before.settings.model_dump(), changed)
+        refuse_changes(run_id, before.settings, settings)
+        _refuse_pointless(run_id, before, settings)
+        check_code(run_id, before, accept_code_change)
+        problem = reopen_problem(before, data_dir)
+        async with (
+            store.write(run_id, holder=holder()) as writer,
+            surroundings(
+                url, problem, settings, before.header.seed, policy_archive(url, run_id, settings)
+            ) as around,
+        ):
+            state = await rejoin(store, writer, around, changed, rebuild_policy)
+            state = await run_to_end(store, writer, around, state, watcher, stop)
+        return await finished(store, run_id, state)
+
+
+async def hold_out_test(
+    url: str,
+    run_id: RunId,
+    watcher: Progress,
+    force: bool = False,
+    data_dir: Path | None = None,
+    accept_code_change: bool = False,
+    *,
+    stop: Interruption | None = None,
+) -> Finished:
+    """Evaluate the best validated algorithm, beside the safe baseline, once on the held-out split.
+
+    Raises
+    ------
+    RunStateError
+        Nothing was validated yet, or the run was tested before and `force` is not given.
+    """
+    async with open_store(url, create=False) as store:
+        before = await started_state(store, run_id)
+        unfinished = before.test is not None and before.test.mean_gaps is None
+        if before.test is not None and not unfinished and not force:
+            raise RunStateError(
+                f"run {run_id} was tested already (attempt {before.test.attempt}); a held-out set is for one "
+                "test. --force tests again and the log will say so"
+            )
+        check_code(run_id, before, accept_code_change)
+        problem = reopen_problem(before, data_dir)
+        async with (
+            store.write(run_id, holder=holder()) as writer,
+            surroundings(url, problem, before.settings.model_copy(update=NO_LEARNING), 0) as around,
+        ):
+            state = before
+            if not unfinished:
+                draft = Draft("conductor", test_started(run_id, before))
+                state = fold(before, (await writer.append([draft]))[0])
+            state = await run_to_end(store, writer, around, state, watcher, stop)
+        return await finished(store, run_id, state)
+
+
+def test_started(run_id: RunId, state: RunState) -> TestStarted:
+    """The decision what a test compares, on which instances."""
+    if state.checkpoint is None:
+        raise RunStateError(
+            f"run {run_id} has no validated algorithm yet; let it reach a validation first (`dga2d resume`)"
+        )
+    if not state.header.splits.test:
+        raise RunStateError(f"run {run_id} has no held-out instances to be tested on")
+    return held_out_test(state)
+
+
+def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
+    """The instances a run began with.
+
+    Raises
+    ------
+    RunStateError
+        The instances found now are not those of the log.
+    """
+    recorded = state.header.data_dir
+    folder = data_dir or (Path(recorded) if recorded is not None else None)
+    problem = Problem.open(state.header.domain, folder)
+    if problem.manifest().digest != state.header.splits.digest:
+        raise RunStateError(
+            f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
+            "not those the run began with; name their folder with --data"
+        )
+    return problem
+
+
+UNCHANGEABLE = (
+    "library",
+    "batch_size",
+    "structure",
+    "credit_context",
+    "credit_rate",
+    "policy_dtype",
+    "learning_rate",
+    "max_gradient_norm",
+    "lora_rank",
+    "llm_calls",
+    "llm_tokens",
+    "llm_money_usd",
+)
+"""Settings that what is in the log already depends on as a whole."""
+
+
+def refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
+    """Raise RunStateError if a setting differs that a run has for good (`UNCHANGEABLE`)."""
+    for name in UNCHANGEABLE:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            raise RunStateError(
+                f"run {run_id} has {name} = {old!r} for good; a new run is needed for {new!r}"
+            )
+
+
+def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) -> None:
+    if before.status != "completed":
+        return
+    reason = end_reason_under(before, settings)
+    if reason is not None:
+        raise RunStateError(
+            f"run {run_id} is complete ({reason}); `dga2d resume {run_id} --generations N` extends it"
+        )
+
+
+def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
+    """Why the run would end at once under other settings; ``None`` if it would go on."""
+    return end_reason(replace(state, settings=settings))
+
+
+def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
+    """Raise CodeChangedError if another version of program or plug-in wrote the log and `accept` is false."""
+    if accept:
+        return
+    present = present_version(state.header.domain)
+    if state.code_version != present:
+        raise CodeChangedError(run_id, state.code_version, present)
+
+
+async def started_state(store: EventStore, run_id: RunId) -> RunState:
+    """The state now. Raises as `load_state`, and RunStateError for a run without events."""
+    state = await load_state(store, run_id)
+    if state.started is None:
+        raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
+    return state
+
+
+async def finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
+    """What a command leaves behind: `state` with the hash of the log's last event."""
+    return Finished(run_id, state, (await store.head(run_id)).hash.hex())

@@ -1,0 +1,196 @@
+"""``dga2d solve``: one instance with a run's best algorithm or a baseline of its domain."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from anyio import to_thread
+
+from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.ports import EvaluationRequest
+from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, State, normalised_gap
+from dga2d.domains.core.registry import get_domain
+from dga2d.events import Dga2dError, RunId
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.streams import spawn_key
+from dga2d.runtime.errors import RunStateError, UsageError
+from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.report.solution_pictures import save_figure
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.supervisor import load_state
+from dga2d.store import open_store
+
+Method = Literal["safe", "basic", "ils", "cp-sat"]
+"""The baselines: what a user gets without evolution, the same from the basic library, an iterated local
+search, and OR-Tools."""
+
+
+class SolveFailedError(Dga2dError):
+    """The algorithm gave no valid solution."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A verified solution."""
+
+    instance: Instance
+    algorithm: str
+    state: State
+    objective: float
+    gap: float | None
+    elapsed_s: float
+    work: int
+    solution_text: str
+
+
+async def solve_instance(
+    domain_name: str,
+    instance_name: str,
+    url: str,
+    run_id: str | None,
+    method: Method,
+    settings: RunSettings,
+    seed: int,
+    data_dir: Path | None,
+) -> Solved:
+    """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
+
+    Raises
+    ------
+    DomainError, UsageError
+        The domain, the instance or the run cannot be had.
+    SolveFailedError
+        The algorithm failed.
+    """
+    domain = get_domain(domain_name)
+    instance = find_instance(domain, instance_name, data_dir)
+    if run_id is not None:
+        steps, algorithm = await best_of_run(url, run_id, domain_name)
+    elif method == "cp-sat":
+        return await solve_by_or_tools(domain, instance, settings, seed)
+    else:
+        steps, algorithm = baseline(domain, method)
+    async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
+        seeds = (seed, *spawn_key("test", 0, 0, 0))
+        reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
+    if reply.objective is None or reply.solution is None:
+        raise SolveFailedError(f"{algorithm} failed on {instance.key}: {reply.failure}: {reply.diagnostic}")
+    state = state_of(reply.solution)
+    return _solved(domain, instance, algorithm, state, reply.objective, reply.elapsed_s, reply.work)
+
+
+def _solved(
+    domain: Domain,
+    instance: Instance,
+    algorithm: str,
+    state: State,
+    objective: float,
+    elapsed_s: float,
+    work: int,
+) -> Solved:
+    reference = instance.reference
+    gap = None if reference is None else normalised_gap(objective, reference.value, domain.sense)
+    text = domain.write_solution(instance, state)
+    return Solved(instance, algorithm, state, objective, gap, elapsed_s, work, text)
+
+
+def baseline(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
+    """The implementations of a baseline that is a pipeline (not ``cp-sat``), and its name."""
+    baselines = {"safe": domain.safe_baseline, "basic": domain.basic_baseline, "ils": domain.ils_baseline}
+    steps = baselines[method]()
+    names = " → ".join(step.operator for step in steps)
+    return tuple(step.implementation for step in steps), f"{method} baseline: {names}"
+
+
+async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSettings, seed: int) -> Solved:
+    """Solve with OR-Tools, outside the sandbox, within wall-clock seconds.
+
+    Raises
+    ------
+    UsageError
+        OR-Tools is not installed, or the budget is in work units.
+    SolveFailedError
+        It found no solution.
+    """
+    require_package("ortools", "baselines", "--method cp-sat")
+    if settings.work is not None:
+        raise UsageError("--work: OR-Tools knows no work units; give --time-limit")
+    workers = settings.evaluators or 1
+    start = time.perf_counter()
+    state = await to_thread.run_sync(partial(domain.cp_sat, instance, settings.time_limit, seed, workers))
+    elapsed_s = time.perf_counter() - start
+    if state is None:
+        raise SolveFailedError(f"OR-Tools found no solution of {instance.key} in {settings.time_limit:g} s")
+    verdict = domain.verify(instance, state)
+    if verdict.objective is None:
+        raise SolveFailedError(f"OR-Tools failed on {instance.key}: {verdict.violation}")
+    return _solved(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
+
+
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Raises UsageError where an optional dependency is not installed."""
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is solved for it.
+
+    Raises
+    ------
+    UsageError
+        matplotlib is not installed, or does not know the format that the ending names.
+    """
+    require_package("matplotlib", "figures", "--picture")
+    from matplotlib.backend_bases import FigureCanvasBase  # slow to import, and optional
+
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.removeprefix(".") not in known:
+        raise UsageError(f"--picture {path}: expected a name that ends in one of {', '.join(known)}")
+
+
+def draw(domain: Domain, solved: Solved, path: Path) -> None:
+    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format."""
+    save_figure(domain.picture(solved.instance, solved.state), path, path.suffix.removeprefix("."))
+
+
+def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
+    """An instance by file path, key (``ta/ta01``) or bare name (``ta01``)."""
+    path = Path(name)
+    if path.is_file():
+        known = {} if data_dir is None else {ref.path: ref for ref in domain.published(data_dir)}
+        ref = known.get(path) or InstanceRef(domain.name, "file", path.stem, path)
+        return domain.load(ref)
+    problem = Problem.open(domain.name, data_dir)
+    return problem.instance(problem.ref(name).key)
+
+
+async def best_of_run(url: str, run_id: str, domain: str) -> tuple[tuple[Implementation, ...], str]:
+    """The best validated algorithm of a run, or its best on the training batch before any validation."""
+    async with open_store(url, create=False, read_only=True) as store:
+        state = await load_state(store, RunId(run_id))
+        if state.started is None or state.header.domain != domain:
+            raise RunStateError(f"run {run_id} is not a {domain} run")
+        program = state.checkpoint or state.best
+        if program is None:
+            raise RunStateError(f"run {run_id} has not scored any algorithm yet")
+        sources = SourceReader(store)
+        steps = [await sources.implementation(state, step) for step in program.steps]
+    names = " → ".join(step.operator for step in program.steps)
+    return tuple(steps), f"run {run_id}, generation {program.generation}: {names}"
+
+
+def state_of(solution: bytes) -> State:
+    """The state that an evaluation's solution blob holds."""
+    value: dict[str, Any] = json.loads(solution)
+    metadata = {
+        key: np.asarray(item) if isinstance(item, list) else item for key, item in value["metadata"].items()
+    }
+    return State(np.asarray(value["sequence"], dtype=np.int32), metadata)

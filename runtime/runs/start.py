@@ -1,0 +1,132 @@
+"""How a run begins: the library it starts from, its shared batch, and ``RunStarted``."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from dga2d.agents.conductor import drawn_batch
+from dga2d.agents.pipeline_sampler import PolicyPromptContext
+from dga2d.domains.core.contract import Domain, Operator, PipelineStep
+from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
+from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.code_version import present_version
+from dga2d.runtime.runs.problem import Problem
+
+_ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"
+
+
+def new_run_id(domain: str) -> RunId:
+    """A fresh name such as ``jsp-k3v9q2``; names carry no meaning and enter no decision."""
+    return RunId(f"{domain}-" + "".join(secrets.choice(_ALPHABET) for _ in range(6)))
+
+
+def checked_run_id(name: str) -> RunId:
+    """`name` as the name of a run.
+
+    Raises
+    ------
+    UsageError
+        It is not 1 to 64 ASCII letters, digits, ``.``, ``_`` and ``-``, the first a letter or digit.
+    """
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) is None:
+        raise UsageError(
+            f"run id {name!r}: expected 1 to 64 letters, digits, '.', '_' or '-', not '.', '_' or '-' first"
+        )
+    return RunId(name)
+
+
+def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:
+    """The operators a run may start from."""
+    operators = domain.operators()
+    return operators if settings.library == "full" else tuple(o for o in operators if o.tier == "basic")
+
+
+def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ...]:
+    """The safe baseline that belongs to the library."""
+    return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
+
+
+def shared_batch(problem: Problem, settings: RunSettings, seed: int) -> tuple[InstanceKey, ...]:
+    """k training instances drawn without replacement (Algorithm 1, line 4), sorted."""
+    keys = [ref.key for ref in problem.splits.train]
+    if len(keys) < settings.batch_size:
+        raise UsageError(
+            f"batch_size is {settings.batch_size}, but the training split has {len(keys)} instances"
+        )
+    return drawn_batch(keys, settings.batch_size, seed)
+
+
+def run_started(
+    problem: Problem,
+    settings: RunSettings,
+    seed: int,
+    policy: str,
+    llm: str,
+    sandbox: dict[str, str],
+    data_dir: Path | None,
+) -> tuple[Draft, list[bytes]]:
+    """The first event of a run and the source texts of its library."""
+    domain = problem.domain
+    library = library_of(domain, settings)
+    payload = RunStarted(
+        domain=domain.name,
+        sense=domain.sense,
+        seed=seed,
+        settings=settings.model_dump(),
+        code_version=present_version(domain.name),
+        library=tuple(library_operator(operator) for operator in library),
+        baseline=recorded_steps(baseline_of(domain, settings)),
+        splits=problem.manifest(),
+        batch=shared_batch(problem, settings, seed),
+        policy=policy,
+        llm=llm,
+        sandbox=sandbox,
+        data_dir=None if data_dir is None else str(data_dir),
+    )
+    sources = [i.source.encode() for operator in library for i in operator.implementations]
+    return Draft("conductor", payload), sources
+
+
+def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
+    """A pipeline as events name it."""
+    return tuple(
+        Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
+        for s in steps
+    )
+
+
+def library_operator(operator: Operator) -> LibraryOperator:
+    """An operator as ``RunStarted`` names it, its implementations by the digests of their sources."""
+    return LibraryOperator(
+        id=OperatorId(operator.id),
+        category=operator.category,
+        requires=operator.requires,
+        provides=operator.provides,
+        tier=operator.tier,
+        implementations=tuple(
+            LibraryImplementation(id=ImplementationId(i.id), source=blob_digest(i.source.encode()))
+            for i in operator.implementations
+        ),
+    )
+
+
+def policy_prompt_context(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyPromptContext:
+    """What the policy's prompt says of domain and instances: scalar sizes and array shapes."""
+    domain = problem.domain
+    lines = []
+    for key in batch:
+        environment = domain.environment(problem.instance(key))
+        parts = []
+        for name in sorted(environment):
+            value = environment[name]
+            shape = getattr(value, "shape", None)
+            parts.append(f"{name} {'x'.join(map(str, shape))}" if shape is not None else f"{name}={value}")
+        lines.append("; ".join(parts))
+    titles = {OperatorId(o.id): o.title for o in domain.operators()}
+    summary = f"{domain.card.title}. {domain.card.objective}"
+    return PolicyPromptContext(summary, "\n".join(lines), titles)

@@ -1,0 +1,264 @@
+"""Runs the agents of one run until it ends, is interrupted or fails, and says so in the log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from dga2d.agents.agent import Agent, is_live, run_agent
+from dga2d.agents.conductor import Conductor
+from dga2d.agents.credit_keeper import CreditKeeper
+from dga2d.agents.edge_evolver import EdgeEvolver
+from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
+from dga2d.agents.implementation_evolver import ImplementationEvolver
+from dga2d.agents.initializer import Initializer
+from dga2d.agents.pipeline_sampler import PipelineSampler
+from dga2d.agents.policy import PipelinePolicy, PolicyArchive
+from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
+from dga2d.agents.trials import TrialRunner
+from dga2d.agents.validator import Validator
+from dga2d.events import Draft, RunId
+from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
+from dga2d.replay.loading import opened, save_snapshot
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
+from dga2d.runtime.gateway import OutageRecorder, open_model
+from dga2d.runtime.runs.code_version import code_version, plugin_mark
+from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.policies import policy_of, restore_policy
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.start import policy_prompt_context, run_started
+from dga2d.runtime.terminal.diagnostics import logger
+from dga2d.runtime.terminal.progress import Progress
+from dga2d.store import EventStore, EventWriter, StoreError
+
+SNAPSHOT_INTERVAL = 5000
+"""Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Everything outside the log that a run needs."""
+
+    problem: Problem
+    policy: PipelinePolicy
+    model: LanguageModel
+    evaluator: PoolEvaluator
+    outages: OutageRecorder
+    """Where the model's endpoint is said to be down or back."""
+    archive: PolicyArchive | None = None
+    """Where the policy is saved, if it is."""
+
+
+@asynccontextmanager
+async def surroundings(
+    url: str,
+    problem: Problem,
+    settings: RunSettings,
+    seed: int,
+    archive: PolicyArchive | None = None,
+) -> AsyncIterator[Surroundings]:
+    """Policy, proposer and evaluation processes; raises before any event is written if one is missing.
+
+    `url` is the database, in which a recorded proposer is looked up.
+    """
+    outages = OutageRecorder()
+    async with open_model(settings, url, outages) as model:
+        policy = policy_of(settings, seed)
+        try:
+            async with open_evaluator(problem.domain.name, settings) as evaluator:
+                yield Surroundings(problem, policy, model, evaluator, outages, archive)
+        except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
+            raise first_error(group) from None
+
+
+async def begin(
+    writer: EventWriter, around: Surroundings, settings: RunSettings, seed: int, data_dir: Path | None
+) -> RunState:
+    """Append ``RunStarted`` and return the state after it."""
+    draft, sources = run_started(
+        around.problem,
+        settings,
+        seed,
+        policy=f"{around.policy.name} {around.policy.digest()}",
+        llm=around.model.name,
+        sandbox=around.evaluator.posture,
+        data_dir=data_dir,
+    )
+    return fold(RunState(), (await writer.append([draft], sources))[0])
+
+
+async def load_state(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
+    """Fold a run's log, checking the chain; from its last snapshot that holds, if it is long enough for one.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError
+        There is no such run, or its log does not hold.
+    """
+    return await opened(store, run_id, code_version(), until)
+
+
+async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event_hash: bytes) -> None:
+    """Keep the state of a long run for who opens it next; the run goes on even if there is no room for it."""
+    if state.seq >= SNAPSHOT_INTERVAL:
+        with suppress(StoreError):
+            await save_snapshot(store, run_id, state, event_hash, code_version())
+
+
+async def rejoin(
+    store: EventStore,
+    writer: EventWriter,
+    around: Surroundings,
+    changed: dict[str, object],
+    rebuild_policy: bool = False,
+    parent: RunId | None = None,
+) -> RunState:
+    """Rebuild state and policy from the log and append ``RunResumed`` (``RunForked`` for a fork of `parent`).
+
+    Raises
+    ------
+    RunStateError
+        The policy cannot be rebuilt from the log.
+    """
+    recorded_state = await load_state(store, writer.run_id)
+    words = policy_prompt_context(around.problem, recorded_state.header.batch)
+    sampler = PipelineSampler(writer, around.policy, words, around.archive)
+    await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
+    begun = joined(writer, plugin_mark(around.problem.domain.name), changed, parent)
+    return fold(recorded_state, (await writer.append([Draft("conductor", begun)]))[0])
+
+
+def joined(
+    writer: EventWriter, mark: str, changed: dict[str, object], parent: RunId | None
+) -> RunResumed | RunForked:
+    """What the log says when a process goes on with a run, or begins with a fork of `parent`.
+
+    `mark` is what a plug-in domain adds to the version.
+    """
+    version = code_version() + mark
+    if parent is None:
+        return RunResumed(code_version=version, epoch=writer.epoch, changed=changed)
+    return RunForked(
+        parent=parent,
+        parent_seq=writer.head.seq,
+        code_version=version,
+        epoch=writer.epoch,
+        changed=changed,
+    )
+
+
+async def run_to_end(
+    store: EventStore,
+    writer: EventWriter,
+    around: Surroundings,
+    state: RunState,
+    watcher: Progress,
+    stop: Interruption | None = None,
+) -> RunState:
+    """Let all agents work from `state` on until the run (or its test) is over; returns the final state.
+
+    SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal (`stop`
+    counts those of the whole command) ends the process at once. A model that cannot be asked until somebody
+    acts pauses the run too. An error of an agent is recorded as ``RunFailed``, where the log still takes it,
+    and raised.
+    """
+    around.outages.connect(writer)
+    agents = make_agents(store, writer, around, state)
+    log = logger(run=writer.run_id, epoch=writer.epoch)
+    log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.posture)
+    watcher.attend(around.evaluator)
+    stop = Interruption(watcher) if stop is None else stop
+    try:
+        with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
+            async with anyio.create_task_group() as tasks:
+                for agent in agents:
+                    tasks.start_soon(run_agent, agent, store, writer.run_id, state, name=agent.name)
+                tasks.start_soon(_watch, store, writer.run_id, state, watcher)
+    except BaseExceptionGroup as group:
+        error = first_error(group)
+        if isinstance(error, ModelUnavailableError):
+            log.warning("the model is unavailable", reason=error.reason)
+            return await _ended(store, writer, RunPaused(reason=error.reason), watcher)
+        log.info("run failed", error=type(error).__name__)
+        await _record_failure(store, writer, error, watcher)
+        raise error from None
+    finally:
+        stop.is_over()
+    with anyio.CancelScope(shield=True):
+        final = await load_state(store, writer.run_id)
+        if scope.cancelled_caught and is_live(final):
+            log.info("interrupted", signal=stop.signal_name)
+            paused = RunPaused(reason=f"interrupted by {stop.signal_name}")
+            final = await _ended(store, writer, paused, watcher)
+    await keep_snapshot(store, writer.run_id, final, writer.head.hash)
+    return final
+
+
+def make_agents(
+    store: EventStore, writer: EventWriter, around: Surroundings, state: RunState
+) -> tuple[Agent, ...]:
+    """The agents of a run, wired to the log and to their ports."""
+    problem, sources = around.problem, SourceReader(store)
+    prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
+    trials = TrialRunner(around.evaluator, problem, sources)
+    policy_words = policy_prompt_context(problem, state.header.batch)
+    return (
+        Conductor(writer),
+        Initializer(writer, store, around.model, prompt_context),
+        PipelineSampler(writer, around.policy, policy_words, around.archive),
+        EvaluatorPoolAgent(writer, store, around.evaluator, problem),
+        CreditKeeper(writer),
+        ImplementationEvolver(writer, store, around.model, trials, prompt_context),
+        EdgeEvolver(writer, store, around.model, prompt_context),
+        Validator(writer),
+    )
+
+
+async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Progress) -> None:
+    log, kept = logger(run=run_id), state.seq
+    async for event in store.subscribe(run_id, state.seq):
+        state = fold(state, event)
+        if event.type == "GenerationCompleted" and event.seq - kept >= SNAPSHOT_INTERVAL:
+            await keep_snapshot(store, run_id, state, event.hash)
+            kept = event.seq
+        log.debug("event", seq=event.seq, type=event.type, agent=event.agent, caused_by=event.caused_by)
+        watcher(state, event)
+        if not is_live(state):
+            return
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error inside nested exception groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def _record_failure(
+    store: EventStore, writer: EventWriter, error: BaseException, watcher: Progress
+) -> None:
+    """Say in the log why the run cannot go on; a log that takes no more events is left as it is."""
+    if isinstance(error, StoreError) or not isinstance(error, Exception):
+        return
+    detail = " ".join(str(error).split())[:500]
+    await _ended(store, writer, RunFailed(reason=type(error).__name__, detail=detail), watcher)
+
+
+async def _ended(
+    store: EventStore, writer: EventWriter, payload: RunPaused | RunFailed, watcher: Progress
+) -> RunState:
+    """Say in the log, and to the watcher, why the run stops here; the state after that."""
+    with anyio.CancelScope(shield=True):
+        (event,) = await writer.append([Draft("conductor", payload)])
+        state = await load_state(store, writer.run_id)
+    watcher(state, event)
+    return state

@@ -1,5 +1,0 @@
-"""Takes an evolved algorithm out of the program: one readable file that needs numpy and numba only."""
-
-from dga2d.runtime.solver_file.write import Provenance, solver_source
-
-__all__ = ["Provenance", "solver_source"]

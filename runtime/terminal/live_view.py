@@ -1,0 +1,268 @@
+"""The live view of a run on a terminal: a pure function of state and measurements, readable on 80 columns."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.run_metrics import Measurements
+
+BARS = "▁▂▃▄▅▆▇█"
+CURVE_GENERATIONS = 24
+"""Generations the convergence curve shows."""
+BAR_WIDTH = 20
+CHANGES_SHOWN = 6
+"""Lines of accepted edits, unless the last edit alone has more."""
+BORDERS = {"running": "cyan", "new": "cyan", "completed": "green", "paused": "yellow", "failed": "red"}
+"""Colour of the frame by status of the run."""
+
+
+def live_view(state: RunState, measured: Measurements) -> RenderableType:
+    """What a person wants to know of a run at this moment.
+
+    Text from outside (names, reasons) is shown as it is, never as markup, and without control characters.
+    """
+    rows = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    rows.add_column(style="bold", no_wrap=True)
+    rows.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    rows.add_row("generation", _generation(state, measured))
+    rows.add_row("now", _line(phase(state)))
+    if state.started is not None:
+        rows.add_row("score", _scores(state))
+        rows.add_row("gap", _gaps(state))
+        rows.add_row("evaluations", _evaluations(state, measured))
+        rows.add_row("model calls", _calls(state.ledger))
+    for index, (number, change) in enumerate(_last_changes(measured)):
+        line = Text(f"{number:>4}  ", "dim", no_wrap=True, overflow="ellipsis")
+        rows.add_row("edits" if index == 0 else "", line.append(shown(change), "not dim"))
+    if state.suspension:
+        rows.add_row(Text("outage", "bold yellow"), _outage(state, measured))
+    if state.test is not None:
+        rows.add_row("held out", _held_out(state))
+    status = "testing" if is_testing(state) else "starting" if state.status == "new" else state.status
+    return Panel(
+        rows,
+        box=box.ROUNDED,
+        title=_title(state, measured).append(f" {status}", "bold"),
+        title_align="left",
+        subtitle=_hint(state, measured),
+        subtitle_align="right",
+        border_style=BORDERS["running" if is_testing(state) else state.status],
+    )
+
+
+def is_testing(state: RunState) -> bool:
+    """A held-out test is under way; the run itself is then completed or paused."""
+    return state.test is not None and state.test.mean_gaps is None
+
+
+def _last_changes(measured: Measurements) -> list[tuple[str, str]]:
+    """The last accepted changes, each edit whole, with the generation before its first one."""
+    lines: list[tuple[str, str]] = []
+    for edit in reversed(measured.edits):
+        if lines and len(lines) + len(edit.changes) > CHANGES_SHOWN:
+            break
+        numbers = [str(edit.generation), *[""] * (len(edit.changes) - 1)]
+        lines = [*zip(numbers, edit.changes, strict=True), *lines]
+    return lines
+
+
+def _line(text: str) -> Text:
+    return Text(shown(text), no_wrap=True, overflow="ellipsis")
+
+
+def _title(state: RunState, measured: Measurements) -> Text:
+    if state.started is None:
+        return Text("dga2d ·")
+    header = state.header
+    return Text(f"{shown(measured.run)} · {shown(header.domain)} · seed {header.seed} ·")
+
+
+def _hint(state: RunState, measured: Measurements) -> Text | None:
+    if state.status not in ("new", "running") and not is_testing(state):
+        return None
+    if measured.is_stopping:
+        return Text("stopping at the next event; Ctrl-C again stops at once", "bold yellow")
+    return Text("Ctrl-C stops at the next event, twice at once", "dim")
+
+
+def _generation(state: RunState, measured: Measurements) -> RenderableType:
+    total = state.settings.generations
+    if state.started is None:
+        return Text(clock(measured.elapsed_s))
+    open_number = state.completed if state.generation is None else state.generation.number
+    times = clock(measured.elapsed_s)
+    left = time_left_s(state, measured)
+    if left is not None:
+        times += f", about {clock(left)} left"
+    elif state.status == "running" or is_testing(state):
+        times += ", time left not known yet"
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_row(
+        f"{open_number} of {total}",
+        ProgressBar(total, min(state.completed, total), BAR_WIDTH, complete_style="cyan"),
+        times,
+    )
+    return row
+
+
+def phase(state: RunState) -> str:
+    """What the agents are at."""
+    if state.started is None:
+        return "loading the policy, starting the evaluation processes"
+    test = state.test
+    if test is not None and test.mean_gaps is None:
+        due = len(test.candidates) * len(test.instances)
+        return f"held-out test, {len(test.outcomes)} of {due} evaluations"
+    if state.status != "running":
+        return f"{state.status}: {state.reason}" if state.reason else state.status
+    if state.graph is None:
+        return "making the initial graph"
+    if state.generation is None:
+        return "between generations"
+    return _generation_phase(state, state.generation)
+
+
+def _generation_phase(state: RunState, generation: GenerationState) -> str:
+    validation = generation.validation
+    if validation is not None and validation.scores is None:
+        due = len(validation.pipelines or ()) * len(validation.instances)
+        return f"validating, {len(validation.outcomes)} of {due or '?'} evaluations"
+    if len(generation.pipelines) < generation.size and not generation.outcomes:
+        return f"sampling, {len(generation.pipelines)} of {generation.size} pipelines"
+    due = generation.size * len(state.header.batch)
+    if len(generation.outcomes) < due:
+        return f"evaluating, {len(generation.outcomes)} of {due} evaluations"
+    if generation.basis is not None and generation.basis.edits:
+        spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
+        if spoken < 2 * generation.basis.edits:
+            return f"evolving code and edges, {spoken} of {2 * generation.basis.edits} edits decided"
+    return "learning from the rewards"
+
+
+def _scores(state: RunState) -> Text:
+    best = "–" if state.best is None else f"{state.best.score:.4f} (generation {state.best.generation})"
+    scoring = None if state.generation is None else state.generation.scoring
+    if scoring is not None and state.generation is not None:
+        mean, number = scoring.mean, state.generation.number
+    elif state.completed:
+        mean, number = state.history[state.completed].mean, state.completed
+    else:
+        return Text(f"best {best}   mean –")
+    return Text(f"best {best}   mean {mean:.4f} (generation {number})")
+
+
+def _gaps(state: RunState) -> Text:
+    best = None if state.best is None else state.best.score
+    checked = None if state.checkpoint is None else state.checkpoint.score
+    text = Text("incumbent ").append(_gap(state, best), "bold")
+    text.append(f"   validated {_gap(state, checked)}   ")
+    return text.append(curve(state), "cyan")
+
+
+def _gap(state: RunState, score: float | None) -> str:
+    if score is None:
+        return "–"
+    gap = gap_of(score, state.settings.failure_reward)
+    return "failed" if gap is None else f"{gap:.2f} %"
+
+
+def curve(state: RunState) -> str:
+    """The incumbent's gap over the last generations, as bars; generations without one are left out."""
+    numbers = range(max(1, state.completed - CURVE_GENERATIONS + 1), state.completed + 1)
+    scores = [state.history[number].best_so_far for number in numbers if number in state.history]
+    gaps = [gap for s in scores if (gap := gap_of(s, state.settings.failure_reward)) is not None]
+    if len(gaps) < 2:
+        return ""
+    low, high = min(gaps), max(gaps)
+    span = high - low or 1.0
+    return "".join(BARS[round((gap - low) / span * (len(BARS) - 1))] for gap in gaps)
+
+
+def _evaluations(state: RunState, measured: Measurements) -> Text:
+    rate = "–" if measured.evaluations_per_s is None else f"{measured.evaluations_per_s:.1f}"
+    text = Text(f"{measured.evaluations:,} ({rate}/s)   workers busy ")
+    text.append("–" if measured.workers is None else f"{measured.busy} of {measured.workers}")
+    if state.completed:
+        summary = state.history[state.completed]
+        style = "yellow" if summary.failures else ""
+        text.append("   failed ").append(f"{summary.failures} of {summary.candidates}", style)
+    return text
+
+
+def _calls(ledger: Ledger) -> Text:
+    text = _of(ledger.used, ledger.limit, "")
+    text.append("   tokens ").append(_of(ledger.charged_tokens, ledger.token_limit, ""))
+    text.append("   cost ")
+    limit = None if ledger.microusd_limit is None else ledger.microusd_limit / 1e6
+    return text.append(_of(ledger.charged_microusd / 1e6, limit, "$"))
+
+
+def _of(used: float, limit: float | None, unit: str) -> Text:
+    """An amount against its limit, yellow from four fifths on, red when it is spent."""
+
+    def amount(value: float) -> str:
+        return f"{unit}{value:,.2f}" if unit else f"{value:,}"
+
+    if limit is None:
+        return Text(f"{amount(used)} (no limit)")
+    style = "red" if used >= limit > 0 else "yellow" if used >= 0.8 * limit > 0 else ""
+    return Text(f"{amount(used)} of {amount(limit)}", style)
+
+
+def _outage(state: RunState, measured: Measurements) -> Text:
+    waited = "" if measured.suspended_s is None else f" for {clock(measured.suspended_s)}"
+    return _line(f"calls wait{waited}: {state.suspension}")
+
+
+def _held_out(state: RunState) -> Text:
+    test = state.test
+    assert test is not None
+    if test.mean_gaps is None:
+        return Text(f"attempt {test.attempt} on {len(test.instances)} instances under way")
+    parts = [
+        f"{candidate.label} {'failed' if gap is None else f'{100 * gap:.2f} %'}"
+        for candidate, gap in zip(test.candidates, test.mean_gaps, strict=True)
+    ]
+    return Text(f"{'   '.join(parts)}   ({len(test.instances)} instances)")
+
+
+def time_left_s(state: RunState, measured: Measurements) -> float | None:
+    """Estimate of the seconds until the run, or its test, is over; ``None`` while nothing is known.
+
+    Generations still to come last as long as the mean of the last ones. If the calls made so far per
+    generation end them sooner, only so many generations are counted.
+    """
+    test = state.test
+    if test is not None and test.mean_gaps is None:
+        due = len(test.candidates) * len(test.instances) - len(test.outcomes)
+        return due / measured.evaluations_per_s if measured.evaluations_per_s else None
+    if state.status != "running" or not measured.generation_times_s:
+        return None
+    mean_s = sum(measured.generation_times_s) / len(measured.generation_times_s)
+    left = generations_left(state)
+    return max(left * mean_s - measured.generation_s, (left - 1) * mean_s, 0.0)
+
+
+def generations_left(state: RunState) -> float:
+    """Generations until the last one, or until the model calls are spent at the present pace."""
+    left = float(state.settings.generations - state.completed)
+    ledger = state.ledger
+    if state.settings.evolution and state.completed and ledger.used:
+        left = min(left, ledger.left * state.completed / ledger.used)
+    return max(left, 0.0)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as ``m:ss`` or ``h:mm:ss``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,117 @@
+"""Results on stdout and in files, with text from outside made harmless."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dga2d.runtime.errors import OutputFileError
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, indented, keys in their given order."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
+    if not rows:
+        return
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A plain table; columns of numbers are aligned to the right."""
+    text = [[_cell(value) for value in row] for row in rows]
+    widths = [max([len(head), *(len(row[i]) for row in text)]) for i, head in enumerate(header)]
+    right = [bool(text) and all(_is_number(row[i]) for row in text) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(cells, widths, right, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    click.echo(line(header))
+    for row in text:
+        click.echo(line(row))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit()
+
+
+def gap_text(gap_percent: float | None) -> str:
+    """A gap for people."""
+    return "failed" if gap_percent is None else f"{gap_percent:.2f} %"
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`OutputFileError` where `path` could not be written, before any work is done for it."""
+    folder = path.parent
+    if path.is_dir():
+        raise OutputFileError(path, "it is a directory")
+    if not folder.is_dir():
+        raise OutputFileError(path, f"there is no directory {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise OutputFileError(path, "permission denied")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a whole file or nothing.
+
+    Raises
+    ------
+    OutputFileError
+        The system refused.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputFileError(path, error.strerror or str(error)) from error
+
+
+def shown(text: str) -> str:
+    """`text` on one line, each character that is not printable as a Python escape (``\\x1b``, ``\\u202e``).
+
+    Control characters, escape sequences, line ends, and marks that reverse the direction of writing are not
+    printable (Unicode categories "Other" and "Separator", but for the space).
+    """
+    return _escaped(text, "")
+
+
+def shown_lines(text: str) -> str:
+    """The same for text of several lines: line feeds and tabs stay."""
+    return _escaped(text, "\n\t")
+
+
+def _escaped(text: str, kept: str) -> str:
+    rest = text
+    for character in kept:
+        rest = rest.replace(character, "")
+    if rest.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in kept else c.encode("unicode_escape").decode("ascii") for c in text
+    )

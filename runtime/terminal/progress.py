@@ -1,0 +1,203 @@
+"""Progress of a run on stderr: a live view on a terminal, one line per happening elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from dga2d.events import RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.run_metrics import Meter, Workload
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+FRAMES_PER_SECOND = 4
+
+
+class Progress(Protocol):
+    """What a command that writes a log tells its user meanwhile."""
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None:
+        """A new event, with the state after it."""
+
+    def attend(self, workload: Workload) -> None:
+        """The evaluation processes stand."""
+
+    def stopping(self) -> None:
+        """A signal asks for an end; called from its handler."""
+
+    def abandoned(self) -> None:
+        """The process ends right now; called from a signal handler."""
+
+
+class ProgressLines:
+    """Watches a run and writes what a person wants to know, a line per happening.
+
+    On a terminal the last line counts the evaluations of the open generation, unless `counts` is false.
+    `stream` is stderr unless given.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        counts: bool = True,
+    ) -> None:
+        stream = sys.stderr if stream is None else stream
+        self._stream = stream
+        self._clock = clock
+        self._start = clock()
+        self._counts = counts and stream.isatty()
+        self._evaluations = 0
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None:
+        payload = event.payload
+        if isinstance(payload, p.GraphInitialized):
+            self._line(f"graph: {len(payload.operators)} operators, {len(payload.edges)} edges")
+        elif isinstance(payload, p.EvaluationRecorded):
+            self._evaluations += 1
+            self._count(payload)
+        elif isinstance(payload, p.GenerationCompleted):
+            self._generation(state, payload)
+        elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced):
+            self._line(f"  + implementation {payload.implementation}")
+        elif isinstance(payload, p.ImplementationDeleted):
+            self._line(f"  - implementation {payload.implementation}")
+        elif isinstance(payload, p.EdgeReplaced):
+            removed = ", ".join("→".join(edge) for edge in payload.removed)
+            added = ", ".join("→".join(edge) for edge in payload.added)
+            self._line(f"  ~ edge {removed} replaced by {added}")
+        elif isinstance(payload, p.CallsSuspended):
+            self._line(f"  ! model calls wait: {payload.reason}")
+        elif isinstance(payload, p.CallsResumed):
+            self._line(f"  ! model calls go on after {payload.waited_s:.0f} s")
+        elif isinstance(payload, p.CheckpointSelected):
+            self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
+
+    def attend(self, workload: Workload) -> None:
+        """Lines say nothing of the processes."""
+
+    def stopping(self) -> None:
+        self._line("stopping at the next event; a second Ctrl-C stops at once")
+
+    def abandoned(self) -> None:
+        if self._counts:
+            self._line("")
+
+    def _generation(self, state: RunState, payload: p.GenerationCompleted) -> None:
+        summary = state.history[payload.generation]
+        total = state.settings.generations
+        self._line(
+            f"generation {summary.number:>{len(str(total))}}/{total}  "
+            f"best {self._gap(state, summary.best)}  so far {self._gap(state, summary.best_so_far)}  "
+            f"failed {summary.failures}/{summary.candidates}  "
+            f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
+        )
+
+    def _count(self, payload: p.EvaluationRecorded) -> None:
+        if not self._counts:
+            return
+        label = "test" if payload.split == "test" else f"{payload.split} {payload.generation}"
+        self._stream.write(f"\r\x1b[K{label}: {self._evaluations} evaluations  {self._elapsed()}")
+        self._stream.flush()
+
+    @staticmethod
+    def _gap(state: RunState, score: float) -> str:
+        gap = gap_of(score, state.settings.failure_reward)
+        return "  failed" if gap is None else f"{gap:6.2f} %"
+
+    def _elapsed(self) -> str:
+        seconds = int(self._clock() - self._start)
+        return f"{seconds // 60}:{seconds % 60:02d}"
+
+    def _line(self, text: str) -> None:
+        text = shown(text)
+        self._stream.write(f"\r\x1b[K{text}\n" if self._counts else f"{text}\n")
+        self._stream.flush()
+
+
+class LiveProgress:
+    """Shows the live view (`live_view`) for the length of its block; the last frame stays, unless
+    nothing has begun."""
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._state = RunState()
+        self._meter = Meter(clock)
+        self._live = Live(
+            get_renderable=self._frame,
+            console=Console(stderr=True) if console is None else console,
+            refresh_per_second=FRAMES_PER_SECOND,
+        )
+
+    def __enter__(self) -> LiveProgress:
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.transient = self._state.started is None
+        self._live.stop()
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None:
+        self._meter.saw(event)
+        self._state = state
+
+    def attend(self, workload: Workload) -> None:
+        self._meter.workload = workload
+
+    def stopping(self) -> None:
+        self._meter.is_stopping = True
+
+    def abandoned(self) -> None:
+        self._live.console.show_cursor(True)
+        self._live.console.line()
+
+    def _frame(self) -> RenderableType:
+        from dga2d.runtime.terminal.live_view import live_view
+
+        state = self._state
+        return live_view(state, self._meter.read(state))
+
+
+class Silence:
+    """Watches without a word (``--quiet``)."""
+
+    def __call__(self, state: RunState, event: RecordedEvent) -> None: ...
+
+    def attend(self, workload: Workload) -> None: ...
+
+    def stopping(self) -> None: ...
+
+    def abandoned(self) -> None: ...
+
+
+silent = Silence()
+
+
+def is_live_terminal(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether `stream` can show a view that is drawn again and again, and the user has not refused it."""
+    is_dumb = environment.get("TERM", "") in ("", "dumb", "unknown")
+    return stream.isatty() and not is_dumb and not environment.get("NO_COLOR")
+
+
+@contextmanager
+def progress(quiet: bool, as_json: bool) -> Iterator[Progress]:
+    """The progress a command shows: nothing, lines, or on a terminal that can the live view."""
+    is_capable = is_live_terminal(sys.stderr, os.environ)
+    if quiet:
+        yield silent
+    elif is_capable and not as_json:
+        with LiveProgress() as live:
+            yield live
+    else:
+        yield ProgressLines(counts=is_capable)
