@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId
@@ -39,7 +39,17 @@ class EvaluationRequest:
     seed: tuple[int, ...]
     """Run seed followed by the spawn key of the evaluation's random stream."""
     budget: float | None = None
-    """Work units that replace the run's budget (smoke runs); ``None`` for the run's own."""
+    """Amount that replaces the run's budget, in `unit`; ``None`` for the run's own."""
+    unit: Literal["s", "work"] = "work"
+    """Unit of `budget`: wall-clock seconds or work units."""
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError("expected at least one step")
+        if self.budget is not None and not self.budget > 0:
+            raise ValueError(f"expected a budget above 0, got {self.budget}")
+        if not self.seed or min(self.seed) < 0:
+            raise ValueError(f"expected a seed of numbers >= 0, got {self.seed}")
 
 
 @dataclass(frozen=True)
@@ -47,12 +57,22 @@ class EvaluationReply:
     """What the trusted side says of an evaluation; the candidate's own claim is never in it."""
 
     objective: float | None
+    """In the problem's own direction; ``None`` on failure."""
     failure: FailureKind | None
+    """``None`` on success."""
     diagnostic: str
+    """Why it failed, at most 1,500 characters, without host paths; empty on success."""
     elapsed_s: float
+    """Wall-clock seconds from handing over the instance to the answer, measured outside the candidate."""
     work: int
+    """Work units charged, as the candidate's process reported them."""
     trace: tuple[PositionTrace, ...]
+    """One entry per position that ran, as the candidate's process reported it."""
     solution: bytes | None
+    """Canonical JSON ``{"metadata": …, "sequence": […]}`` of the verified solution; ``None`` on failure."""
+    cpu_s: float = 0.0
+    """Processor seconds of the same span, measured outside the candidate; 0 where the system does not tell
+    or nothing ran."""
 
 
 class Evaluator(Protocol):

@@ -34,9 +34,10 @@ from typing import Any
 import anyio
 import psutil
 
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 
 Figures = dict[str, float]
 OURS = "isolated evaluation"
@@ -132,13 +133,13 @@ def executor(repeats: int) -> list[float]:
         return timed(lambda: pool.submit(nothing).result(), repeats)
 
 
-def trivial_task(key: str, body: str = TRIVIAL) -> EvaluationTask:
+def trivial_task(key: str, body: str = TRIVIAL) -> EvaluationRequest:
     """An initialiser with that `body` on a small instance."""
     domain = get_domain("tsp")
     step = domain.safe_baseline()[0].implementation
     source = f"import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n{body}"
     program = Implementation(step.operator, source, "benchmark")
-    return EvaluationTask(key, domain.smoke_instance(), (program,), 100, "work", (1,))
+    return EvaluationRequest(key, domain.smoke_instance(), (program,), (1,), 100)
 
 
 async def pool_overhead(repeats: int, cache: Path, mode: str, pause_s: float = 0.0) -> Figures:
@@ -222,10 +223,10 @@ class MeasuredPool(EvaluatorPool):
     spent = Processor(0.0, 0.0, 0.0)
     evaluated_s = 0.0
 
-    async def evaluate(self, task: EvaluationTask) -> EvaluationResult:
-        result = await super().evaluate(task)
-        MeasuredPool.evaluated_s += result.cpu_s
-        return result
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        reply = await super().evaluate(request)
+        MeasuredPool.evaluated_s += reply.cpu_s
+        return reply
 
     async def __aexit__(self, *error: Any) -> bool | None:
         MeasuredPool.spent = Processor.now()

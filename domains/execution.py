@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from dga2d.domains.core.contract import Decoder, Implementation, State
 Run = Callable[[Mapping[str, Any], State, Decoder], State]
 
 
-@dataclass(frozen=True)
-class PositionTrace:
+class PositionEffect(NamedTuple):
     """What one position of a pipeline did to the solution."""
 
     score_before: float | None
@@ -43,7 +42,7 @@ class Execution:
     state: State
     score: float
     """The child's own decoder value of `state`: a hint, never a result."""
-    trace: tuple[PositionTrace, ...]
+    trace: tuple[PositionEffect, ...]
 
 
 def load_implementation(implementation: Implementation, cache_dir: Path) -> Run:
@@ -104,7 +103,7 @@ def execute(
         start, work = time.perf_counter(), budget.work
         state = run(env_data, state, charged)
         score = float(decoder(state))
-        trace.append(PositionTrace(before, score, time.perf_counter() - start, budget.work - work))
+        trace.append(PositionEffect(before, score, time.perf_counter() - start, budget.work - work))
         before = score
         if position == 0 or score < best_score:
             best, best_score = state.copy(), score

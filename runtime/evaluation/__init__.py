@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     )
     from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
     from dga2d.runtime.evaluation.pool import EvaluatorPool
-    from dga2d.runtime.evaluation.task import EvaluationResult, EvaluationTask
 
 __all__ = [
     "EvaluationError",
     "EvaluationLimits",
-    "EvaluationResult",
-    "EvaluationTask",
     "EvaluatorPool",
     "PoolClosedError",
     "SandboxMode",
@@ -48,8 +45,6 @@ _HOMES = {
     "EvaluationLimits": "limits",
     "SandboxMode": "limits",
     "EvaluatorPool": "pool",
-    "EvaluationResult": "task",
-    "EvaluationTask": "task",
 }
 
 

@@ -11,13 +11,12 @@ from typing import Any, get_args
 
 import numpy as np
 
+from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Domain, Instance, State
-from dga2d.domains.execution import PositionTrace
-from dga2d.events.payloads import FailureKind
+from dga2d.events.payloads import FailureKind, PositionTrace
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.diagnostics import shorten
 from dga2d.runtime.evaluation.errors import WireError
-from dga2d.runtime.evaluation.task import EvaluationResult
 
 _FAILURES = frozenset(get_args(FailureKind))
 _MAX_POSITIONS = 1000
@@ -109,10 +108,10 @@ def _position(entry: object) -> PositionTrace:
         raise WireError("malformed trace")
     before, after, elapsed, work = entry
     return PositionTrace(
-        None if before is None else _number(before),
-        _number(after),
-        _number(elapsed),
-        _count(work, "work"),
+        score_before=None if before is None else _number(before),
+        score_after=_number(after),
+        elapsed_s=_number(elapsed),
+        work=_count(work, "work"),
     )
 
 
@@ -129,12 +128,12 @@ def _count(value: object, name: str) -> int:
 
 
 def judge(
-    key: str, domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
-) -> EvaluationResult:
-    """The result: the domain's verifier decides, the child's own score plays no part."""
+    domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
+) -> EvaluationReply:
+    """The reply: the domain's verifier decides, the child's own score plays no part."""
     elapsed_s, cpu_s = float(ended["elapsed_s"]), float(ended["cpu_s"])
     if isinstance(outcome, Failure):
-        return failed(key, outcome.kind, outcome.diagnostic, elapsed_s, cpu_s)
+        return failed(outcome.kind, outcome.diagnostic, elapsed_s, cpu_s)
     objective, violation = _verify(domain, instance, outcome.state)
     solution = None
     if violation is None:
@@ -142,8 +141,7 @@ def judge(
             solution = _canonical(outcome.state)
         except ValueError:
             violation = "the metadata holds values that are no finite JSON numbers or text"
-    return EvaluationResult(
-        key,
+    return EvaluationReply(
         objective if violation is None else None,
         None if violation is None else "infeasible",
         "" if violation is None else shorten(violation),
@@ -180,8 +178,6 @@ def _no_bytes(value: object) -> Any:
     raise ValueError(f"{type(value).__name__} in metadata")
 
 
-def failed(
-    key: str, kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0, cpu_s: float = 0.0
-) -> EvaluationResult:
-    """Result of a task that has no solution."""
-    return EvaluationResult(key, None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s)
+def failed(kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0, cpu_s: float = 0.0) -> EvaluationReply:
+    """Reply to a request that has no solution."""
+    return EvaluationReply(None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s)

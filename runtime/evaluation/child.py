@@ -23,7 +23,7 @@ from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
 from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD
-from dga2d.runtime.evaluation.warmth import seed_compiled_code
+from dga2d.runtime.evaluation.warm_up import seed_compiled_code
 
 SEALED, STARTED, COMPILING, COMPILED, ANSWER = b"R", b"S", b"C", b"c", b"A"
 _INT32 = np.iinfo(np.int32)
@@ -176,13 +176,12 @@ def _place(programs: Sequence[Program], index: int, is_loading: bool) -> str:
 
 
 def _solution(execution: Execution, work: int) -> bytes:
-    trace = [[p.score_before, p.score_after, p.elapsed_s, p.work] for p in execution.trace]
     return wire.encode(
         {
             "kind": "solution",
             "sequence": execution.state.sequence,
             "metadata": wire.encode(_plain_metadata(execution.state.metadata)),
-            "trace": trace,
+            "trace": execution.trace,
             "work": work,
         }
     )

@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.crew import build_filters
 from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings, zygote_command, zygote_environment
+from dga2d.runtime.evaluation.worker_pool import build_filters
 
-_PATIENCE_S = 60.0
+_HANG_LIMIT_S = 60.0
 
 
 def probe_sandbox(
@@ -36,11 +36,11 @@ def probe_sandbox(
                 cwd=folder,
                 input=settings.message(),
                 capture_output=True,
-                timeout=_PATIENCE_S,
+                timeout=_HANG_LIMIT_S,
                 check=False,
                 start_new_session=True,
             )
-            posture = wire.decode(run.stdout)["posture"]
+            sandbox_status = wire.decode(run.stdout)["sandbox_status"]
         except (subprocess.TimeoutExpired, WireError) as error:
             raise WorkerStartError(str(error)) from error
-    return dict(posture)
+    return dict(sandbox_status)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import anyio
 from anyio import to_thread
 
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance
 from dga2d.domains.core.registry import get_domain, loaded_plugin
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import Failure, failed, judge, read_ending
-from dga2d.runtime.evaluation.crew import Crew, Job, World
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.source_cache import SourceCache
-from dga2d.runtime.evaluation.task import EvaluationResult, EvaluationTask
 from dga2d.runtime.evaluation.worker import ZygoteSettings
+from dga2d.runtime.evaluation.worker_pool import Job, WorkerPool, World
 
 _WORLDS_KEPT = 64
 _PREPARATION_S = 1e9
@@ -46,8 +46,8 @@ class EvaluatorPool:
         Number of zygotes, ≥ 1: evaluations that run at the same time.
     cache_dir
         Folder for implementations and their machine code; kept between runs.
-    on_result
-        Called with every result, in order of completion.
+    budget
+        Amount and unit of requests that bring no budget of their own; without it they must.
     domain_file
         Trusted Python file that defines ``DOMAIN``, instead of a registered domain.
     has_source_rules
@@ -61,9 +61,9 @@ class EvaluatorPool:
         limits: EvaluationLimits | None = None,
         sandbox: SandboxMode = "best-effort",
         cache_dir: Path = Path(".dga2d-cache"),
-        on_result: Callable[[EvaluationResult], None] | None = None,
         domain_file: Path | None = None,
         has_source_rules: bool = True,
+        budget: tuple[float, Literal["s", "work"]] | None = None,
     ) -> None:
         if workers < 1:
             raise ValueError(f"expected at least one worker, got {workers}")
@@ -73,7 +73,7 @@ class EvaluatorPool:
         self._limits = limits or EvaluationLimits()
         self._mode: SandboxMode = sandbox
         self._sources = SourceCache(cache_dir)
-        self._on_result = on_result
+        self._budget = budget
         self._has_source_rules = has_source_rules
         self._violations: dict[str, Failure | None] = {}
         self._preparations: dict[str, Failure | None] = {}
@@ -81,7 +81,7 @@ class EvaluatorPool:
         self._worlds: OrderedDict[str, tuple[Instance, World]] = OrderedDict()
         self._warmings: Counter[str] = Counter()
         self._is_warming = anyio.Lock()
-        self._crew: Crew
+        self._worker_pool: WorkerPool
         self._domain: Domain
 
     # ---------------------------------------------------------------- life
@@ -106,7 +106,7 @@ class EvaluatorPool:
             self._sources.root,
             plugin=None if plugin is None else plugin.address(),
         )
-        self._crew = await Crew(settings, self._n_workers).__aenter__()
+        self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
         return self
 
     async def __aexit__(
@@ -115,7 +115,7 @@ class EvaluatorPool:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        return await self._crew.__aexit__(exc_type, exc, traceback)
+        return await self._worker_pool.__aexit__(exc_type, exc, traceback)
 
     def _load_domain(self) -> Domain:
         if self._domain_file is not None:
@@ -123,9 +123,9 @@ class EvaluatorPool:
         return get_domain(self._domain_name)
 
     @property
-    def posture(self) -> dict[str, str]:
+    def sandbox_status(self) -> dict[str, str]:
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
-        return dict(self._crew.posture)
+        return dict(self._worker_pool.sandbox_status)
 
     @property
     def workers(self) -> int:
@@ -135,14 +135,14 @@ class EvaluatorPool:
     @property
     def busy(self) -> int:
         """How many of the workers evaluate or compile at this moment."""
-        return self._crew.busy
+        return self._worker_pool.busy
 
     # ---------------------------------------------------------------- callers
 
-    async def evaluate(self, task: EvaluationTask) -> EvaluationResult:
-        """Run `task` in a child of its own and verify what comes back.
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        """Run `request` in a child of its own and verify what comes back.
 
-        Everything a candidate can do is a result. Cancelling the call ends the child.
+        Everything a candidate can do is a reply. Cancelling the call ends the child.
 
         Raises
         ------
@@ -151,33 +151,40 @@ class EvaluatorPool:
         PoolClosedError
             The pool was left while the task waited.
         """
-        result = await self._evaluate(task)
-        if self._on_result is not None:
-            self._on_result(result)
-        return result
-
-    async def _evaluate(self, task: EvaluationTask) -> EvaluationResult:
-        failure = self._check_sources(task.steps)
+        failure = self._check_sources(request.steps)
         if failure is None:
-            failure = await self._prepare(task)
+            failure = await self._prepare(request.steps)
         if failure is not None:
-            return failed(task.key, failure.kind, failure.diagnostic)
-        world = await self._world(task.instance)
-        is_timed = task.unit == "s"
+            return failed(failure.kind, failure.diagnostic)
+        world = await self._world(request.instance)
+        budget, unit = self._budget_of(request)
+        is_timed = unit == "s"
+        expected_s = budget if is_timed or request.budget is None else 0.0
         while True:
-            warmings = self._n_warmings(task)
-            job = self._job(world, task.steps, task.budget, task.unit, task.seed, self._deadlines(task))
-            ended = await self._crew.submit(job, task.expected_s)
+            warmings = self._n_warmings(request)
+            job = self._job(
+                world, request.steps, budget, unit, request.seed, self._deadlines(budget, is_timed)
+            )
+            ended = await self._worker_pool.submit(job, expected_s)
             if ended is None:
-                return failed(task.key, "crashed", "the evaluation worker died twice while it ran this task")
-            if not (is_timed and ended["has_compiled"] and await self._warm(world, task, warmings)):
+                return failed("crashed", "the evaluation worker died twice while it ran this task")
+            if not (
+                is_timed and ended["has_compiled"] and await self._warm(world, request, budget, warmings)
+            ):
                 break
         outcome = read_ending(ended)
-        return await to_thread.run_sync(judge, task.key, self._domain, task.instance, ended, outcome)
+        return await to_thread.run_sync(judge, self._domain, request.instance, ended, outcome)
 
-    def _deadlines(self, task: EvaluationTask) -> tuple[float, float, float]:
+    def _budget_of(self, request: EvaluationRequest) -> tuple[float, Literal["s", "work"]]:
+        if request.budget is not None:
+            return request.budget, request.unit
+        if self._budget is None:
+            raise ValueError(f"{request.key} has no budget and the pool has none for it")
+        return self._budget
+
+    def _deadlines(self, budget: float, is_timed: bool) -> tuple[float, float, float]:
         limits = self._limits
-        run_s = task.budget + limits.wall_grace_s if task.unit == "s" else limits.work_wall_s
+        run_s = budget + limits.wall_grace_s if is_timed else limits.work_wall_s
         return limits.load_s, run_s, limits.load_s + run_s
 
     def _check_sources(self, steps: Sequence[Implementation]) -> Failure | None:
@@ -192,17 +199,17 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- first compilation
 
-    async def _prepare(self, task: EvaluationTask) -> Failure | None:
+    async def _prepare(self, steps: Sequence[Implementation]) -> Failure | None:
         """See each implementation compiled once, all at the same time; the failure of the first that
         cannot be."""
-        if any(step.id not in self._preparations for step in task.steps):
+        if any(step.id not in self._preparations for step in steps):
             try:
                 async with anyio.create_task_group() as group:
-                    for position, step in enumerate(task.steps):
+                    for position, step in enumerate(steps):
                         group.start_soon(self._prepare_step, step, position == 0)
             except ExceptionGroup as errors:  # all of one cause: the pool is closed or cannot start workers
                 raise errors.exceptions[0] from errors
-        for step in task.steps:
+        for step in steps:
             if (failure := self._preparations[step.id]) is not None:
                 return failure
         return None
@@ -230,26 +237,26 @@ class EvaluatorPool:
     def _initialiser(self) -> Implementation:
         return self._domain.safe_baseline()[0].implementation
 
-    async def _warm(self, world: World, task: EvaluationTask, before: int) -> bool:
-        """Let `task` compile on its own instance what no run had met; whether it is worth another try.
+    async def _warm(self, world: World, request: EvaluationRequest, budget: float, before: int) -> bool:
+        """Let `request` compile on its own instance what no run had met; whether it is worth another try.
 
         `before` is the number of its steps' warmings when it was run. Code that compiles something new
         whenever it runs is no business of ours: its time is its own.
         """
         async with self._is_warming:
-            if self._n_warmings(task) > before:
+            if self._n_warmings(request) > before:
                 return True
-            if any(self._warmings[step.id] >= _WARMINGS for step in task.steps):
+            if any(self._warmings[step.id] >= _WARMINGS for step in request.steps):
                 return False
-            self._warmings.update({step.id for step in task.steps})
-            run_s = task.budget + self._limits.prepare_run_s
+            self._warmings.update({step.id for step in request.steps})
+            run_s = budget + self._limits.prepare_run_s
             deadlines = (self._limits.load_s, run_s, run_s + self._limits.prepare_s)
-            job = self._job(world, task.steps, task.budget, "s", task.seed, deadlines, task.steps)
-            await self._crew.submit(job, _PREPARATION_S)
+            job = self._job(world, request.steps, budget, "s", request.seed, deadlines, request.steps)
+            await self._worker_pool.submit(job, _PREPARATION_S)
             return True
 
-    def _n_warmings(self, task: EvaluationTask) -> int:
-        return sum(self._warmings[step.id] for step in task.steps)
+    def _n_warmings(self, request: EvaluationRequest) -> int:
+        return sum(self._warmings[step.id] for step in request.steps)
 
     async def _fill_cache(
         self, world: World, steps: Sequence[Implementation], filled: Sequence[Implementation]
@@ -257,7 +264,7 @@ class EvaluatorPool:
         limits = self._limits
         deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         job = self._job(world, steps, limits.prepare_work, "work", (0,), deadlines, filled)
-        ended = await self._crew.submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
+        ended = await self._worker_pool.submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
         if ended is None:
             return Failure("crashed", "the evaluation worker died twice while it compiled this text")
         outcome = read_ending(ended)

@@ -49,7 +49,7 @@ class ZygoteSettings:
     missing: Mapping[str, str] = field(default_factory=dict)
     """Layers that cannot be closed, and why."""
     filters: Mapping[str, bytes] = field(default_factory=dict)
-    posture: Mapping[str, str] | None = None
+    sandbox_status: Mapping[str, str] | None = None
     """Outcome of another zygote's self-test; ``None``: make it."""
     plugin: Mapping[str, str] | None = None
     """Where the domain is found if it is not one of the program's own."""
@@ -64,7 +64,7 @@ class ZygoteSettings:
                 "mode": self.mode,
                 "limits": asdict(self.limits),
                 "missing": dict(self.missing),
-                "posture": None if self.posture is None else dict(self.posture),
+                "sandbox_status": None if self.sandbox_status is None else dict(self.sandbox_status),
                 **{f"filter_{purpose}": program for purpose, program in self.filters.items()},
             }
         )
@@ -93,11 +93,11 @@ def zygote_environment(cache: Path) -> dict[str, str]:
 class Worker:
     """A running zygote. One request at a time."""
 
-    def __init__(self, process: Process, posture: dict[str, str]) -> None:
+    def __init__(self, process: Process, sandbox_status: dict[str, str]) -> None:
         self._process = process
         assert process.stdout is not None
         self._answers = BufferedByteReceiveStream(process.stdout)
-        self.posture = posture
+        self.sandbox_status = sandbox_status
         self.worlds: dict[str, None] = {}
         """Digests of the environments the zygote holds, oldest first."""
 
@@ -126,7 +126,7 @@ class Worker:
             with anyio.fail_after(_START_S):
                 await worker.send(settings.message())
                 ready = await worker.receive(1 << 20)
-            worker.posture = dict(ready["posture"])
+            worker.sandbox_status = dict(ready["sandbox_status"])
         except (*GONE, WireError) as error:
             reason = await worker._last_words() or str(error) or type(error).__name__
             await worker.stop()

@@ -125,7 +125,7 @@ class Zygote:
         )
 
     def _keep_world(self, request: Message) -> None:
-        from dga2d.runtime.evaluation import warmth, wire
+        from dga2d.runtime.evaluation import warm_up, wire
 
         for digest in request["forget"]:
             self._worlds.pop(digest, None)
@@ -135,7 +135,7 @@ class Zygote:
         self._dismiss_spare()
         environment = wire.decode(request["environment"])
         decoder = self._domain.decoder(environment)
-        warmth.warm_decoder(environment, decoder)
+        warm_up.warm_decoder(environment, decoder)
         self._worlds[digest] = (environment, decoder)
         gc.freeze()
 
@@ -271,11 +271,11 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     configuration = channel.receive()
     if refusal is not None:
         configuration["missing"].setdefault("namespaces", refusal)
-    from dga2d.runtime.evaluation import numba_cache, warmth
+    from dga2d.runtime.evaluation import numba_cache, warm_up
     from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 
     numba_cache.cache_implementations()
-    warmth.warm_up()
+    warm_up.warm_compiler()
     domain = _load_domain(configuration)
     import dga2d.runtime.evaluation.child  # noqa: F401 - loaded before the first fork
     from dga2d.runtime.evaluation.supervise import kill_descendants
@@ -283,12 +283,12 @@ def _start(channel: Channel, refusal: str | None) -> Zygote:
     seal, missing = _prepare_seal(configuration)
     gc.collect()
     gc.freeze()
-    posture = configuration["posture"] or self_test(seal, missing)
+    sandbox_status = configuration["sandbox_status"] or self_test(seal, missing)
     kill_descendants()
     from dataclasses import replace
 
-    closed = frozenset(layer for layer, state in posture.items() if state == ACTIVE)
-    channel.send(op="ready", posture=posture)
+    closed = frozenset(layer for layer, state in sandbox_status.items() if state == ACTIVE)
+    channel.send(op="ready", sandbox_status=sandbox_status)
     return Zygote(channel, replace(seal, layers=closed), domain)
 
 

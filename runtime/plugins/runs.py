@@ -7,8 +7,9 @@ from itertools import product
 
 import anyio
 
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
-from dga2d.runtime.evaluation import EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.plugins.findings import require
 
 WORK = 1000
@@ -24,8 +25,8 @@ class Tried:
     operator: Operator
     implementation: Implementation
     instance: Instance
-    first: EvaluationResult
-    again: EvaluationResult
+    first: EvaluationReply
+    again: EvaluationReply
 
     @property
     def place(self) -> str:
@@ -38,10 +39,10 @@ async def try_operators(
 ) -> tuple[Tried, ...]:
     """Run every implementation on every instance with every seed, twice."""
     start = domain.safe_baseline()[0].implementation
-    results: dict[str, EvaluationResult] = {}
+    results: dict[str, EvaluationReply] = {}
 
-    async def evaluate(task: EvaluationTask) -> None:
-        results[task.key] = await pool.evaluate(task)
+    async def evaluate(request: EvaluationRequest) -> None:
+        results[request.key] = await pool.evaluate(request)
 
     keys = []
     async with anyio.create_task_group() as group:
@@ -51,8 +52,8 @@ async def try_operators(
                 key = f"{implementation.id} {instance.key} {seed}"
                 keys.append((operator, implementation, instance, key))
                 for turn in ("first", "again"):
-                    task = EvaluationTask(f"{key} {turn}", instance, steps, WORK, "work", (seed,))
-                    group.start_soon(evaluate, task)
+                    request = EvaluationRequest(f"{key} {turn}", instance, steps, (seed,), WORK)
+                    group.start_soon(evaluate, request)
     return tuple(
         Tried(operator, implementation, instance, results[f"{key} first"], results[f"{key} again"])
         for operator, implementation, instance, key in keys

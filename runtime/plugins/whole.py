@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Instance, PipelineStep, normalised_gap
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.evaluation import EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.inspection.runs import replay_run
 from dga2d.runtime.inspection.views import gap_of
 from dga2d.runtime.plugins.descriptions import implementations
@@ -44,7 +45,7 @@ async def _gap(
 ) -> float:
     sources = tuple(step.implementation for step in steps)
     key = f"{name} baseline on {instance.key}"
-    result = await pool.evaluate(EvaluationTask(key, instance, sources, WORK, "work", (SEED,)))
+    result = await pool.evaluate(EvaluationRequest(key, instance, sources, (SEED,), WORK))
     if result.objective is None or result.solution is None:
         raise UnsoundError(f"{key}: {result.failure}: {result.diagnostic}")
     state = state_of(result.solution)

@@ -28,7 +28,8 @@ from dga2d.replay.loading import opened, save_snapshot
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.evaluator import PoolEvaluator, open_evaluator
+from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
@@ -50,7 +51,7 @@ class Surroundings:
     problem: Problem
     policy: PipelinePolicy
     model: LanguageModel
-    evaluator: PoolEvaluator
+    evaluator: EvaluatorPool
     outages: OutageRecorder
     """Where the model's endpoint is said to be down or back."""
     archive: PolicyArchive | None = None
@@ -89,7 +90,7 @@ async def begin(
         seed,
         policy=f"{around.policy.name} {around.policy.digest()}",
         llm=around.model.name,
-        sandbox=around.evaluator.posture,
+        sandbox=around.evaluator.sandbox_status,
         data_dir=data_dir,
     )
     return fold(RunState(), (await writer.append([draft], sources))[0])
@@ -173,7 +174,7 @@ async def run_to_end(
     around.outages.connect(writer)
     agents = make_agents(store, writer, around, state)
     log = logger(run=writer.run_id, epoch=writer.epoch)
-    log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.posture)
+    log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.sandbox_status)
     watcher.attend(around.evaluator)
     stop = Interruption(watcher) if stop is None else stop
     try:

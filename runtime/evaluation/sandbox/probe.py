@@ -19,7 +19,7 @@ from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, ANSWER_FD, LAYERS, Sea
 ACTIVE = "active"
 _CLONE_NEWUTS = 0x04000000
 _PR_GET_DUMPABLE, _PR_GET_NO_NEW_PRIVS = 3, 39
-_PATIENCE_S = 5.0
+_SELF_TEST_S = 5.0
 
 
 class _HoleError(Exception):
@@ -42,15 +42,15 @@ def self_test(seal: Seal, missing: Mapping[str, str]) -> dict[str, str]:
         "capabilities": _capabilities,
         "seccomp": lambda: _seccomp(seal),
     }
-    posture = {}
+    status = {}
     for layer in LAYERS:
         if layer in missing:
-            posture[layer] = missing[layer]
+            status[layer] = missing[layer]
         elif sys.platform != "linux" and layer not in ALWAYS:
-            posture[layer] = f"needs Linux, this is {sys.platform}"
+            status[layer] = f"needs Linux, this is {sys.platform}"
         else:
-            posture[layer] = _in_a_child(probes[layer])
-    return posture
+            status[layer] = _in_a_child(probes[layer])
+    return status
 
 
 def _in_a_child(probe: Callable[[], None]) -> str:
@@ -66,7 +66,7 @@ def _in_a_child(probe: Callable[[], None]) -> str:
             os._exit(0)
     os.close(writer)
     try:
-        if not select.select([reader], [], [], _PATIENCE_S)[0]:
+        if not select.select([reader], [], [], _SELF_TEST_S)[0]:
             os.kill(child, 9)
             return "the self-test hung"
         return os.read(reader, 500).decode() or "the self-test crashed"
@@ -147,13 +147,13 @@ def _parent_death() -> None:
         if os.fork() == 0:
             privileges.die_with_parent()
             os.write(tell, b"r")
-            time.sleep(4 * _PATIENCE_S)
+            time.sleep(4 * _SELF_TEST_S)
             os._exit(0)
         os.read(ready, 1)
         os._exit(0)
     os.close(writer)
     os.waitpid(middle, 0)
-    if not select.select([reader], [], [], _PATIENCE_S / 2)[0]:
+    if not select.select([reader], [], [], _SELF_TEST_S / 2)[0]:
         raise _HoleError("a child outlived its parent")
 
 

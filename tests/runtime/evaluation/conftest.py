@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -34,11 +35,11 @@ class Line:
     def program(source: str, operator: str = "swap") -> Implementation:
         return Implementation(OperatorId(operator), source, "test")
 
-    def task(self, *steps: Implementation, key: str = "task", **fields: Any) -> EvaluationTask:
+    def task(self, *steps: Implementation, key: str = "task", **fields: Any) -> EvaluationRequest:
         defaults: dict[str, Any] = {
             "instance": self.instance(), "budget": 500, "unit": "work", "seed": (7, 1),
         }  # fmt: skip
-        return EvaluationTask(key=key, steps=steps or (self.order, self.swap), **{**defaults, **fields})
+        return EvaluationRequest(key=key, steps=steps or (self.order, self.swap), **{**defaults, **fields})
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -307,7 +308,7 @@ def kill_zygotes_that_evaluate() -> None:
 
 async def test_a_killed_worker_is_replaced_and_its_task_run_again(pool: EvaluatorPool, line: Any) -> None:
     async with anyio.create_task_group() as group:
-        results: list[EvaluationResult] = []
+        results: list[EvaluationReply] = []
 
         async def evaluate() -> None:
             results.append(await pool.evaluate(line.task(budget=1.0, unit="s")))
@@ -322,7 +323,7 @@ async def test_a_killed_worker_is_replaced_and_its_task_run_again(pool: Evaluato
 
 async def test_a_worker_that_dies_twice_ends_the_task_as_crashed(pool: EvaluatorPool, line: Any) -> None:
     async with anyio.create_task_group() as group:
-        results: list[EvaluationResult] = []
+        results: list[EvaluationReply] = []
 
         async def evaluate() -> None:
             results.append(await pool.evaluate(line.task(budget=30.0, unit="s")))
@@ -344,16 +345,19 @@ async def test_waiting_tasks_start_longest_expected_first(line: Any, cache_dir: 
         sandbox="off",
         cache_dir=cache_dir,
         domain_file=DOMAIN_FILE,
-        on_result=lambda result: finished.append(result.key),
     )
+
+    async def run(request: EvaluationRequest) -> None:
+        await pool.evaluate(request)
+        finished.append(request.key)
+
     async with pool:
-        await pool.evaluate(line.task(key="warm"))
+        await run(line.task(key="warm"))
         async with anyio.create_task_group() as group:
-            group.start_soon(pool.evaluate, line.task(key="blocker", budget=0.3, unit="s"))
+            group.start_soon(run, line.task(key="blocker", budget=0.3, unit="s"))
             await anyio.sleep(0.1)
             for seconds in (1.0, 3.0, 2.0):
-                task: EvaluationTask = line.task(key=f"{seconds}", expected_s=seconds)
-                group.start_soon(pool.evaluate, task)
+                group.start_soon(run, line.task(key=f"{seconds}", budget=seconds / 10, unit="s"))
     assert finished == ["warm", "blocker", "3.0", "2.0", "1.0"]
 
 

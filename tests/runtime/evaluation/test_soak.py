@@ -17,7 +17,8 @@ import anyio
 import psutil
 import pytest
 
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluationTask, EvaluatorPool
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 
 pytestmark = [pytest.mark.long, pytest.mark.asyncio, pytest.mark.timeout(1200)]
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -43,7 +44,7 @@ FAULTS = {
 }
 
 
-def plan(line: Any) -> Iterator[tuple[str, EvaluationTask]]:
+def plan(line: Any) -> Iterator[tuple[str, EvaluationRequest]]:
     """Expected failure (``none``) and task of every evaluation: one in ten goes wrong, one in 500 hangs."""
     rng = random.Random(5)
     programs = {kind: line.program(HEAD + body) for kind, body in FAULTS.items()}
@@ -55,7 +56,7 @@ def plan(line: Any) -> Iterator[tuple[str, EvaluationTask]]:
         yield kind, line.task(*steps, key=str(number), seed=(1, number), **budget)
 
 
-def is_as_planned(kind: str, result: EvaluationResult, points: Any) -> bool:
+def is_as_planned(kind: str, result: EvaluationReply, points: Any) -> bool:
     if result.failure is not None:
         return result.failure == kind
     sequence = json.loads(result.solution or b"")["sequence"]
@@ -73,8 +74,8 @@ def kill_one(rng: random.Random) -> None:
 
 async def test_ten_thousand_evaluations_lose_no_task_and_leak_nothing(line: Any, cache_dir: Path) -> None:
     me = psutil.Process()
-    results: dict[str, EvaluationResult] = {}
-    wrong: list[tuple[str, EvaluationResult]] = []
+    results: dict[str, EvaluationReply] = {}
+    wrong: list[tuple[str, EvaluationReply]] = []
     rng = random.Random(6)
     sizes: list[tuple[int, int]] = []
     points = line.instance().data["points"]

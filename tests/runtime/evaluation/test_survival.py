@@ -15,8 +15,9 @@ import anyio
 import psutil
 import pytest
 
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationResult, EvaluatorPool
-from dga2d.runtime.evaluation import crew as crew_module
+from dga2d.agents.ports import EvaluationReply
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation import worker_pool as worker_pool_module
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -32,7 +33,8 @@ import sys
 from pathlib import Path
 import anyio
 from dga2d.domains.core.contract import Implementation, InstanceRef
-from dga2d.runtime.evaluation import EvaluationTask, EvaluatorPool
+from dga2d.agents.ports import EvaluationRequest
+from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 
 async def main(domain_file, cache, mode):
@@ -41,9 +43,9 @@ async def main(domain_file, cache, mode):
     loop = Implementation("swap", ENDLESS, "test")
     instance = domain.load(InstanceRef("line", "line", "line30-1", None))
     async with EvaluatorPool("line", 1, None, mode, cache, domain_file=domain_file) as pool:
-        await pool.evaluate(EvaluationTask("honest", instance, (order,), 1.0, "work", (1,)))
+        await pool.evaluate(EvaluationRequest("honest", instance, (order,), (1,), 1.0))
         print("ready", flush=True)
-        await pool.evaluate(EvaluationTask("endless", instance, (order, loop), 600.0, "s", (1,)))
+        await pool.evaluate(EvaluationRequest("endless", instance, (order, loop), (1,), 600.0, "s"))
 
 anyio.run(main, Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
 """
@@ -131,9 +133,9 @@ async def test_a_killed_zygote_takes_its_candidate_along(mode: Any, line: Any, c
 async def test_a_worker_that_hangs_is_replaced_and_its_task_run_again(
     line: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew_module, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(worker_pool_module, "_HANG_LIMIT_S", 0.5)
     limits = EvaluationLimits(load_s=1.0, wall_grace_s=1.0, memory_bytes=1 << 28)
-    results: list[EvaluationResult] = []
+    results: list[EvaluationReply] = []
 
     async def evaluate(pool: EvaluatorPool) -> None:
         results.append(await pool.evaluate(line.task(budget=2.0, unit="s")))

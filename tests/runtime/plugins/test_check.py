@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from tests.runtime.plugins.skeletons import skeleton
 
+from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Domain
 from dga2d.domains.core.plugins import digest_of
 from dga2d.domains.core.registry import get_domain
-from dga2d.domains.execution import PositionTrace
-from dga2d.runtime.evaluation import EvaluationResult
+from dga2d.events.payloads import PositionTrace
 from dga2d.runtime.plugins import Finding, check_domain, elsewhere, runs
 from dga2d.runtime.plugins.findings import UnsoundError
 from dga2d.runtime.runs.config import make_settings
@@ -140,12 +140,12 @@ def test_the_program_s_own_domains_say_nothing_wrong(own: Path) -> None:
 
 
 def traced(score_after: float, work: int) -> tuple[PositionTrace]:
-    return (PositionTrace(-80.0, score_after, 0.1, work),)
+    return (PositionTrace(score_before=-80.0, score_after=score_after, elapsed_s=0.1, work=work),)
 
 
 def trial(domain: Domain, operator: str, **changes: Any) -> runs.Tried:
     chosen = next(op for op in domain.operators() if op.id == operator)
-    result = EvaluationResult("k", 90.0, None, "", 0.1, 50, traced(-90.0, 50), b'{"sequence": []}')
+    result = EvaluationReply(90.0, None, "", 0.1, 50, traced(-90.0, 50), b'{"sequence": []}')
     again = replace(result, **changes.pop("again", {}))
     first = replace(result, **changes)
     return runs.Tried(chosen, chosen.implementations[0], domain.smoke_instance(), first, again)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluationTask, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 
 HERE = Path(__file__).parent
@@ -103,8 +104,8 @@ class Host:
     def instance(self) -> Instance:
         return self.domain.load(InstanceRef("line", "line", "line20-1", None))
 
-    def task(self, program: Implementation) -> EvaluationTask:
-        return EvaluationTask(program.id, self.instance(), (program,), 100, "work", (3,))
+    def task(self, program: Implementation) -> EvaluationRequest:
+        return EvaluationRequest(program.id, self.instance(), (program,), (3,), 100)
 
     def snapshot(self) -> dict[str, object]:
         """State of the host that no attack may change."""

@@ -14,9 +14,10 @@ import numpy as np
 import psutil
 import pytest
 
+from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Implementation, OperatorId, State
 from dga2d.domains.source_rules import check_source
-from dga2d.runtime.evaluation import EvaluationResult, EvaluatorPool
+from dga2d.runtime.evaluation import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -53,7 +54,7 @@ async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: 
     await assert_honest_task_succeeds(pool, host)
 
 
-def assert_honest_result(result: EvaluationResult, host: Any) -> None:
+def assert_honest_result(result: EvaluationReply, host: Any) -> None:
     """The objective is that of the solution, whatever the program did, and the result holds no secret."""
     assert "sk-secret" not in repr(result)
     assert len(result.diagnostic) <= 1500

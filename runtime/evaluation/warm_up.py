@@ -41,6 +41,6 @@ def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
             decoder(State(np.zeros(length, dtype=np.int32)))
 
 
-def warm_up() -> None:
+def warm_compiler() -> None:
     """Bring numba's compiler and runtime into memory (0.1 s)."""
     seed_compiled_code(0)

@@ -29,7 +29,7 @@ from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
 
 _WORLDS_PER_ZYGOTE = 4
-_PATIENCE_S = 10.0
+_HANG_LIMIT_S = 10.0
 """Seconds past a child's last possible end before its zygote counts as hung."""
 _OVERHEAD_BYTES = 1 << 16
 _TRIES = 2
@@ -59,7 +59,7 @@ class Job:
     error: Exception | None = None
 
 
-class Crew:
+class WorkerPool:
     """`n_workers` zygotes that serve jobs, longest expected first.
 
     Use as an async context manager; on leaving it, by whatever way, no process is left.
@@ -72,7 +72,7 @@ class Crew:
         self._order = itertools.count()
         self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
         self._group: TaskGroup
-        self.posture: dict[str, str] = {}
+        self.sandbox_status: dict[str, str] = {}
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
         self.busy = 0
         """Zygotes that serve a job at this moment."""
@@ -91,12 +91,12 @@ class Crew:
             filters, missing = await to_thread.run_sync(build_filters, self._settings.limits)
             self._settings = replace(self._settings, filters=filters, missing=missing)
         first = await Worker.start(self._settings)
-        self.posture = first.posture
-        absent = {layer: state for layer, state in self.posture.items() if state != ACTIVE}
+        self.sandbox_status = first.sandbox_status
+        absent = {layer: state for layer, state in self.sandbox_status.items() if state != ACTIVE}
         if self._settings.mode == "strict" and absent:
             await first.stop()
             raise SandboxUnavailableError(absent)
-        self._settings = replace(self._settings, posture=self.posture)
+        self._settings = replace(self._settings, sandbox_status=self.sandbox_status)
         self._group = await anyio.create_task_group().__aenter__()
         for index in range(self._n_workers):
             self._group.start_soon(self._work, first if index == 0 else None)
@@ -132,7 +132,7 @@ class Crew:
         WorkerStartError
             A dead worker could not be replaced.
         PoolClosedError
-            The crew was left while the job waited.
+            The pool was left while the job waited.
         """
         heapq.heappush(self._queue, (-expected_s, next(self._order), job))
         self._send_token.send_nowait(None)
@@ -200,7 +200,7 @@ class Crew:
         number = next(self._order)
         job.ended = None
         try:
-            with anyio.fail_after(job.last_end_s + _PATIENCE_S):
+            with anyio.fail_after(job.last_end_s + _HANG_LIMIT_S):
                 await worker.send(self._request(worker, job, number))
                 async with anyio.create_task_group() as group:
                     group.start_soon(partial(self._pass_on_cancellation, worker, job))
