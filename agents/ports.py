@@ -42,12 +42,16 @@ class EvaluationRequest:
     """Amount that replaces the run's budget, in `unit`; ``None`` for the run's own."""
     unit: Literal["s", "work"] = "work"
     """Unit of `budget`: wall-clock seconds or work units."""
+    scales: tuple[float, ...] = ()
+    """What a work unit counts, by position; empty: 1 each."""
 
     def __post_init__(self) -> None:
         if not self.steps:
             raise ValueError("expected at least one step")
         if self.budget is not None and not self.budget > 0:
             raise ValueError(f"expected a budget above 0, got {self.budget}")
+        if self.scales and len(self.scales) != len(self.steps):
+            raise ValueError(f"expected {len(self.steps)} scales, got {len(self.scales)}")
         if not self.seed or min(self.seed) < 0:
             raise ValueError(f"expected a seed of numbers >= 0, got {self.seed}")
 

@@ -37,6 +37,8 @@ class Program:
     path: str
     """File of the text: names it in tracebacks and places numba's cache; never read here."""
     source: str
+    scale: float
+    """What a work unit that it charges counts."""
     code: CodeType | None
     """Compiled text, where the zygote has it from an earlier evaluation."""
 
@@ -91,7 +93,8 @@ def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes
             runs.append(_checked(_load(program), index))
         is_loading = False
         _write(STARTED)
-        budget = Budget(job.budget, job.unit, len(runs), clock)
+        scales = [program.scale for program in job.programs]
+        budget = Budget(job.budget, job.unit, len(runs), clock, scales)
         execution = execute(runs, environment, decoder, budget, rng)
         return _solution(execution, budget.work)
     except _InvalidAnswerError as error:

@@ -163,7 +163,13 @@ class EvaluatorPool:
         while True:
             warmings = self._n_warmings(request)
             job = self._job(
-                world, request.steps, budget, unit, request.seed, self._deadlines(budget, is_timed)
+                world,
+                request.steps,
+                budget,
+                unit,
+                request.seed,
+                self._deadlines(budget, is_timed),
+                scales=request.scales,
             )
             ended = await self._worker_pool.submit(job, expected_s)
             if ended is None:
@@ -293,13 +299,15 @@ class EvaluatorPool:
         seed: Sequence[int],
         deadlines: tuple[float, float, float],
         filled: Sequence[Implementation] = (),
+        scales: Sequence[float] = (),
     ) -> Job:
         paths = [self._sources.place(step) for step in steps]
         writable = {str(self._sources.machine_code(self._sources.place(step))) for step in filled}
         fields = {
             "op": "evaluate",
             "programs": [
-                [step.operator, str(path), step.source] for step, path in zip(steps, paths, strict=True)
+                [step.operator, str(path), step.source, scale]
+                for step, path, scale in zip(steps, paths, scales or (1.0,) * len(steps), strict=True)
             ],
             "budget": budget,
             "unit": unit,

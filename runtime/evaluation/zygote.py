@@ -178,8 +178,8 @@ class Zygote:
 
         order = wire.decode(order_bytes)
         programs = tuple(
-            Program(operator, path, source, self._codes.get(path))
-            for operator, path, source in order["programs"]
+            Program(operator, path, source, scale, self._codes.get(path))
+            for operator, path, source, scale in order["programs"]
         )
         writable = [Path(path) for path in order["writable"]]
         job = Job(programs, order["budget"], order["unit"], tuple(order["seed"]), bool(writable))
@@ -211,7 +211,7 @@ class Zygote:
 
     def _keep_codes(self, request: Message) -> None:
         """Compile the texts here once a child has shown that they compile."""
-        for _, path, source in request["programs"]:
+        for _, path, source, _ in request["programs"]:
             if path not in self._codes:
                 with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
                     self._codes[path] = compile(source, path, "exec", dont_inherit=True)

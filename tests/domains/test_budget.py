@@ -119,3 +119,31 @@ def test_positions_that_stop_when_told_never_overspend(amount: int, chunks: list
                 break
             budget.charge(1)
     assert budget.work <= amount
+
+
+def test_units_count_by_the_scale_of_their_position() -> None:
+    budget = Budget(120, "work", 2, scales=(4.0, 0.5))
+    budget.charge(10)
+    assert budget.work == 40
+    assert budget.remaining() == pytest.approx(1 / 3)
+    budget.next_position()  # 80 are left
+    budget.charge(159)
+    assert not budget.exhausted()
+    budget.charge(1)
+    assert budget.exhausted()
+    assert budget.work == 120
+
+
+def test_charged_work_is_rounded_down_only_when_it_is_reported() -> None:
+    budget = Budget(10, "work", 1, scales=(0.25,))
+    for _ in range(7):
+        budget.charge(1)
+    assert budget.work == 1
+    budget.charge(1)
+    assert budget.work == 2
+
+
+@pytest.mark.parametrize("scales", [(1.0,), (1.0, 0.0), (1.0, float("inf")), (1.0, -1.0), (1.0, 1.0, 1.0)])
+def test_scales_are_one_positive_number_for_each_position(scales: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="expected 2 scales above 0"):
+        Budget(10, "work", 2, scales=scales)
