@@ -19,8 +19,8 @@ class Budget:
 
     `amount` is in seconds (`unit` ``"s"``) or work units (`unit` ``"work"``) for the whole pipeline of
     `positions` operators. Each position may use an equal share of what remains, so an operator that stops
-    early leaves the rest to its successors. A unit charged at position i counts as ``scales[i]`` units, 1 where
-    `scales` is empty: implementations count work differently, and their scales make it comparable.
+    early leaves the rest to its successors. A unit charged at position i counts as ``scales[i]`` units, 1
+    where `scales` is empty: implementations count work differently, and their scales make it comparable.
     """
 
     def __init__(

@@ -22,14 +22,21 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 LARGEST_INTEGER = 2**63 - 1
 """Of those that a log and its database hold."""
 
+
+def database_url(text: str) -> str:
+    """Return `text` if it is a URL, else the URL of the SQLite file of that path."""
+    return text if "://" in text else f"sqlite+aiosqlite:///{Path(text).expanduser()}"
+
+
 store_option = click.option(
     "--store",
     "url",
     default=DEFAULT_URL,
     show_default=True,
     envvar="DGA2D_STORE",
-    metavar="URL",
-    help="Database that holds the logs.",
+    metavar="URL|PATH",
+    callback=lambda context, parameter, value: database_url(value),
+    help="Database that holds the logs: a URL, or the path of an SQLite file.",
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout (see docs/reference/cli.md)."
@@ -195,7 +202,7 @@ def complete_runs_of_domain(context: click.Context, parameter: click.Parameter, 
 def _runs(context: click.Context, incomplete: str, domain: str | None) -> list[str]:
     import anyio
 
-    url = context.params.get("url") or os.environ.get("DGA2D_STORE") or DEFAULT_URL
+    url = database_url(context.params.get("url") or os.environ.get("DGA2D_STORE") or DEFAULT_URL)
     try:
         names = anyio.run(_run_names, url, domain)
     except Dga2dError:

@@ -65,14 +65,14 @@ def report(
 def _write_report(url: str, run: str, path: Path | None, kind: str | None) -> dict[str, Any]:
     import anyio
 
-    from dga2d.runtime.report import read_story, render_html, render_markdown
+    from dga2d.runtime.report import read_report_data, render_html, render_markdown
 
     kind = kind or ("md" if path is not None and path.suffix == ".md" else "html")
     path = path or Path(f"{run}.{kind}")
     check_writable(path)
-    story = anyio.run(functools.partial(read_story, url, run))
-    write_file(path, render_html(story) if kind == "html" else render_markdown(story))
-    return {"report": str(path), "format": kind, "head_hash": story.head_hash}
+    data = anyio.run(functools.partial(read_report_data, url, run))
+    write_file(path, render_html(data) if kind == "html" else render_markdown(data))
+    return {"report": str(path), "format": kind, "head_hash": data.head_hash}
 
 
 def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:

@@ -94,13 +94,13 @@ def follow(session: Session, show: Showing, go_on: str | None = None) -> Finishe
 
 
 def _write_report(finished: Finished, url: str, path: Path | None) -> None:
-    from dga2d.runtime.report import read_story, render_html
+    from dga2d.runtime.report import read_report_data, render_html
 
     if path is not None:
         import anyio
 
-        story = anyio.run(functools.partial(read_story, url, finished.run_id))
-        write_file(path, render_html(story))
+        data = anyio.run(functools.partial(read_report_data, url, finished.run_id))
+        write_file(path, render_html(data))
 
 
 def conclude(finished: Finished, url: str, show: Showing) -> int:

@@ -209,10 +209,10 @@ def operator_credits(state: RunState) -> list[dict[str, Any]]:
 
 def state_view(run_id: str, state: RunState) -> dict[str, Any]:
     """``dga2d show``: the state at one event."""
-    return {**told_view(run_id, state), "diagnostics": diagnostics_view(state)}
+    return {**run_view(run_id, state), "diagnostics": diagnostics_view(state)}
 
 
-def told_view(run_id: str, state: RunState) -> dict[str, Any]:
+def run_view(run_id: str, state: RunState) -> dict[str, Any]:
     """The state at one event without the theory's figures, which take longer than all the rest."""
     header = state.header
     return {

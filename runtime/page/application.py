@@ -32,7 +32,7 @@ from dga2d.runtime.inspection.runs import list_runs
 from dga2d.runtime.page.panels import PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report import drawings
-from dga2d.runtime.report.data import Part, call_texts
+from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.report.render import context_of, environment
 from dga2d.runtime.report.solution_pictures import NoPictureError
 from dga2d.store import EventStore, UnknownRunError, open_store
@@ -99,8 +99,8 @@ class Page:
         """The code that an edit brought, by its event."""
         timeline = await self._timeline(request.path_params["run"])
         seq = request.path_params["seq"]
-        story = await timeline.story(timeline.length, frozenset[Part]({"edits"}))
-        found = [edit for edit in story.edits if edit.seq == seq]
+        data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
+        found = [edit for edit in data.edits if edit.seq == seq]
         if not found:
             raise HTTPException(404, f"event {seq} is no edit")
         return self._panel("edit", {"edit": found[0]})
@@ -148,12 +148,12 @@ class Page:
         """Two runs side by side; settings that differ are marked."""
         names = [request.query_params.get(key, "") for key in ("a", "b")]
         timelines = [await self._timeline(name) for name in names]
-        parts = frozenset[Part]({"algorithm"})
-        stories = [await timeline.story(timeline.length, parts) for timeline in timelines]
-        histories = [(story.view["run"], story.view["history"]) for story in stories]
+        parts = frozenset[ReportPart]({"algorithm"})
+        reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
+        histories = [(data.view["run"], data.view["history"]) for data in reports]
         return self._html(
             "compare.html.j2",
-            contexts=[context_of(story) for story in stories],
+            contexts=[context_of(data) for data in reports],
             chart=drawings.comparison(histories),
             plot=drawings,
         )

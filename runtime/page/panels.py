@@ -13,13 +13,12 @@ from dga2d.events import BlobDigest, InstanceKey
 from dga2d.events.payloads import PipelineSampled
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report.data import Part, RunStory
-from dga2d.runtime.report.drawings import Picture as GraphPicture
-from dga2d.runtime.report.drawings import draw
+from dga2d.runtime.report.data import ReportData, ReportPart
+from dga2d.runtime.report.drawings import GraphDrawing, draw_graph
 from dga2d.runtime.report.render import context_of
-from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, Picture, solution_svg
+from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, SolutionPicture, solution_svg
 
-PARTS: dict[str, frozenset[Part]] = {
+PARTS: dict[str, frozenset[ReportPart]] = {
     "overview": frozenset(),
     "graph": frozenset({"edges"}),
     "algorithm": frozenset({"algorithm"}),
@@ -31,7 +30,7 @@ PARTS: dict[str, frozenset[Part]] = {
     "events": frozenset(),
     "checking": frozenset(),
 }
-"""Panel → what its templates need of a story."""
+"""Panel → what its template needs of the report data."""
 EVENTS_SHOWN = 60
 PICTURES_SHOWN = 6
 PICTURES_KEPT = 64
@@ -72,12 +71,12 @@ class Pictures:
 
 async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictures) -> dict[str, Any]:
     """What the template of `panel` refers to after event `seq`."""
-    story = await timeline.story(seq, PARTS[panel])
-    context = context_of(story) | {"seq": seq}
+    data = await timeline.report_data(seq, PARTS[panel])
+    context = context_of(data) | {"seq": seq}
     if panel == "graph":
-        context["picture"] = _graph(timeline, seq, story)
+        context["picture"] = _graph(timeline, seq, data)
     elif panel == "incumbent":
-        context["pictures"] = await _drawn(timeline, story.incumbents[:PICTURES_SHOWN], pictures)
+        context["pictures"] = await _drawn(timeline, data.incumbents[:PICTURES_SHOWN], pictures)
     elif panel == "walks":
         context["walks"] = _walks(timeline, seq)
     elif panel == "events":
@@ -87,10 +86,10 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
     return context
 
 
-def _graph(timeline: Timeline, seq: int, story: RunStory) -> GraphPicture:
+def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:
     state = timeline.states[seq]
-    credits = {(source, target): credit for source, target, credit in story.edges}
-    return draw(state.header, state, _before_generation(timeline, seq), credits)
+    credits = {(source, target): credit for source, target, credit in data.edges}
+    return draw_graph(state.header, state, _before_generation(timeline, seq), credits)
 
 
 def _before_generation(timeline: Timeline, seq: int) -> RunState:
@@ -101,12 +100,14 @@ def _before_generation(timeline: Timeline, seq: int) -> RunState:
     return timeline.states[seq]
 
 
-async def _drawn(timeline: Timeline, incumbents: Sequence[Incumbent], pictures: Pictures) -> list[Picture]:
+async def _drawn(
+    timeline: Timeline, incumbents: Sequence[Incumbent], pictures: Pictures
+) -> list[SolutionPicture]:
     """The first picture tells whether any can be drawn here; then the others are drawn when the browser asks
     for them, and the panel does not wait.
     """
     run = quote(timeline.run_id, safe="")
-    found: list[Picture] = []
+    found: list[SolutionPicture] = []
     for incumbent in incumbents:
         fault = ""
         if not found or found[0].fault:
@@ -115,7 +116,7 @@ async def _drawn(timeline: Timeline, incumbents: Sequence[Incumbent], pictures: 
             except NoPictureError as error:
                 fault = str(error)
         address = "" if fault else f"/runs/{run}/solutions/{incumbent.seq}.svg"
-        found.append(Picture(incumbent, address, fault))
+        found.append(SolutionPicture(incumbent, address, fault))
     return found
 
 

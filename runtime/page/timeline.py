@@ -12,8 +12,8 @@ import anyio
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report.data import Part, RunStory, tell
-from dga2d.runtime.report.lineage import Edit
+from dga2d.runtime.report.data import ReportData, ReportPart, gather_report_data
+from dga2d.runtime.report.lineage import ReportedEdit
 from dga2d.runtime.report.notes import Notes, note
 from dga2d.store import EventStore, Head, verified
 
@@ -31,8 +31,8 @@ class Timeline:
     states: list[RunState] = field(default_factory=lambda: [RunState()])
     """`states[seq]` is the state after event `seq`."""
     notes: Notes = field(default_factory=Notes)
-    _edits: dict[int, Edit] = field(default_factory=dict)
-    """Edits told before, by event: finding the parent of one compares many texts."""
+    _edits: dict[int, ReportedEdit] = field(default_factory=dict)
+    """Edits described before, by event: finding the parent of one compares many texts."""
     _blobs: dict[BlobDigest, bytes] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -59,11 +59,11 @@ class Timeline:
                 self.states.append(fold(self.states[-1], event))
                 self.events.append(event)
 
-    async def story(self, seq: int, parts: frozenset[Part]) -> RunStory:
-        """What there was to tell after event `seq`, 1 ≤ `seq` ≤ `length`; of what takes long, `parts`."""
+    async def report_data(self, seq: int, parts: frozenset[ReportPart]) -> ReportData:
+        """Return the data of a report after event `seq`, 1 ≤ `seq` ≤ `length`; of the slow parts, `parts`."""
         notes = self.notes.until(seq)
         head = self.events[seq - 1].hash.hex()
-        return await tell(self, self.run_id, self.states[seq], notes, head, parts, self._edits)
+        return await gather_report_data(self, self.run_id, self.states[seq], notes, head, parts, self._edits)
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Bytes of a blob."""

@@ -1,4 +1,4 @@
-"""Everything a report tells, gathered from a run's log in one pass."""
+"""The data of a report, gathered from a run's log in one pass."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.views import calls_view, told_view
+from dga2d.runtime.inspection.views import calls_view, run_view
 from dga2d.runtime.report.evaluations import (
-    Failure,
+    FailureGroup,
     HeatMap,
     PositionMeans,
     Table,
     credit_map,
     evaluations_of,
-    failures,
+    group_failures,
     improvement_map,
+    make_tables,
     position_means,
-    tables,
 )
-from dga2d.runtime.report.lineage import BlobReader, Descent, Edit, descent, edit_of
+from dga2d.runtime.report.lineage import BlobReader, Descent, ReportedEdit, describe_edit, draw_descent
 from dga2d.runtime.report.notes import Closing, Incident, Noted, Notes, note
-from dga2d.runtime.report.solution_pictures import Incumbent, Picture, embedded_picture, incumbents
+from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.store import EventStore, open_store, verified
 
-Part = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
-"""What takes long to tell."""
-PARTS: frozenset[Part] = frozenset(get_args(Part))
+ReportPart = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
+"""Parts of the data that take long to gather."""
+PARTS: frozenset[ReportPart] = frozenset(get_args(ReportPart))
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class PositionShare:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluationTables:
     """The evaluations as tables and maps."""
 
     tables: tuple[Table, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailureGroup, ...]
     improvement: HeatMap
 
 
 @dataclass(frozen=True)
-class RunStory:
-    """Everything a report tells; plain values, texts not yet escaped. A part not asked for is empty."""
+class ReportData:
+    """Everything a report shows: plain values, texts not yet escaped. A part not asked for is empty."""
 
     view: dict[str, Any]
     """The folded state as ``dga2d show --json`` prints it, without ``diagnostics``."""
@@ -81,25 +81,25 @@ class RunStory:
     closings: tuple[Closing, ...]
     credit: HeatMap
     calls: tuple[dict[str, Any], ...]
-    """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where they are told."""
+    """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where texts were asked for."""
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
     incumbents: tuple[Incumbent, ...]
     """Solutions of the best program on the training batch."""
-    picture: Picture | None = None
+    picture: SolutionPicture | None = None
     """The first of them."""
-    evaluated: Evaluated | None = None
+    evaluated: EvaluationTables | None = None
     edges: tuple[tuple[str, str, float], ...] = ()
     """Edges of the present graph with their aggregated credit."""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[ReportedEdit, ...] = ()
     descent: Descent | None = None
     """Drawing of the edits; ``None`` while there is no new implementation."""
     algorithm: tuple[PositionShare, ...] = ()
     """The checkpoint, or the best on the training batch where nothing was validated; may be empty."""
 
 
-async def read_story(url: str, run_id: str) -> RunStory:
-    """Read, check and fold the log of a run.
+async def read_report_data(url: str, run_id: str) -> ReportData:
+    """Read, check and fold the log of a run, and gather all its data.
 
     Raises
     ------
@@ -111,11 +111,11 @@ async def read_story(url: str, run_id: str) -> RunStory:
     async with open_store(url, create=False, read_only=True) as store:
         state, notes = await read_run(store, run_id)
         head = (await store.head(RunId(run_id))).hash.hex()
-        return await tell(store, run_id, state, notes, head)
+        return await gather_report_data(store, run_id, state, notes, head)
 
 
 async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
-    """The state of a run and the notes of its whole log. Raises as `read_story`."""
+    """Return the state of a run and the notes of its whole log. Raises as `read_report_data`."""
     state, notes = RunState(), Notes()
     async for event in verified(store.read(RunId(run_id))):
         note(notes, state, event)
@@ -125,25 +125,25 @@ async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
     return state, notes
 
 
-async def tell(
+async def gather_report_data(
     store: BlobReader,
     run_id: str,
     state: RunState,
     notes: Notes,
     head_hash: str,
-    parts: frozenset[Part] = PARTS,
-    told: dict[int, Edit] | None = None,
-) -> RunStory:
-    """The story of a run up to `state`, which has begun; of the parts that take long, `parts` alone.
+    parts: frozenset[ReportPart] = PARTS,
+    known: dict[int, ReportedEdit] | None = None,
+) -> ReportData:
+    """Gather the data of a run up to `state`, which has begun; of the parts that take long, only `parts`.
 
-    `told` keeps edits of this run, by event, from one story to the next.
+    `known` keeps the edits of this run, by event, from one call to the next.
     """
     header = state.header
     defaults = RunSettings().model_dump()
     found = incumbents(state, notes)
-    edits = await _edits(store, state, notes, {} if told is None else told) if "edits" in parts else ()
-    return RunStory(
-        view=told_view(run_id, state),
+    edits = await _edits(store, state, notes, {} if known is None else known) if "edits" in parts else ()
+    return ReportData(
+        view=run_view(run_id, state),
         begun_at=notes.times[0],
         ended_at=notes.times[-1],
         head_hash=head_hash,
@@ -165,23 +165,25 @@ async def tell(
         evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
         edges=_edges(state) if "edges" in parts else (),
         edits=edits,
-        descent=descent(state, edits),
+        descent=draw_descent(state, edits),
         algorithm=await _algorithm(store, state, notes) if "algorithm" in parts else (),
     )
 
 
-async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> Picture | None:
+async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> SolutionPicture | None:
     if not found:
         return None
     solution = await store.get_blob(found[0].solution)
     return await to_thread.run_sync(embedded_picture, state.header, found[0], solution)
 
 
-async def _edits(store: BlobReader, state: RunState, notes: Notes, told: dict[int, Edit]) -> tuple[Edit, ...]:
+async def _edits(
+    store: BlobReader, state: RunState, notes: Notes, known: dict[int, ReportedEdit]
+) -> tuple[ReportedEdit, ...]:
     for change in notes.changes:
-        if change.seq not in told:
-            told[change.seq] = await edit_of(store, state, change)
-    return tuple(told[change.seq] for change in notes.changes)
+        if change.seq not in known:
+            known[change.seq] = await describe_edit(store, state, change)
+    return tuple(known[change.seq] for change in notes.changes)
 
 
 def _outcomes(evaluations: Sequence[Noted[p.EvaluationRecorded]]) -> dict[str, Counter[str]]:
@@ -191,8 +193,8 @@ def _outcomes(evaluations: Sequence[Noted[p.EvaluationRecorded]]) -> dict[str, C
     return table
 
 
-def _evaluated(state: RunState, notes: Notes) -> Evaluated:
-    return Evaluated(tables(state, notes), failures(notes), improvement_map(notes))
+def _evaluated(state: RunState, notes: Notes) -> EvaluationTables:
+    return EvaluationTables(make_tables(state, notes), group_failures(notes), improvement_map(notes))
 
 
 def _edges(state: RunState) -> tuple[tuple[str, str, float], ...]:
@@ -222,7 +224,7 @@ async def _calls(store: BlobReader, state: RunState, has_texts: bool) -> tuple[d
 
 
 async def call_texts(store: BlobReader, call: dict[str, Any]) -> dict[str, str]:
-    """``prompt_text`` and ``response_text`` of a call; empty where there is none."""
+    """Return ``prompt_text`` and ``response_text`` of a call, each empty where there is none."""
     texts = {}
     for key in ("prompt", "response"):
         digest = call[key]

@@ -153,7 +153,7 @@ COLUMN_WIDTH, ROW_HEIGHT, NODE_WIDTH = 240.0, 72.0, 176.0
 
 
 @dataclass(frozen=True)
-class Node:
+class DrawnNode:
     """An operator, or ``START`` or ``END``; `x` and `y` are its middle."""
 
     name: str
@@ -167,7 +167,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Link:
+class DrawnEdge:
     """An edge as a curve."""
 
     source: str
@@ -181,24 +181,24 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Picture:
+class GraphDrawing:
     """Nodes and edges in user units of a drawing of `width` × `height`."""
 
     width: float
     height: float
-    nodes: tuple[Node, ...]
-    links: tuple[Link, ...]
+    nodes: tuple[DrawnNode, ...]
+    links: tuple[DrawnEdge, ...]
     node_width: float = NODE_WIDTH
 
 
-def draw(
+def draw_graph(
     header: RunStarted, state: RunState, before: RunState, credits: Mapping[tuple[str, str], float]
-) -> Picture:
+) -> GraphDrawing:
     """The graph of `state`; edges that `before` lacked, or had more, are marked. `credits` are those of the
     present edges.
     """
     places = _places(header, state)
-    return Picture(
+    return GraphDrawing(
         width=max(x for x, _ in places.values()) + COLUMN_WIDTH / 2,
         height=max(y for _, y in places.values()) + ROW_HEIGHT,
         nodes=_nodes(state, places),
@@ -224,12 +224,12 @@ def _places(header: RunStarted, state: RunState) -> dict[str, tuple[float, float
     return places
 
 
-def _nodes(state: RunState, places: dict[str, tuple[float, float]]) -> tuple[Node, ...]:
+def _nodes(state: RunState, places: dict[str, tuple[float, float]]) -> tuple[DrawnNode, ...]:
     epsilon = state.settings.epsilon
     credits = {name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()}
     largest = max((abs(value) for value in credits.values()), default=0.0) or 1.0
     return tuple(
-        Node(
+        DrawnNode(
             name,
             x,
             y,
@@ -246,7 +246,7 @@ def _links(
     before: RunState,
     places: dict[str, tuple[float, float]],
     credits: Mapping[tuple[str, str], float],
-) -> tuple[Link, ...]:
+) -> tuple[DrawnEdge, ...]:
     now = frozenset() if state.graph is None else state.graph.edges
     earlier = now if before.graph is None else before.graph.edges
     uses = _activations(state)
@@ -258,7 +258,7 @@ def _links(
         change = "" if edge in now and edge in earlier else ("added" if edge in now else "removed")
         activations = uses[edge]
         links.append(
-            Link(
+            DrawnEdge(
                 source,
                 target,
                 _curve(places[source], places[target]),

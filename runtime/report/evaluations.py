@@ -177,7 +177,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailureGroup:
     """All failures of a kind."""
 
     kind: str
@@ -186,7 +186,7 @@ class Failure:
     last_diagnostic: str
 
 
-def tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
+def make_tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
     """The latest generation (or test attempt) that was evaluated on each split."""
     latest = {noted.payload.split: noted.payload.generation for noted in notes.evaluations}
     return tuple(
@@ -245,14 +245,14 @@ def _score(notes: Notes, generation: int, candidate: int) -> tuple[float | None,
     return (scores[-1] if scores else None), (rewards[-1][candidate] if rewards else None)
 
 
-def failures(notes: Notes) -> tuple[Failure, ...]:
+def group_failures(notes: Notes) -> tuple[FailureGroup, ...]:
     """Every kind of failure there was, most frequent first."""
     kinds: dict[str, list[Noted[p.EvaluationRecorded]]] = {}
     for noted in notes.evaluations:
         if noted.payload.failure is not None:
             kinds.setdefault(noted.payload.failure, []).append(noted)
     return tuple(
-        Failure(
+        FailureGroup(
             kind,
             tuple(sorted(Counter(noted.payload.split for noted in found).items())),
             found[-1].seq,

@@ -11,8 +11,8 @@ import numpy as np
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError
-from dga2d.runtime.report.data import RunStory, read_run, tell
-from dga2d.runtime.report.drawings import Link, Node, Picture, draw
+from dga2d.runtime.report.data import ReportData, gather_report_data, read_run
+from dga2d.runtime.report.drawings import DrawnEdge, DrawnNode, GraphDrawing, draw_graph
 from dga2d.runtime.report.evaluations import HeatMap
 from dga2d.runtime.report.solution_pictures import NoPictureError, save_figure, solution_figure
 from dga2d.store import open_store
@@ -73,7 +73,7 @@ def credit_figure(credit: HeatMap) -> Figure | None:
     return figure
 
 
-def graph_figure(picture: Picture) -> Figure:
+def graph_figure(picture: GraphDrawing) -> Figure:
     """The operator graph where the page draws it: nodes by credit, edges by credit and use."""
     from matplotlib.figure import Figure
 
@@ -91,7 +91,7 @@ def graph_figure(picture: Picture) -> Figure:
     return figure
 
 
-def _draw_link(axes: Axes, link: Link, places: Mapping[str, tuple[float, float]], most: float) -> None:
+def _draw_link(axes: Axes, link: DrawnEdge, places: Mapping[str, tuple[float, float]], most: float) -> None:
     from matplotlib import colormaps
     from matplotlib.patches import FancyArrowPatch
 
@@ -111,7 +111,7 @@ def _draw_link(axes: Axes, link: Link, places: Mapping[str, tuple[float, float]]
     )
 
 
-def _draw_node(axes: Axes, node: Node) -> None:
+def _draw_node(axes: Axes, node: DrawnNode) -> None:
     from matplotlib import colormaps
 
     sign = 0.0 if node.credit is None else float(np.sign(node.credit))
@@ -136,7 +136,7 @@ class Drawable(NamedTuple):
     """What the figures show."""
 
     state: RunState
-    story: RunStory
+    data: ReportData
     solution: bytes | None
     """The best program's solution of its first training instance; ``None`` while there is none."""
 
@@ -155,14 +155,14 @@ async def read_drawable(url: str, run_id: str) -> Drawable:
     Raises
     ------
     UnknownRunError, RunStateError, CorruptEventError, InvariantError
-        As `read_story`.
+        As `read_report_data`.
     """
     async with open_store(url, create=False, read_only=True) as store:
         state, notes = await read_run(store, run_id)
         head = (await store.head(RunId(run_id))).hash.hex()
-        story = await tell(store, run_id, state, notes, head, frozenset({"edges"}))
-        first = story.incumbents[:1]
-        return Drawable(state, story, await store.get_blob(first[0].solution) if first else None)
+        data = await gather_report_data(store, run_id, state, notes, head, frozenset({"edges"}))
+        first = data.incumbents[:1]
+        return Drawable(state, data, await store.get_blob(first[0].solution) if first else None)
 
 
 def write_figures(drawable: Drawable, folder: Path) -> Drawn:
@@ -185,22 +185,22 @@ def write_figures(drawable: Drawable, folder: Path) -> Drawn:
                 save_figure(figure, files[-1], kind)
     except OSError as error:
         raise OutputFileError(files[-1] if files else folder, error.strerror or str(error)) from error
-    return Drawn(files, drawable.story.head_hash, faults)
+    return Drawn(files, drawable.data.head_hash, faults)
 
 
 def _figures(drawable: Drawable, faults: list[str]) -> Iterator[tuple[str, Figure]]:
-    state, story, solution = drawable
-    convergence = convergence_figure(story.view["history"])
+    state, data, solution = drawable
+    convergence = convergence_figure(data.view["history"])
     if convergence is not None:
         yield "convergence", convergence
     if state.graph is not None:
-        credits = {(source, target): credit for source, target, credit in story.edges}
-        yield "graph", graph_figure(draw(state.header, state, state, credits))
-    credit = credit_figure(story.credit)
+        credits = {(source, target): credit for source, target, credit in data.edges}
+        yield "graph", graph_figure(draw_graph(state.header, state, state, credits))
+    credit = credit_figure(data.credit)
     if credit is not None:
         yield "credit", credit
     if solution is not None:
         try:
-            yield "incumbent", solution_figure(state.header, story.incumbents[0].instance, solution)
+            yield "incumbent", solution_figure(state.header, data.incumbents[0].instance, solution)
         except NoPictureError as error:
             faults.append(f"no picture of the incumbent: {error}")

@@ -24,7 +24,7 @@ class BlobReader(Protocol):
 
 
 @dataclass(frozen=True)
-class Edit:
+class ReportedEdit:
     """A change of the pools or of the graph."""
 
     seq: int
@@ -43,17 +43,17 @@ class Edit:
     """Difference to the parent (unified diff), or the code itself; empty for edges and deletions."""
 
 
-async def edit_of(store: BlobReader, state: RunState, change: Change) -> Edit:
+async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
     """The edit in words, with the code it brought."""
     seq, payload, pool = change
     if isinstance(payload, p.EdgeReplaced):
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
         added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
-        return Edit(seq, payload.generation, f"edge {removed} replaced by {added}", payload.call)
+        return ReportedEdit(seq, payload.generation, f"edge {removed} replaced by {added}", payload.call)
     name = payload.implementation
     if isinstance(payload, p.ImplementationDeleted):
-        return Edit(seq, payload.generation, f"{name} deleted", None, payload.operator, name)
-    edit = Edit(seq, payload.generation, f"{name} added", payload.call, payload.operator, name)
+        return ReportedEdit(seq, payload.generation, f"{name} deleted", None, payload.operator, name)
+    edit = ReportedEdit(seq, payload.generation, f"{name} added", payload.call, payload.operator, name)
     if isinstance(payload, p.ImplementationReplaced):
         pool = (payload.removed,)
         edit = replace(edit, what=f"{name} took the place of {payload.removed}", replaced=payload.removed)
@@ -78,7 +78,7 @@ async def _difference(
 
 
 @dataclass(frozen=True)
-class Node:
+class DescentNode:
     """An implementation at the generation it came in; 0 is the library."""
 
     name: str
@@ -101,13 +101,13 @@ class Descent:
     height: float
     lanes: tuple[tuple[str, float], ...]
     """Operator and the middle of its lane."""
-    nodes: tuple[Node, ...]
+    nodes: tuple[DescentNode, ...]
     links: tuple[tuple[str, bool], ...]
     """Path, and whether it leads to the reported algorithm."""
     x_ticks: tuple[tuple[float, str], ...]
 
 
-def descent(state: RunState, edits: Sequence[Edit]) -> Descent | None:
+def draw_descent(state: RunState, edits: Sequence[ReportedEdit]) -> Descent | None:
     """The drawing of what `edits` made; ``None`` while there is no new implementation."""
     made = {edit.implementation: edit for edit in edits if edit.code}
     if not made:
@@ -130,7 +130,9 @@ def descent(state: RunState, edits: Sequence[Edit]) -> Descent | None:
     )
 
 
-def _nodes(state: RunState, operators: list[str], made: dict[str, Edit], last: int) -> dict[str, Node]:
+def _nodes(
+    state: RunState, operators: list[str], made: dict[str, ReportedEdit], last: int
+) -> dict[str, DescentNode]:
     best = _ancestry(state, made)
     alive = {name for pool in state.pools.values() for name in pool}
     nodes = {}
@@ -140,7 +142,7 @@ def _nodes(state: RunState, operators: list[str], made: dict[str, Edit], last: i
         for place, name in enumerate(members):
             edit = made.get(name)
             generation = 0 if edit is None else edit.generation
-            nodes[str(name)] = Node(
+            nodes[str(name)] = DescentNode(
                 name=name,
                 generation=generation,
                 x=_x(generation, last),
@@ -152,12 +154,12 @@ def _nodes(state: RunState, operators: list[str], made: dict[str, Edit], last: i
     return nodes
 
 
-def _link(a: Node, b: Node) -> str:
+def _link(a: DescentNode, b: DescentNode) -> str:
     middle = (a.x + b.x) / 2
     return f"M{a.x:.1f} {a.y:.1f}C{middle:.1f} {a.y:.1f} {middle:.1f} {b.y:.1f} {b.x:.1f} {b.y:.1f}"
 
 
-def _ancestry(state: RunState, made: dict[str, Edit]) -> set[str]:
+def _ancestry(state: RunState, made: dict[str, ReportedEdit]) -> set[str]:
     """Implementations of the reported algorithm and all they descend from."""
     program = state.checkpoint or state.best
     found: set[str] = set()

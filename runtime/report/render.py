@@ -1,4 +1,4 @@
-"""Turns a :class:`RunStory` into HTML or Markdown; whatever a model wrote is escaped."""
+"""Turns a :class:`ReportData` into HTML or Markdown; whatever a model wrote is escaped."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
 from dga2d.runtime.report import drawings
-from dga2d.runtime.report.data import RunStory
+from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.terminal.output import shown_lines
 
 
-def render_html(story: RunStory) -> str:
+def render_html(data: ReportData) -> str:
     """One self-contained page: no script, no outside request, light and dark."""
-    return environment(escapes=True).get_template("report.html.j2").render(**context_of(story))
+    return environment(escapes=True).get_template("report.html.j2").render(**context_of(data))
 
 
-def render_markdown(story: RunStory) -> str:
+def render_markdown(data: ReportData) -> str:
     """The same in Markdown, without the texts of calls."""
-    return environment(escapes=False).get_template("report.md.j2").render(**context_of(story))
+    return environment(escapes=False).get_template("report.md.j2").render(**context_of(data))
 
 
 @cache
@@ -44,14 +44,14 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
     return made
 
 
-def context_of(story: RunStory) -> dict[str, Any]:
+def context_of(data: ReportData) -> dict[str, Any]:
     """What the templates of a report refer to."""
     return {
-        "story": story,
-        "view": story.view,
-        "charts": _charts(story),
+        "data": data,
+        "view": data.view,
+        "charts": _charts(data),
         "plot": drawings,
-        "matrix": _matrix(story),
+        "matrix": _matrix(data),
         "version": __version__,
         "zip": zip,
         "dict": dict,
@@ -63,10 +63,10 @@ def _finalize(value: object) -> object:
     return shown_lines(value) if type(value) is str else value
 
 
-def _charts(story: RunStory) -> list[drawings.Chart]:
+def _charts(data: ReportData) -> list[drawings.Chart]:
     """Convergence over generations and, where any were used, over model calls and tokens."""
-    spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in story.closings}
-    history = [row | spent.get(row["generation"], {}) for row in story.view["history"]]
+    spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in data.closings}
+    history = [row | spent.get(row["generation"], {}) for row in data.view["history"]]
     plots = [drawings.convergence(history)]
     for axis in ("calls", "tokens"):
         if history and history[-1][axis] > history[0][axis]:
@@ -100,14 +100,14 @@ def _table_cell(text: object) -> str:
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in flat)
 
 
-def _matrix(story: RunStory) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
+def _matrix(data: ReportData) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
     """Rows of the transition matrix: source, then (target, shown credit, credit, intensity in 0 … 1)."""
-    graph = story.view["graph"]
+    graph = data.view["graph"]
     if graph is None:
         return []
     entries = set(graph["initialisers"])
     operators = sorted(graph["operators"], key=lambda operator: (operator not in entries, operator))
-    credit = {(a, b): value for a, b, value in story.edges}
+    credit = {(a, b): value for a, b, value in data.edges}
     largest = max([abs(value) for value in credit.values()], default=0.0) or 1.0
     rows = []
     for source in (START, *operators):

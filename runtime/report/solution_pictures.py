@@ -49,7 +49,7 @@ class Incumbent:
 
 
 @dataclass(frozen=True)
-class Picture:
+class SolutionPicture:
     """An incumbent drawn, or why it cannot be."""
 
     incumbent: Incumbent
@@ -82,7 +82,7 @@ def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
 
 
 def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:
-    """Picture of the `solution` of a training `instance`. Takes seconds the first time: the domain is
+    """SolutionPicture of the `solution` of a training `instance`. Takes seconds the first time: the domain is
     imported and its instances are made.
 
     Raises
@@ -110,10 +110,10 @@ def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> 
     return drawn.getvalue()
 
 
-def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> Picture:
+def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> SolutionPicture:
     """The picture with its data in its address, for a page that must stand alone."""
     try:
         drawn = solution_svg(header, incumbent.instance, solution)
     except NoPictureError as error:
-        return Picture(incumbent, "", str(error))
-    return Picture(incumbent, "data:image/svg+xml;base64," + base64.b64encode(drawn).decode())
+        return SolutionPicture(incumbent, "", str(error))
+    return SolutionPicture(incumbent, "data:image/svg+xml;base64," + base64.b64encode(drawn).decode())

@@ -43,10 +43,10 @@ class Interrupted(KeyboardInterrupt):
 class Announcer(Protocol):
     """Tells a person what a signal did; called from the signal handler."""
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         """The first signal has come."""
 
-    def abandoned(self) -> None:
+    def announce_abort(self) -> None:
         """The process ends right now; leave the terminal as it was."""
 
 
@@ -89,7 +89,7 @@ class Interruption:
         finally:
             self._act = before
 
-    def is_over(self) -> None:
+    def finish(self) -> None:
         """All work is done and recorded: a first signal has nothing left to end."""
         self._act = lambda: None
 
@@ -98,14 +98,14 @@ class Interruption:
             self._end_at_once()
         self.signal_name = signal.Signals(number).name
         if self._announcer is not None:
-            self._announcer.stopping()
+            self._announcer.announce_stop()
         self._act()
 
     def _end_at_once(self) -> NoReturn:
         hint = "" if self.go_on is None else f"; `{self.go_on}` goes on from the last event"
         try:
             if self._announcer is not None:
-                self._announcer.abandoned()
+                self._announcer.announce_abort()
             os.write(_STDERR, f"stopped at once{hint}\n".encode())
         finally:
             os._exit(ExitCode.STOPPED)

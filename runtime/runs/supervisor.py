@@ -175,7 +175,7 @@ async def run_to_end(
     agents = make_agents(store, writer, around, state)
     log = logger(run=writer.run_id, epoch=writer.epoch)
     log.info("agents start", event_seq=state.seq, sandbox=around.evaluator.sandbox_status)
-    watcher.attend(around.evaluator)
+    watcher.show_workload(around.evaluator)
     stop = Interruption(watcher) if stop is None else stop
     try:
         with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
@@ -192,7 +192,7 @@ async def run_to_end(
         await _record_failure(store, writer, error, watcher)
         raise error from None
     finally:
-        stop.is_over()
+        stop.finish()
     with anyio.CancelScope(shield=True):
         final = await load_state(store, writer.run_id)
         if scope.cancelled_caught and is_live(final):

@@ -14,7 +14,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import gap_of
 from dga2d.runtime.terminal.output import shown
-from dga2d.runtime.terminal.run_metrics import Meter, Workload
+from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -28,13 +28,13 @@ class Progress(Protocol):
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
         """A new event, with the state after it."""
 
-    def attend(self, workload: Workload) -> None:
+    def show_workload(self, workload: Workload) -> None:
         """The evaluation processes stand."""
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         """A signal asks for an end; called from its handler."""
 
-    def abandoned(self) -> None:
+    def announce_abort(self) -> None:
         """The process ends right now; called from a signal handler."""
 
 
@@ -82,13 +82,13 @@ class ProgressLines:
         elif isinstance(payload, p.CheckpointSelected):
             self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
 
-    def attend(self, workload: Workload) -> None:
+    def show_workload(self, workload: Workload) -> None:
         """Lines say nothing of the processes."""
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         self._line("stopping at the next event; a second Ctrl-C stops at once")
 
-    def abandoned(self) -> None:
+    def announce_abort(self) -> None:
         if self._counts:
             self._line("")
 
@@ -133,7 +133,7 @@ class LiveProgress:
         from rich.live import Live
 
         self._state = RunState()
-        self._meter = Meter(clock)
+        self._metrics = RunMetrics(clock)
         self._live = Live(
             get_renderable=self._frame,
             console=Console(stderr=True) if console is None else console,
@@ -149,16 +149,16 @@ class LiveProgress:
         self._live.stop()
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
-        self._meter.saw(event)
+        self._metrics.record_event(event)
         self._state = state
 
-    def attend(self, workload: Workload) -> None:
-        self._meter.workload = workload
+    def show_workload(self, workload: Workload) -> None:
+        self._metrics.workload = workload
 
-    def stopping(self) -> None:
-        self._meter.is_stopping = True
+    def announce_stop(self) -> None:
+        self._metrics.is_stopping = True
 
-    def abandoned(self) -> None:
+    def announce_abort(self) -> None:
         self._live.console.show_cursor(True)
         self._live.console.line()
 
@@ -166,7 +166,7 @@ class LiveProgress:
         from dga2d.runtime.terminal.live_view import live_view
 
         state = self._state
-        return live_view(state, self._meter.read(state))
+        return live_view(state, self._metrics.measure(state))
 
 
 class Silence:
@@ -174,11 +174,11 @@ class Silence:
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None: ...
 
-    def attend(self, workload: Workload) -> None: ...
+    def show_workload(self, workload: Workload) -> None: ...
 
-    def stopping(self) -> None: ...
+    def announce_stop(self) -> None: ...
 
-    def abandoned(self) -> None: ...
+    def announce_abort(self) -> None: ...
 
 
 silent = Silence()

@@ -31,7 +31,7 @@ class Workload(Protocol):
 
 
 @dataclass(frozen=True)
-class Edit:
+class AcceptedEdit:
     """An accepted edit of graph or pools."""
 
     generation: int
@@ -58,13 +58,13 @@ class Measurements:
     """Seconds of the last generations that were watched from beginning to end."""
     suspended_s: float | None = None
     """Seconds calls have waited for the model's endpoint; ``None`` while it works."""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[AcceptedEdit, ...] = ()
     """The last accepted ones, latest last."""
     is_stopping: bool = False
     """The user has asked for an end."""
 
 
-class Meter:
+class RunMetrics:
     """Takes measurements; `clock` counts seconds from anywhere.
 
     One thread tells what it `saw`, another may `read` at the same time.
@@ -79,11 +79,11 @@ class Meter:
         self._generation_start: float | None = None
         self._times: tuple[float, ...] = ()
         self._suspended_at: float | None = None
-        self._edits: tuple[Edit, ...] = ()
+        self._edits: tuple[AcceptedEdit, ...] = ()
         self.workload: Workload | None = None
         self.is_stopping = False
 
-    def saw(self, event: RecordedEvent) -> None:
+    def record_event(self, event: RecordedEvent) -> None:
         """Take in a new event."""
         payload, now = event.payload, self._clock()
         self._run = event.run_id
@@ -101,9 +101,9 @@ class Meter:
         elif isinstance(payload, p.CallsResumed):
             self._suspended_at = None
         if changes := changes_of(payload):
-            self._edits = (*self._edits, Edit(event.generation or 0, changes))[-EDITS_KEPT:]
+            self._edits = (*self._edits, AcceptedEdit(event.generation or 0, changes))[-EDITS_KEPT:]
 
-    def read(self, state: RunState) -> Measurements:
+    def measure(self, state: RunState) -> Measurements:
         """The measurements at this moment; `state` is the one after the last event seen."""
         now = self._clock()
         while self._recent and self._recent[0] < now - RATE_WINDOW_S:

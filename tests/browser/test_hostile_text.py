@@ -9,7 +9,7 @@ from playwright.async_api import Page
 from tests.browser.conftest import HOSTILE_RUN, SHOWN, Served, Tab
 
 from dga2d.runtime.page.panels import PARTS
-from dga2d.runtime.report import read_story, render_html
+from dga2d.runtime.report import read_report_data, render_html
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -51,7 +51,7 @@ async def test_prompts_and_answers_show_hostile_text_as_it_is(tab: Tab) -> None:
 
 async def test_a_report_of_hostile_text_runs_nothing(tab: Tab, served: Served, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text(render_html(await read_story(served.url, HOSTILE_RUN)), encoding="utf-8")
+    path.write_text(render_html(await read_report_data(served.url, HOSTILE_RUN)), encoding="utf-8")
     await tab.page.goto(path.as_uri())
     await open_everything(tab.page)
     await assert_harmless(tab.page, "main")

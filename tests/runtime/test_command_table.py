@@ -163,6 +163,30 @@ def test_the_database_of_the_command_line_or_environment_is_asked(
     assert offered("show", "--store", url, "j") == {"jsp-two"}
     monkeypatch.setenv("DGA2D_STORE", url)
     assert offered("show", "t") == {"tsp-one"}
+    monkeypatch.setenv("DGA2D_STORE", str(logged / "dga2d.db"))
+    assert offered("show", "t") == {"tsp-one"}
+
+
+def test_a_store_is_named_by_its_url_or_by_its_path(
+    begun: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = begun / "dga2d.db"
+
+    def listed(*arguments: str) -> str:
+        outcome = CliRunner().invoke(app, ["runs", "--json", *arguments], catch_exceptions=False)
+        assert outcome.exit_code == 0, outcome.output
+        return outcome.stdout
+
+    rows = listed("--store", f"sqlite+aiosqlite:///{path}")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert "imaginary-three" in rows
+    assert listed("--store", str(path)) == rows
+    monkeypatch.chdir(begun)
+    assert listed("--store", path.name) == rows
+    monkeypatch.setenv("DGA2D_STORE", path.name)
+    assert listed() == rows
+    monkeypatch.setenv("HOME", str(begun))
+    assert listed("--store", f"~/{path.name}") == rows
 
 
 def test_a_damaged_database_offers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,10 @@ class Told:
     def __init__(self) -> None:
         self.words: list[str] = []
 
-    def stopping(self) -> None:
+    def announce_stop(self) -> None:
         self.words.append("stopping")
 
-    def abandoned(self) -> None:
+    def announce_abort(self) -> None:
         self.words.append("abandoned")
 
 
@@ -103,7 +103,7 @@ async def test_a_signal_after_the_end_cancels_nothing() -> None:
     told = Told()
     stop = Interruption(told)
     with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
-        stop.is_over()
+        stop.finish()
         os.kill(os.getpid(), signal.SIGINT)
         await anyio.sleep(0)
     assert not scope.cancel_called

@@ -15,7 +15,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Outcomes, RunState, Scoring, TestState
 from dga2d.runtime.terminal.live_view import clock, curve, generations_left, live_view, phase, time_left_s
 from dga2d.runtime.terminal.output import shown
-from dga2d.runtime.terminal.run_metrics import Edit, Measurements
+from dga2d.runtime.terminal.run_metrics import AcceptedEdit, Measurements
 
 MEASURED = Measurements(
     run="tsp-k3v9q2",
@@ -26,7 +26,7 @@ MEASURED = Measurements(
     busy=1,
     generation_s=20.0,
     generation_times_s=(90.0, 110.0),
-    edits=(Edit(1, ("+ implementation nearest.2",)), Edit(2, ("- edge a→b", "+ edge b→a"))),
+    edits=(AcceptedEdit(1, ("+ implementation nearest.2",)), AcceptedEdit(2, ("- edge a→b", "+ edge b→a"))),
 )
 TEST = TestState(
     seq=90,
@@ -82,11 +82,11 @@ def test_a_running_generation_shows_all_that_matters() -> None:
 
 
 def test_the_last_edits_are_shown_whole_and_others_left_out() -> None:
-    edits = tuple(Edit(t, tuple(f"+ {t}.{n}" for n in range(t))) for t in (1, 2, 3, 2))
+    edits = tuple(AcceptedEdit(t, tuple(f"+ {t}.{n}" for n in range(t))) for t in (1, 2, 3, 2))
     told = text(RUNNING, replace(MEASURED, edits=edits))
     assert all(line in told for line in ("2  + 2.0", "   + 2.1", "3  + 3.0", "   + 3.2"))
     assert "+ 1.0" not in told
-    many = (Edit(1, tuple(f"+ {n}." for n in range(9))),)
+    many = (AcceptedEdit(1, tuple(f"+ {n}." for n in range(9))),)
     assert "+ 8." in text(RUNNING, replace(MEASURED, edits=many))
 
 
@@ -134,7 +134,7 @@ def test_an_open_test_shows_how_far_it_is() -> None:
 
 
 def hostile_states() -> list[tuple[RunState, Measurements]]:
-    measured = replace(MEASURED, run=HOSTILE, edits=(Edit(1, (HOSTILE,)),))
+    measured = replace(MEASURED, run=HOSTILE, edits=(AcceptedEdit(1, (HOSTILE,)),))
     return [
         (replace(RUNNING, started=header(HOSTILE), suspension=HOSTILE), measured),
         (replace(RUNNING, status="paused", reason=HOSTILE), measured),

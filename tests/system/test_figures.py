@@ -66,7 +66,7 @@ def test_the_figures_show_the_operators_the_generations_and_the_instance(
     assert {"START", "END"} | {
         word for operator in drawable.state.pools for word in operator.split("_")
     } <= words
-    assert any(drawable.story.incumbents[0].instance in text for text in texts(folder / "incumbent.svg"))
+    assert any(drawable.data.incumbents[0].instance in text for text in texts(folder / "incumbent.svg"))
 
 
 def test_the_same_run_gives_the_same_bytes(folder: Path, drawable: Drawable, tmp_path: Path) -> None:
@@ -106,10 +106,10 @@ def test_the_heat_map_puts_each_credit_at_its_operator_and_generation() -> None:
 
 
 def test_removed_edges_are_not_drawn(drawable: Drawable) -> None:
-    from dga2d.runtime.report.drawings import draw
+    from dga2d.runtime.report.drawings import draw_graph
 
-    credits = {(a, b): credit for a, b, credit in drawable.story.edges}
-    picture = draw(drawable.state.header, drawable.state, drawable.state, credits)
+    credits = {(a, b): credit for a, b, credit in drawable.data.edges}
+    picture = draw_graph(drawable.state.header, drawable.state, drawable.state, credits)
     gone = replace(picture, links=tuple(replace(link, change="removed") for link in picture.links))
     assert len(graph_figure(picture).axes[0].patches) == len(picture.links) > 0
     assert len(graph_figure(gone).axes[0].patches) == 0

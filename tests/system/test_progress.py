@@ -20,7 +20,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.terminal.live_view import live_view
 from dga2d.runtime.terminal.progress import ProgressLines, silent
-from dga2d.runtime.terminal.run_metrics import Meter
+from dga2d.runtime.terminal.run_metrics import RunMetrics
 from dga2d.store import open_store
 
 pytestmark = pytest.mark.timeout(400)
@@ -84,12 +84,12 @@ def test_a_terminal_counts_the_evaluations_on_its_last_line(finished: Program) -
 
 def test_the_live_view_of_every_state_of_a_run_fits_the_terminal(finished: Program) -> None:
     ticks = iter(range(10**6))
-    meter, state, frames = Meter(lambda: float(next(ticks))), RunState(), []
+    metrics, state, frames = RunMetrics(lambda: float(next(ticks))), RunState(), []
     for event in recorded(finished):
-        meter.saw(event)
+        metrics.record_event(event)
         state = fold(state, event)
         console = Console(record=True, width=80, file=io.StringIO(), color_system=None)
-        console.print(live_view(state, meter.read(state)))
+        console.print(live_view(state, metrics.measure(state)))
         frames.append(console.export_text())
     assert all(len(line) == 80 for frame in frames for line in frame.splitlines())
     assert all("running" in frame for frame in frames[:-1])

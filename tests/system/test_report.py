@@ -15,7 +15,7 @@ import pytest
 
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallRefused
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report import RunStory, read_story, render_html, render_markdown
+from dga2d.runtime.report import ReportData, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.drawings import convergence
 from dga2d.runtime.report.notes import Incident, Notes, note
 
@@ -35,11 +35,11 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def story(finished: Any) -> RunStory:
-    return anyio.run(read_story, f"sqlite+aiosqlite:///{finished.database}", "done")
+def data(finished: Any) -> ReportData:
+    return anyio.run(read_report_data, f"sqlite+aiosqlite:///{finished.database}", "done")
 
 
-def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, story: RunStory) -> None:
+def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, data: ReportData) -> None:
     outcome = finished.run("report", "done", "-o", "told.html", "--json")
     assert outcome.code == 0, outcome.err
     told = outcome.json
@@ -54,43 +54,43 @@ def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, story
     shown = finished.run("show", "done", "--json").json
     assert shown["state_digest"] in page
     assert told["head_hash"] in page
-    assert [step.operator for step in story.algorithm] == [
+    assert [step.operator for step in data.algorithm] == [
         step["operator"] for step in shown["checkpoint"]["pipeline"]
     ]
-    for step in story.algorithm:
+    for step in data.algorithm:
         assert "def run(env_data, state, calc_makespan_fn)" in step.source
-    assert sum(sum(counts.values()) for counts in story.evaluations.values()) == sum(
+    assert sum(sum(counts.values()) for counts in data.evaluations.values()) == sum(
         row.type == "EvaluationRecorded" for row in finished.rows("done")
     )
-    assert len(story.calls) == shown["ledger"]["used"] > 0
-    assert all(call["prompt_text"] and call["response_text"] for call in story.calls)
+    assert len(data.calls) == shown["ledger"]["used"] > 0
+    assert all(call["prompt_text"] and call["response_text"] for call in data.calls)
 
 
-def test_report_runs_no_script_and_asks_nothing_of_the_network(story: RunStory) -> None:
-    for tag, attributes in Elements(render_html(story)).found:
+def test_report_runs_no_script_and_asks_nothing_of_the_network(data: ReportData) -> None:
+    for tag, attributes in Elements(render_html(data)).found:
         assert tag not in {"script", "iframe", "link", "object", "embed"}
         assert tag != "img" or (attributes["src"] or "").startswith("data:image/svg+xml;base64,")
         assert not any(name.startswith("on") for name in attributes)
         assert not any(re.match(r"\s*(https?:|//|javascript:)", value or "") for value in attributes.values())
 
 
-def test_hostile_text_stays_text(story: RunStory) -> None:
+def test_hostile_text_stays_text(data: ReportData) -> None:
     calls = tuple({**call, "prompt_text": HOSTILE, "response_text": HOSTILE, "diagnostic": HOSTILE,
-                   "model": HOSTILE, "subject": HOSTILE} for call in story.calls)  # fmt: skip
+                   "model": HOSTILE, "subject": HOSTILE} for call in data.calls)  # fmt: skip
     hostile = replace(
-        story,
+        data,
         calls=calls,
-        edits=tuple(replace(edit, what=HOSTILE, code=HOSTILE) for edit in story.edits),
-        algorithm=tuple(replace(step, source=HOSTILE, operator=HOSTILE) for step in story.algorithm),
+        edits=tuple(replace(edit, what=HOSTILE, code=HOSTILE) for edit in data.edits),
+        algorithm=tuple(replace(step, source=HOSTILE, operator=HOSTILE) for step in data.algorithm),
         baseline=(HOSTILE,),
         incidents=(Incident(1, 0, HOSTILE),),
     )
     tags = {tag for tag, _ in Elements(render_html(hostile)).found}
-    assert tags == {tag for tag, _ in Elements(render_html(story)).found}
+    assert tags == {tag for tag, _ in Elements(render_html(data)).found}
     assert "&lt;script&gt;alert(1)" in render_html(hostile)
 
 
-def test_outages_and_refused_calls_are_told(story: RunStory) -> None:
+def test_outages_and_refused_calls_are_told(data: ReportData) -> None:
     payloads = (
         CallsSuspended(reason="connection refused"),
         CallsResumed(waited_s=12.4),
@@ -106,16 +106,16 @@ def test_outages_and_refused_calls_are_told(story: RunStory) -> None:
     for seq, payload in enumerate(payloads, start=7):
         event: Any = SimpleNamespace(seq=seq, recorded_at=0, payload=payload)
         note(notes, RunState(), event)
-    troubled = replace(story, incidents=tuple(notes.incidents))
+    troubled = replace(data, incidents=tuple(notes.incidents))
     for text in (render_html(troubled), render_markdown(troubled)):
         assert "the endpoint does not work, calls wait: connection refused" in text
         assert "the endpoint works again after 12 s" in text
         assert "connect/3/0 was refused by the limit on tokens: 900 of 1000 spent" in text
-    assert "outages" not in render_html(story)
+    assert "outages" not in render_html(data)
 
 
-def test_markdown_fences_are_longer_than_any_in_the_code(story: RunStory) -> None:
-    hostile = replace(story, algorithm=tuple(replace(s, source=HOSTILE) for s in story.algorithm[:1]))
+def test_markdown_fences_are_longer_than_any_in_the_code(data: ReportData) -> None:
+    hostile = replace(data, algorithm=tuple(replace(s, source=HOSTILE) for s in data.algorithm[:1]))
     lines = render_markdown(hostile).splitlines()
     start = lines.index("````")
     assert lines[start + 1 :].index("````") == len(HOSTILE.splitlines())

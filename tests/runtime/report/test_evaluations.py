@@ -1,11 +1,11 @@
-"""What page and report tell of failed evaluations."""
+"""What page and report say about failed evaluations."""
 
 from __future__ import annotations
 
 from tests.runtime.run_states import evaluation
 
 from dga2d.events import payloads as p
-from dga2d.runtime.report.evaluations import Failure, failures
+from dga2d.runtime.report.evaluations import FailureGroup, group_failures
 from dga2d.runtime.report.notes import Noted, Notes
 
 
@@ -25,12 +25,12 @@ def test_every_kind_of_failure_is_counted_by_split_and_has_its_last_diagnostic()
             noted(11, "forbidden", "train", "open"),
         ]
     )
-    assert failures(notes) == (
-        Failure("crashed", (("train", 2), ("validation", 1)), 9, "line 5"),
-        Failure("forbidden", (("train", 1),), 11, "open"),
-        Failure("timeout", (("train", 1),), 4, ""),
+    assert group_failures(notes) == (
+        FailureGroup("crashed", (("train", 2), ("validation", 1)), 9, "line 5"),
+        FailureGroup("forbidden", (("train", 1),), 11, "open"),
+        FailureGroup("timeout", (("train", 1),), 4, ""),
     )
 
 
 def test_a_run_without_failures_has_no_kinds_of_them() -> None:
-    assert failures(Notes(evaluations=[noted(5, None, "train", "")])) == ()
+    assert group_failures(Notes(evaluations=[noted(5, None, "train", "")])) == ()

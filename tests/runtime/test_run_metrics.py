@@ -1,4 +1,4 @@
-"""What the meter measures while events pass it, on a clock that the tests set."""
+"""What the metrics measures while events pass it, on a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.runtime.run_states import RUNNING, evaluation, event
 
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events import payloads as p
-from dga2d.runtime.terminal.run_metrics import Meter
+from dga2d.runtime.terminal.run_metrics import RunMetrics
 
 
 class Clock:
@@ -21,43 +21,43 @@ class Clock:
 
 def test_the_rate_is_that_of_the_last_minute() -> None:
     now = Clock()
-    meter = Meter(now)
-    assert meter.read(RUNNING).evaluations_per_s is None
+    metrics = RunMetrics(now)
+    assert metrics.measure(RUNNING).evaluations_per_s is None
     for now.now in (1.0, 2.0, 10.0):
-        meter.saw(event(evaluation(), 1))
-    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(0.3)
+        metrics.record_event(event(evaluation(), 1))
+    assert metrics.measure(RUNNING).evaluations_per_s == pytest.approx(0.3)
     now.now = 65.0
-    assert meter.read(RUNNING).evaluations_per_s == pytest.approx(1 / 60)
+    assert metrics.measure(RUNNING).evaluations_per_s == pytest.approx(1 / 60)
     now.now = 100.0
-    measured = meter.read(RUNNING)
+    measured = metrics.measure(RUNNING)
     assert (measured.evaluations_per_s, measured.evaluations, measured.run) == (0.0, 3, "run")
 
 
 def test_only_generations_seen_from_their_beginning_are_timed() -> None:
     now = Clock()
-    meter = Meter(now)
+    metrics = RunMetrics(now)
     ends = event(p.GenerationCompleted(generation=1, state_digest=""), 1)
     begins = event(p.GenerationStarted(generation=2, graph_digest="", pools_digest=""), 2)
     for now.now, what in ((5.0, ends), (6.0, begins), (9.0, ends), (10.0, begins)):
-        meter.saw(what)
+        metrics.record_event(what)
     now.now = 14.0
-    measured = meter.read(RUNNING)
+    measured = metrics.measure(RUNNING)
     assert (measured.generation_times_s, measured.generation_s) == ((3.0,), 4.0)
 
 
 def test_the_last_edits_and_the_outage_are_kept() -> None:
     now = Clock()
-    meter = Meter(now)
+    metrics = RunMetrics(now)
     for t in range(1, 7):
         deleted = p.ImplementationDeleted(
             generation=t, slot=0, operator=OperatorId("o"), implementation=ImplementationId(f"o.{t}")
         )
-        meter.saw(event(deleted, t))
-    meter.saw(event(p.CallsSuspended(reason="down")))
+        metrics.record_event(event(deleted, t))
+    metrics.record_event(event(p.CallsSuspended(reason="down")))
     now.now = 12.0
-    measured = meter.read(replace(RUNNING, suspension="down"))
+    measured = metrics.measure(replace(RUNNING, suspension="down"))
     assert [edit.generation for edit in measured.edits] == [3, 4, 5, 6]
     assert measured.edits[-1].changes == ("- implementation o.6",)
     assert measured.suspended_s == 12.0
-    meter.saw(event(p.CallsResumed(waited_s=12.0)))
-    assert meter.read(RUNNING).suspended_s is None
+    metrics.record_event(event(p.CallsResumed(waited_s=12.0)))
+    assert metrics.measure(RUNNING).suspended_s is None
