@@ -16,12 +16,14 @@ from dga2d.events._envelope import (
 from dga2d.events._errors import (
     CanonicalEncodingError,
     ChainError,
+    DeclarationError,
     Dga2dError,
     EventError,
     OwnershipError,
     PayloadError,
     UnknownEventTypeError,
 )
+from dga2d.events._frequent import decoder_of
 from dga2d.events._names import (
     AGENT_NAMES,
     AgentName,
@@ -32,8 +34,9 @@ from dga2d.events._names import (
     RunId,
     blob_digest,
 )
-from dga2d.events._registry import OWNERS, check_owner, referenced_blobs
-from dga2d.events.payloads import PAYLOAD_TYPES, Payload
+from dga2d.events._payload import Payload
+from dga2d.events._registry import check_owner, referenced_blobs
+from dga2d.events.payloads import PAYLOAD_TYPES
 
 if not __name__.startswith("dga2d."):
     raise ImportError("import dga2d.events, not events")
@@ -41,12 +44,12 @@ if not __name__.startswith("dga2d."):
 __all__ = [
     "AGENT_NAMES",
     "GENESIS_HASH",
-    "OWNERS",
     "PAYLOAD_TYPES",
     "AgentName",
     "BlobDigest",
     "CanonicalEncodingError",
     "ChainError",
+    "DeclarationError",
     "Dga2dError",
     "Draft",
     "EventError",
@@ -64,6 +67,7 @@ __all__ = [
     "canonical_bytes",
     "check_owner",
     "decode_payload",
+    "decoder_of",
     "encode_payload",
     "fits_64_bits",
     "link_hash",

@@ -16,7 +16,8 @@ import orjson
 from pydantic import ValidationError
 
 from dga2d.events._errors import CanonicalEncodingError, PayloadError, UnknownEventTypeError
-from dga2d.events.payloads import PAYLOAD_TYPES, Model, Payload
+from dga2d.events._payload import Model, Payload
+from dga2d.events.payloads import PAYLOAD_TYPES
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 

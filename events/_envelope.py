@@ -16,7 +16,7 @@ import orjson
 from dga2d.events._codec import decode_payload, fits_64_bits
 from dga2d.events._errors import CanonicalEncodingError, ChainError
 from dga2d.events._names import AgentName, RunId
-from dga2d.events.payloads import Payload
+from dga2d.events._payload import Payload
 
 
 @dataclass(frozen=True)

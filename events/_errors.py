@@ -3,6 +3,7 @@
 Dga2dError
 └── EventError
     ├── CanonicalEncodingError   a value has no canonical form (NaN, infinity, integer over 64 bits, …)
+    ├── DeclarationError         a payload class lacks part of its declaration; raised at import
     ├── UnknownEventTypeError    a type or version this program does not know
     ├── PayloadError             a payload does not fit its type
     ├── OwnershipError           an agent wrote a type it does not own
@@ -26,6 +27,14 @@ class CanonicalEncodingError(EventError, ValueError):
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
         super().__init__(f"{path}: {reason}")
+
+
+class DeclarationError(EventError, ImportError):
+    """Event type `type_name` is declared incompletely or twice: a mistake in the program, found at import."""
+
+    def __init__(self, type_name: str, reason: str) -> None:
+        self.type_name = type_name
+        super().__init__(f"event type {type_name} {reason}")
 
 
 class UnknownEventTypeError(EventError, LookupError):

@@ -1,87 +1,66 @@
-"""The payloads that fill a log, decoded without their models: what a replay of millions of events reads.
+"""The payloads that fill a log, decoded without their models: a faster codec for replays.
 
-Evaluations are nine events in ten, samples and scores nearly all others. A record here has the fields of its
-payload and takes a quarter of the time. A decoder accepts nothing that the payload's model refuses, and reads
-what it accepts as the model does; where it refuses, `decode_payload` has the last word and the words for it.
+Evaluations are nine events in ten, samples and scores nearly all others. A record has the fields of its
+payload, made from the payload's own annotations, and takes a quarter of the time. A decoder accepts nothing
+that the payload's model refuses, and reads what it accepts as the model does; where it refuses, the model
+has the last word and the words for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from dga2d.events._names import BlobDigest, ImplementationId, InstanceKey, OperatorId
-from dga2d.events.payloads import FailureKind, SplitName
+from dga2d.events._codec import decode_payload
+from dga2d.events._payload import Model, Payload
 
-NOT_DECODED = (msgspec.MsgspecError, UnicodeDecodeError)
+_NOT_DECODED = (msgspec.MsgspecError, UnicodeDecodeError)
 """What a decoder raises for bytes that it leaves to the payload's model."""
 
-
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """Base of the records: immutable, closed, without cycles. Fields stand in canonical order, in which their
-    decoders find them at once."""
+Decoder = Callable[[bytes], Any]
+"""Bytes of a payload in its current version → the payload, or a record with its fields."""
 
 
-class PositionRecord(Record, frozen=True):
-    """``PositionTrace``: what one position of a pipeline did."""
+@cache
+def decoder_of(model: type[Payload]) -> Decoder:
+    """Return the fastest decoder of payloads of `model` in their current version.
 
-    elapsed_s: float
-    score_after: float
-    score_before: float | None
-    work: int
+    It raises PayloadError for bytes that do not fit the model.
+    """
+    name, version = model.__name__, model.version
 
+    def decode_with_model(data: bytes) -> Payload:
+        return decode_payload(name, version, data)
 
-class EvaluationRecord(Record, frozen=True):
-    """``EvaluationRecorded``."""
+    if not model.is_frequent:
+        return decode_with_model
+    decode_record = msgspec.json.Decoder(record_of(model)).decode
 
-    candidate: int
-    diagnostic: str
-    elapsed_s: float
-    failure: FailureKind | None
-    generation: int
-    instance: InstanceKey
-    objective: float | None
-    solution: BlobDigest | None
-    split: SplitName
-    trace: tuple[PositionRecord, ...]
-    work: int
+    def decode(data: bytes) -> Any:
+        try:
+            return decode_record(data)
+        except _NOT_DECODED:
+            return decode_payload(name, version, data)
 
-
-class StepRecord(Record, frozen=True):
-    """``Step``."""
-
-    implementation: ImplementationId
-    operator: OperatorId
+    return decode
 
 
-class PolicyStepRecord(Record, frozen=True):
-    """``PolicyStep``."""
-
-    actions: tuple[OperatorId, ...]
-    chosen: OperatorId
-    probabilities: tuple[float, ...]
-
-
-class SampleRecord(Record, frozen=True):
-    """``PipelineSampled``."""
-
-    candidate: int
-    generation: int
-    policy_steps: tuple[PolicyStepRecord, ...]
-    policy_updates: int
-    steps: tuple[StepRecord, ...]
+@cache
+def record_of(model: type[Model]) -> type[msgspec.Struct]:
+    """Return the record of a model: immutable, closed, its fields in canonical order, in which they are found
+    at once."""
+    hints = get_type_hints(model)
+    fields = [(name, _without_models(hints[name])) for name in sorted(model.model_fields)]
+    return msgspec.defstruct(model.__name__, fields, frozen=True, forbid_unknown_fields=True, gc=False)
 
 
-class ScoreRecord(Record, frozen=True):
-    """``CandidateScored``."""
-
-    candidate: int
-    gaps: tuple[float | None, ...]
-    generation: int
-    score: float
-
-
-decode_evaluation: Callable[[bytes], EvaluationRecord] = msgspec.json.Decoder(EvaluationRecord).decode
-decode_sample: Callable[[bytes], SampleRecord] = msgspec.json.Decoder(SampleRecord).decode
-decode_score: Callable[[bytes], ScoreRecord] = msgspec.json.Decoder(ScoreRecord).decode
+def _without_models(hint: Any) -> Any:
+    """The annotation with records in place of models."""
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return record_of(hint)
+    if get_origin(hint) is tuple:
+        return tuple[tuple(_without_models(item) for item in get_args(hint))]  # type: ignore[misc]
+    return hint

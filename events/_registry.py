@@ -10,50 +10,8 @@ from pydantic import BaseModel
 
 from dga2d.events._envelope import RecordedEvent
 from dga2d.events._errors import OwnershipError, UnknownEventTypeError
-from dga2d.events._names import AgentName, BlobDigest
+from dga2d.events._names import BlobDigest
 from dga2d.events.payloads import PAYLOAD_TYPES
-
-_CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver")
-
-OWNERS: dict[str, tuple[AgentName, ...]] = {
-    "RunStarted": ("conductor",),
-    "GenerationStarted": ("conductor",),
-    "GenerationCompleted": ("conductor",),
-    "ValidationStarted": ("conductor",),
-    "TestStarted": ("conductor",),
-    "RunPaused": ("conductor",),
-    "RunResumed": ("conductor",),
-    "RunForked": ("conductor",),
-    "RunCompleted": ("conductor",),
-    "RunFailed": ("conductor",),
-    "GraphInitialized": ("initializer",),
-    "GraphRejected": ("initializer",),
-    "PipelineSampled": ("pipeline_sampler",),
-    "PolicyUpdated": ("pipeline_sampler",),
-    "PolicyCheckpointed": ("pipeline_sampler",),
-    "PipelinesDecoded": ("pipeline_sampler",),
-    "EvaluationRecorded": ("evaluator_pool",),
-    "CandidateScored": ("credit_keeper",),
-    "GenerationScored": ("credit_keeper",),
-    "CreditsUpdated": ("credit_keeper",),
-    "ImplementationAdded": ("implementation_evolver",),
-    "ImplementationReplaced": ("implementation_evolver",),
-    "ImplementationDeleted": ("implementation_evolver",),
-    "ImplementationRejected": ("implementation_evolver",),
-    "ImplementationsKept": ("implementation_evolver",),
-    "EdgeReplaced": ("edge_evolver",),
-    "EdgeRejected": ("edge_evolver",),
-    "EdgesKept": ("edge_evolver",),
-    "ValidationScored": ("validator",),
-    "CheckpointSelected": ("validator",),
-    "TestScored": ("validator",),
-    "LLMCallReserved": _CALLERS,
-    "LLMCallSettled": _CALLERS,
-    "LLMCallAbandoned": _CALLERS,
-    "LLMCallRefused": _CALLERS,
-    "CallsSuspended": ("conductor",),
-    "CallsResumed": ("conductor",),
-}
 
 
 def check_owner(agent: str, type_name: str) -> None:
@@ -66,11 +24,11 @@ def check_owner(agent: str, type_name: str) -> None:
     UnknownEventTypeError
         Nobody owns the type.
     """
-    owners = OWNERS.get(type_name)
-    if owners is None:
+    model = PAYLOAD_TYPES.get(type_name)
+    if model is None:
         raise UnknownEventTypeError(type_name, 0)
-    if agent not in owners:
-        raise OwnershipError(agent, type_name, owners)
+    if agent not in model.owners:
+        raise OwnershipError(agent, type_name, model.owners)
 
 
 def referenced_blobs(event: RecordedEvent) -> Iterator[BlobDigest]:

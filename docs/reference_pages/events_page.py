@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from sphinx.pycode import ModuleAnalyzer
 
-from dga2d.events import OWNERS, payloads
+from dga2d.events import payloads
 from dga2d.events.payloads import PAYLOAD_TYPES, Payload
 from reference_pages.field_types import type_words
 from reference_pages.markdown import prose, table
@@ -74,7 +74,7 @@ def generated() -> str:
 
 def _event(model: type[Payload], used: set[tuple[str, str]]) -> str:
     name = model.__name__
-    owners = ", ".join(f"`{owner}`" for owner in OWNERS[name])
+    owners = ", ".join(f"`{owner}`" for owner in model.owners)
     facts = [f"Written by {owners}. Version {model.version}. {_repetition(model)}"]
     reasons = refusals(name)
     refused = [f"Refused with: {'; '.join(reasons)}."] if reasons else []

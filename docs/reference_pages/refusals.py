@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from dga2d.replay.state import fold_edits, fold_generation, fold_run, graph, handler
-from dga2d.replay.state.fold import HANDLERS
+from dga2d.replay.state.handler import RULES
 
-REASON_AT = {"require": 2, "refuse": 1, "InvariantError": 2}
-"""Function that refuses an event → which of its arguments is the reason."""
+REASONS_AT = {"require": (2,), "refuse": (1,), "InvariantError": (2,), "_Evaluated": (4, 5)}
+"""What refuses an event, or is told how → which of its arguments are the reasons."""
 
 OTHER = {"DigestMismatchError": "the digest is not that of the state"}
 """Errors that need no reason."""
@@ -19,7 +20,7 @@ OTHER = {"DigestMismatchError": "the digest is not that of the state"}
 
 def refusals(event_type: str) -> list[str]:
     """Reasons for which an event of that type is refused, in the order of the checks; ``…`` is a value."""
-    return list(dict.fromkeys(_reasons(HANDLERS[event_type].__name__)))
+    return list(dict.fromkeys(_reasons(RULES[event_type].handler.__name__)))
 
 
 def _reasons(name: str) -> Iterator[str]:
@@ -33,8 +34,9 @@ def _reasons(name: str) -> Iterator[str]:
                 yield from _text(node.value)
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else ""
-        if called in REASON_AT:
-            yield from _text(node.args[REASON_AT[called]])
+        if called in REASONS_AT:
+            for index in REASONS_AT[called]:
+                yield from _text(node.args[index])
         elif called in OTHER:
             yield OTHER[called]
         elif called != name:
@@ -47,12 +49,12 @@ def _definitions() -> dict[str, ast.FunctionDef]:
     for module in (fold_run, fold_generation, fold_edits, handler, graph):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         found.update({node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
-    return {name: node for name, node in found.items() if name not in REASON_AT}
+    return {name: node for name, node in found.items() if name not in REASONS_AT}
 
 
 def _text(node: ast.expr | None) -> Iterator[str]:
     """The words of a literal, ``…`` for what is put into it; nothing for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
+        yield re.sub(r"\{\w+\}", "…", node.value)
     elif isinstance(node, ast.JoinedStr):
         yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)

@@ -5,29 +5,43 @@ Every handler checks what must hold before the event and raises :class:`Invarian
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
-from dga2d.events import OWNERS, RecordedEvent, StoredEvent
-from dga2d.replay.state.fold_edits import EDIT_HANDLERS
-from dga2d.replay.state.fold_generation import GENERATION_HANDLERS
-from dga2d.replay.state.fold_outcomes import FOLDS_OF_MANY
-from dga2d.replay.state.fold_run import RUN_HANDLERS
-from dga2d.replay.state.handler import Handler, refuse, replace, require, stamped
+from dga2d.events import (
+    PAYLOAD_TYPES,
+    DeclarationError,
+    RecordedEvent,
+    StoredEvent,
+    UnknownEventTypeError,
+    decode_payload,
+    decoder_of,
+)
+from dga2d.replay.state import fold_edits, fold_generation, fold_run  # noqa: F401 (they fill RULES)
+from dga2d.replay.state.handler import RULES, Rule, refuse, replace, stamped
 from dga2d.replay.state.run_state import RunState
 
 Stored = TypeVar("Stored", bound=StoredEvent)
 
-HANDLERS: dict[str, Handler] = {**RUN_HANDLERS, **GENERATION_HANDLERS, **EDIT_HANDLERS}
 
-ALWAYS = frozenset(
-    {"RunPaused", "RunResumed", "RunFailed", "TestStarted", "EvaluationRecorded", "TestScored"}
-)
-"""What may also follow when the run is paused, completed or failed (of evaluations, those of a test)."""
+def check_rules(rules: Mapping[str, Rule]) -> None:
+    """See that every event type has its handler.
+
+    Raises
+    ------
+    DeclarationError
+        One has none.
+    """
+    for name in PAYLOAD_TYPES:
+        if name not in rules:
+            raise DeclarationError(name, "has no handler in the fold (`folds`)")
+
+
+check_rules(RULES)
 
 
 def fold(state: RunState, event: RecordedEvent) -> RunState:
-    """State after `event`, which must be number ``state.seq + 1``.
+    """Return the state after `event`, which must be number ``state.seq + 1``.
 
     Raises
     ------
@@ -36,28 +50,16 @@ def fold(state: RunState, event: RecordedEvent) -> RunState:
     PayloadError, UnknownEventTypeError
         The event cannot be decoded.
     """
-    payload = event.payload
-    if event.seq != state.seq + 1:
-        refuse(event, f"event {state.seq + 1} is next")
-    if event.type != "RunStarted":
-        require(state.started is not None, event, "the run has not started")
-        if state.status != "running" and event.type not in ALWAYS:
-            refuse(event, f"the run is {state.status} at this point")
-    owners = OWNERS[event.type]
-    if event.agent not in owners:
-        refuse(event, f"{event.agent} may not write it; it belongs to {', '.join(owners)}")
-    cause = event.caused_by
-    if cause is not None and not 0 < cause < event.seq:
-        refuse(event, f"its cause, event {cause}, is not before it")
-    after = HANDLERS[event.type](state, event, payload)
-    named = getattr(payload, "generation", None)
-    if event.generation is not None and named is not None and event.generation != named:
-        refuse(event, f"it is filed under generation {event.generation} and tells of {named}")
-    return replace(after, seq=event.seq) if after is state else stamped(after, seq=event.seq)
+    return fold_page(state, [event])
+
+
+def fold_all(events: Iterable[RecordedEvent], state: RunState | None = None) -> RunState:
+    """Return the state after all `events`. Raises as `fold`."""
+    return fold_page(RunState() if state is None else state, list(events))
 
 
 def fold_page(state: RunState, page: list[Stored]) -> RunState:
-    """State after all events of `page`, which is emptied; what `fold` gives for one after the other.
+    """Return the state after all events of `page`, which is emptied.
 
     An event that is let go before the next is decoded gives its memory, still in the processor's cache, to
     that one: twice as fast as decoding a page of events and then dropping it.
@@ -69,17 +71,75 @@ def fold_page(state: RunState, page: list[Stored]) -> RunState:
     """
     page.reverse()
     while page:
-        left = len(page)
-        if (fold_many := FOLDS_OF_MANY.get(page[-1][3])) is not None:
-            state = fold_many(state, page)
-        if len(page) == left:
-            state = fold(state, RecordedEvent._make(page.pop()))
+        type_name, left = page[-1][3], len(page)
+        rule = RULES.get(type_name)
+        if rule is None:
+            raise UnknownEventTypeError(type_name, page[-1][4])
+        after = _fold_many(state, page, rule) if rule.takes_many else _fold_one(state, page, rule)
+        seq = state.seq + left - len(page)
+        state = replace(after, seq=seq) if after is state else stamped(after, seq=seq)
     return state
 
 
-def fold_all(events: Iterable[RecordedEvent], state: RunState | None = None) -> RunState:
-    """State after all `events`."""
-    state = RunState() if state is None else state
-    for event in events:
-        state = fold(state, event)
-    return state
+def _fold_one(state: RunState, page: list[Stored], rule: Rule) -> RunState:
+    """Return the state after the last event of `page`, which is taken from it."""
+    event = page.pop()
+    recorded = event if isinstance(event, RecordedEvent) else RecordedEvent._make(event)
+    payload = recorded.payload
+    _check_order(state, recorded, rule, state.seq + 1)
+    after: RunState = rule.handler(state, recorded, payload)
+    _check_generation(recorded, payload)
+    return after
+
+
+def _fold_many(state: RunState, page: list[Stored], rule: Rule) -> RunState:
+    """Return the state after all events of one type at the end of `page`, which are taken from it."""
+    after: RunState = rule.handler(state, _take(state, page, rule))
+    return after
+
+
+def _take(state: RunState, page: list[Stored], rule: Rule) -> Iterator[tuple[StoredEvent, Any]]:
+    """Events of one type from the end of `page`, decoded and checked; each is taken when the next is asked
+    for."""
+    type_name = page[-1][3]
+    model = PAYLOAD_TYPES[type_name]
+    decode, version = decoder_of(model), model.version
+    seq = state.seq
+    while page and page[-1][3] == type_name:
+        event = page[-1]
+        seq += 1
+        is_current = event[4] == version
+        payload = decode(event[9]) if is_current else decode_payload(type_name, event[4], event[9])
+        _check_order(state, event, rule, seq)
+        yield event, payload
+        _check_generation(event, payload)
+        page.pop()
+
+
+def _check_order(state: RunState, event: StoredEvent, rule: Rule, seq: int) -> None:
+    """See that an event may stand where it does, whatever it tells."""
+    if event[1] != seq:
+        refuse(event, f"event {seq} is next")
+    if state.status != "running":
+        _check_status(state, event, rule)
+    if event[5] not in rule.owners:
+        refuse(event, f"{event[5]} may not write it; it belongs to {', '.join(rule.owners)}")
+    cause = event[7]
+    if cause is not None and not 0 < cause < seq:
+        refuse(event, f"its cause, event {cause}, is not before it")
+
+
+def _check_status(state: RunState, event: StoredEvent, rule: Rule) -> None:
+    if event[3] == "RunStarted":
+        return
+    if state.started is None:
+        refuse(event, "the run has not started")
+    if not rule.follows_end:
+        refuse(event, f"the run is {state.status} at this point")
+
+
+def _check_generation(event: StoredEvent, payload: Any) -> None:
+    """See that an event is filed under the generation that it tells of."""
+    filed = event[6]
+    if filed is not None and filed != (named := getattr(payload, "generation", filed)):
+        refuse(event, f"it is filed under generation {filed} and tells of {named}")

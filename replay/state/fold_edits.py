@@ -6,23 +6,23 @@ from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import END, START, structure_violation
-from dga2d.replay.state.handler import Handler, judge, open_generation, replace, require
+from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import GenerationState, RunState
 
 
+@folds(p.ImplementationsKept)
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    require(generation.basis is not None, event, "the credits have not been updated")
-    _check_slot(state, event, payload.slot)
+    _check_slot(generation, event, payload.slot)
     require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
     verdicts = generation.implementation_verdicts.set(payload.slot, event.seq)
     return replace(state, generation=replace(generation, implementation_verdicts=verdicts))
 
 
-def _check_slot(state: RunState, event: RecordedEvent, slot: int) -> None:
-    edits = 0 if state.generation is None or state.generation.basis is None else state.generation.basis.edits
-    require(0 <= slot < edits, event, f"there is no slot {slot}")
+def _check_slot(generation: GenerationState, event: RecordedEvent, slot: int) -> None:
+    basis = require(generation.basis, event, "the credits have not been updated")
+    require(0 <= slot < basis.edits, event, f"there is no slot {slot}")
 
 
 def _set_pool(
@@ -59,11 +59,13 @@ def _set_pool(
     )
 
 
+@folds(p.ImplementationAdded)
 def _implementation_added(state: RunState, event: RecordedEvent, payload: p.ImplementationAdded) -> RunState:
     state = _implementation_verdict(judge(state, event, payload.call, "accepted"), event, payload)
     return _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
 
 
+@folds(p.ImplementationReplaced)
 def _implementation_replaced(
     state: RunState, event: RecordedEvent, payload: p.ImplementationReplaced
 ) -> RunState:
@@ -72,6 +74,7 @@ def _implementation_replaced(
     return _set_pool(state, event, payload.operator, added, payload.removed)
 
 
+@folds(p.ImplementationDeleted)
 def _implementation_deleted(
     state: RunState, event: RecordedEvent, payload: p.ImplementationDeleted
 ) -> RunState:
@@ -79,6 +82,7 @@ def _implementation_deleted(
     return _set_pool(state, event, payload.operator, None, payload.implementation)
 
 
+@folds(p.ImplementationRejected)
 def _implementation_rejected(
     state: RunState, event: RecordedEvent, payload: p.ImplementationRejected
 ) -> RunState:
@@ -90,42 +94,45 @@ def _implementation_rejected(
 
 def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:
     generation = open_generation(state, event, number)
-    require(generation.basis is not None, event, "the credits have not been updated")
-    _check_slot(state, event, slot)
+    _check_slot(generation, event, slot)
     require(slot not in generation.edge_verdicts, event, "the slot has its verdict")
     verdicts = generation.edge_verdicts.set(slot, event.seq)
     return replace(state, generation=replace(generation, edge_verdicts=verdicts))
 
 
+@folds(p.EdgeReplaced)
 def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplaced) -> RunState:
     state = judge(state, event, payload.call, "accepted")
     state = _edge_verdict(state, event, payload.generation, payload.slot)
-    assert state.graph is not None
+    before = require(state.graph, event, "there is no graph yet")
     require(payload.removed or payload.added, event, "the edit is empty")
-    nodes = {START, END, *state.graph.operators}
+    nodes = {START, END, *before.operators}
     require(
         all(end in nodes for edge in payload.added for end in edge), event, "an edge leads out of the graph"
     )
     require(not any(s == END or t == START for s, t in payload.added), event, "an edge enters START")
-    require(set(payload.removed) <= state.graph.edges, event, "a removed edge is not in the graph")
-    require(not set(payload.added) & state.graph.edges, event, "an added edge is in the graph already")
-    graph = state.graph.edited(payload.removed, payload.added)
+    require(set(payload.removed) <= before.edges, event, "a removed edge is not in the graph")
+    require(not set(payload.added) & before.edges, event, "an added edge is in the graph already")
+    graph = before.edited(payload.removed, payload.added)
     require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
     broken = structure_violation(graph.edges, state.settings.structure)
     require(broken is None, event, "the structure would be lost")
     return replace(state, graph=graph, graph_seq=event.seq)
 
 
+@folds(p.EdgeRejected)
 def _edge_rejected(state: RunState, event: RecordedEvent, payload: p.EdgeRejected) -> RunState:
     open_generation(state, event, payload.generation)
     state = judge(state, event, payload.call, "rejected", payload.reason)
     return _edge_verdict(state, event, payload.generation, payload.slot) if payload.is_final else state
 
 
+@folds(p.EdgesKept)
 def _edges_kept(state: RunState, event: RecordedEvent, payload: p.EdgesKept) -> RunState:
     return _edge_verdict(state, event, payload.generation, payload.slot)
 
 
+@folds(p.LLMCallReserved)
 def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallReserved) -> RunState:
     ledger = state.ledger
     require(payload.call == ledger.used + 1, event, f"call {ledger.used + 1} is next, not {payload.call}")
@@ -157,14 +164,13 @@ def _check_room(ledger: Ledger, event: RecordedEvent, payload: p.LLMCallReserved
 
 
 def _open_call(state: RunState, event: RecordedEvent, number: int) -> Call:
-    call = state.ledger.calls.get(number)
-    require(call is not None, event, f"call {number} was never reserved")
-    assert call is not None
+    call = require(state.ledger.calls.get(number), event, f"call {number} was never reserved")
     require(call.status == "reserved", event, f"call {number} is {call.status} already")
     require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
     return call
 
 
+@folds(p.LLMCallSettled)
 def _call_settled(state: RunState, event: RecordedEvent, payload: p.LLMCallSettled) -> RunState:
     reserved = _open_call(state, event, payload.call)
     require(
@@ -195,12 +201,14 @@ def _call_settled(state: RunState, event: RecordedEvent, payload: p.LLMCallSettl
     return replace(state, ledger=state.ledger.ended(call))
 
 
+@folds(p.LLMCallAbandoned)
 def _call_abandoned(state: RunState, event: RecordedEvent, payload: p.LLMCallAbandoned) -> RunState:
     reserved = _open_call(state, event, payload.call)
     call = replace(reserved, status="abandoned", ended_seq=event.seq, reason=payload.reason)
     return replace(state, ledger=state.ledger.ended(call))
 
 
+@folds(p.LLMCallRefused)
 def _call_refused(state: RunState, event: RecordedEvent, payload: p.LLMCallRefused) -> RunState:
     require(payload.subject not in state.ledger.refusals, event, "the subject was refused before")
     refused = RefusedCall(
@@ -216,27 +224,11 @@ def _call_refused(state: RunState, event: RecordedEvent, payload: p.LLMCallRefus
     return replace(state, ledger=state.ledger.refused(refused))
 
 
+@folds(p.CallsSuspended)
 def _calls_suspended(state: RunState, event: RecordedEvent, payload: p.CallsSuspended) -> RunState:
     return replace(state, suspension=payload.reason)
 
 
+@folds(p.CallsResumed)
 def _calls_resumed(state: RunState, event: RecordedEvent, payload: p.CallsResumed) -> RunState:
     return replace(state, suspension="")
-
-
-EDIT_HANDLERS: dict[str, Handler] = {
-    "ImplementationAdded": _implementation_added,
-    "ImplementationReplaced": _implementation_replaced,
-    "ImplementationDeleted": _implementation_deleted,
-    "ImplementationRejected": _implementation_rejected,
-    "ImplementationsKept": _implementation_verdict,
-    "EdgeReplaced": _edge_replaced,
-    "EdgeRejected": _edge_rejected,
-    "EdgesKept": _edges_kept,
-    "LLMCallReserved": _call_reserved,
-    "LLMCallSettled": _call_settled,
-    "LLMCallAbandoned": _call_abandoned,
-    "LLMCallRefused": _call_refused,
-    "CallsSuspended": _calls_suspended,
-    "CallsResumed": _calls_resumed,
-}

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dga2d.events import RecordedEvent
+from collections.abc import Container, Iterable
+from typing import Any, NamedTuple
+
+from immutables import MapMutation
+
+from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEvent, StoredEvent, encode_payload
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
-from dga2d.replay.state.fold_run import outcome_of, record_test_outcome
 from dga2d.replay.state.graph import walk_violation
-from dga2d.replay.state.handler import Handler, open_generation, refuse, replace, require
+from dga2d.replay.state.handler import Events, folds, folds_many, open_generation, refuse, replace, require
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,
     GenerationSummary,
     Outcome,
+    Outcomes,
+    Row,
     RunState,
     SampledPipeline,
     SavedPolicy,
@@ -24,89 +30,175 @@ from dga2d.replay.state.run_state import (
 )
 
 
+@folds(p.GenerationStarted)
 def _generation_started(state: RunState, event: RecordedEvent, payload: p.GenerationStarted) -> RunState:
-    require(state.graph is not None, event, "there is no graph yet")
+    graph = require(state.graph, event, "there is no graph yet")
     require(state.generation is None, event, "another generation is open")
     require(
         payload.generation == state.completed + 1,
         event,
         f"generation {state.completed + 1} is next, not {payload.generation}",
     )
-    assert state.graph is not None
-    require(payload.graph_digest == graph_digest(state.graph), event, "the graph is another one")
+    require(payload.graph_digest == graph_digest(graph), event, "the graph is another one")
     require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
     return replace(state, generation=GenerationState(payload.generation, event.seq, state.settings.pipelines))
 
 
-def _pipeline_sampled(state: RunState, event: RecordedEvent, payload: p.PipelineSampled) -> RunState:
-    generation = open_generation(state, event, payload.generation)
-    require(payload.candidate not in generation.pipelines, event, "the candidate was sampled before")
-    require(0 <= payload.candidate < generation.size, event, "candidate number out of range")
-    assert state.graph is not None
-    longest = state.settings.max_length
-    reason = walk_violation(payload.steps, payload.policy_steps, state.graph, state.pools, longest)
-    if reason is not None:
-        refuse(event, reason)
-    pipelines = generation.pipelines.set(payload.candidate, SampledPipeline(event.seq, payload.steps))
-    return replace(state, generation=replace(generation, pipelines=pipelines))
+@folds_many(p.PipelineSampled)
+def _pipelines_sampled(state: RunState, events: Events) -> RunState:
+    same: dict[tuple[OperatorId, ImplementationId], p.Step] = {}
+    pipelines: MapMutation[int, SampledPipeline] | None = None
+    for event, payload in events:
+        generation = open_generation(state, event, payload.generation)
+        pipelines = generation.pipelines.mutate() if pipelines is None else pipelines
+        if payload.candidate in pipelines:
+            refuse(event, "the candidate was sampled before")
+        if not 0 <= payload.candidate < generation.size:
+            refuse(event, "candidate number out of range")
+        graph = require(state.graph, event, "there is no graph yet")
+        longest = state.settings.max_length
+        reason = walk_violation(payload.steps, payload.policy_steps, graph, state.pools, longest)
+        if reason is not None:
+            refuse(event, reason)
+        names = [(step.operator, step.implementation) for step in payload.steps]
+        for name in names:
+            if name not in same:
+                same[name] = p.Step(operator=name[0], implementation=name[1])
+        pipelines[payload.candidate] = SampledPipeline(event[1], tuple([same[name] for name in names]))
+    if pipelines is None or state.generation is None:
+        return state
+    return replace(state, generation=replace(state.generation, pipelines=pipelines.finish()))
 
 
-def _evaluation_recorded(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
-    require((payload.objective is None) == (payload.failure is not None), event, "objective xor failure")
-    if payload.split == "test":
-        return record_test_outcome(state, event, payload)
-    generation = open_generation(state, event, payload.generation)
-    key = (payload.candidate, payload.instance)
-    outcome = outcome_of(event, payload)
-    if payload.split == "validation":
-        return _validation_outcome(state, event, generation, payload, outcome)
-    require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
-    if payload.instance not in state.header.batch:
-        refuse(event, f"{payload.instance} is not in the shared batch")
-    require(key not in generation.outcomes, event, "the evaluation was recorded before")
-    outcomes = generation.outcomes.set(key, outcome)
-    return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=event.seq))
+class _Evaluated(NamedTuple):
+    """What is evaluated in a split, and how an evaluation of anything else is refused."""
+
+    number: int
+    """Of the generation, or of the test."""
+    outcomes: Outcomes
+    candidates: Container[int]
+    instances: Iterable[InstanceKey]
+    no_candidate: str
+    no_instance: str
 
 
-def _validation_outcome(
-    state: RunState,
-    event: RecordedEvent,
-    generation: GenerationState,
-    payload: p.EvaluationRecorded,
-    outcome: Outcome,
+@folds_many(p.EvaluationRecorded, follows_end=True)
+def _evaluations_recorded(state: RunState, events: Events) -> RunState:
+    split, evaluated = "", None
+    keys: dict[InstanceKey, InstanceKey] = {}  # one text for all rows, not one for each
+    rows: dict[int, Row] = {}
+    seq = state.seq
+    for event, payload in events:
+        candidate, instance, objective = payload.candidate, payload.instance, payload.objective
+        if (objective is None) == (payload.failure is None):
+            refuse(event, "objective xor failure")
+        if payload.split != split:
+            state = state if evaluated is None else _with_outcomes(state, split, evaluated, rows, seq)
+            split, evaluated, rows = payload.split, None, {}
+        if evaluated is None or payload.generation != evaluated.number:
+            evaluated = _evaluated(state, event, split, payload.generation)
+            keys = {key: key for key in evaluated.instances}
+        row = rows.get(candidate)
+        if row is None:
+            if candidate not in evaluated.candidates:
+                refuse(event, evaluated.no_candidate)
+            row = rows[candidate] = dict(evaluated.outcomes.row(candidate))
+        key = keys.get(instance)
+        if key is None:
+            refuse(event, evaluated.no_instance.format(instance=instance))
+        if key in row:
+            refuse(event, "the evaluation was recorded before")
+        row[key] = Outcome(objective, payload.failure, _recorded(event, payload))
+        seq = event[1]
+    return state if evaluated is None else _with_outcomes(state, split, evaluated, rows, seq)
+
+
+def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> _Evaluated:
+    """Return what may be evaluated now in a split of generation (or test) `number`."""
+    if split == "test":
+        test = state.test
+        if test is None or test.attempt != number:
+            refuse(event, "no such test is open")
+        return _Evaluated(
+            number,
+            test.outcomes,
+            range(len(test.candidates)),
+            test.instances,
+            "no such candidate in the test",
+            "{instance} is not part of the test",
+        )
+    generation = open_generation(state, event, number)
+    if split == "train":
+        return _Evaluated(
+            number,
+            generation.outcomes,
+            generation.pipelines,
+            state.header.batch,
+            "the candidate was never sampled",
+            "{instance} is not in the shared batch",
+        )
+    validation = require(generation.validation, event, "no validation is open")
+    pipelines = require(validation.pipelines, event, "no validation is open")
+    return _Evaluated(
+        number,
+        validation.outcomes,
+        range(len(pipelines)),
+        validation.instances,
+        "no such validated pipeline",
+        "{instance} is not validated on",
+    )
+
+
+def _with_outcomes(
+    state: RunState, split: str, evaluated: _Evaluated, rows: dict[int, Row], seq: int
 ) -> RunState:
-    validation = generation.validation
-    require(validation is not None and validation.pipelines is not None, event, "no validation is open")
-    assert validation is not None
-    assert validation.pipelines is not None
-    key = (payload.candidate, payload.instance)
-    require(0 <= payload.candidate < len(validation.pipelines), event, "no such validated pipeline")
-    require(payload.instance in validation.instances, event, f"{payload.instance} is not validated on")
-    require(key not in validation.outcomes, event, "the evaluation was recorded before")
-    validation = replace(validation, outcomes=validation.outcomes.set(key, outcome), outcomes_seq=event.seq)
+    """Return `state` with more outcomes in a split, the last of them from event `seq`."""
+    outcomes = evaluated.outcomes.with_rows(rows)
+    if split == "test" and state.test is not None:
+        return replace(state, test=replace(state.test, outcomes=outcomes, outcomes_seq=seq))
+    generation = state.generation
+    if generation is None:
+        return state
+    if split == "train":
+        return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=seq))
+    if generation.validation is None:
+        return state
+    validation = replace(generation.validation, outcomes=outcomes, outcomes_seq=seq)
     return replace(state, generation=replace(generation, validation=validation))
 
 
-def _candidate_scored(state: RunState, event: RecordedEvent, payload: p.CandidateScored) -> RunState:
-    generation = open_generation(state, event, payload.generation)
-    require(payload.candidate in generation.pipelines, event, "the candidate was never sampled")
-    require(payload.candidate not in generation.scores, event, "the candidate was scored before")
-    outcomes = generation.outcomes.row(payload.candidate)
-    missing = [instance for instance in state.header.batch if instance not in outcomes]
-    require(not missing, event, f"the candidate was not evaluated on {', '.join(missing)}")
-    require(payload.score >= state.settings.failure_reward, event, "the score is below R_fail")
-    best = state.best
-    if best is None or payload.score > best.score:
-        best = ScoredProgram(
-            payload.generation,
-            payload.candidate,
-            payload.score,
-            generation.pipelines[payload.candidate].steps,
-        )
-    scores = generation.scores.set(payload.candidate, payload.score)
-    return replace(state, best=best, generation=replace(generation, scores=scores))
+def _recorded(event: StoredEvent, payload: Any) -> bytes:
+    """Return the payload's bytes in its current version."""
+    return event[9] if event[4] == p.EvaluationRecorded.version else encode_payload(payload)
 
 
+@folds_many(p.CandidateScored)
+def _candidates_scored(state: RunState, events: Events) -> RunState:
+    lowest, best = state.settings.failure_reward, state.best
+    scores: MapMutation[int, float] | None = None
+    for event, payload in events:
+        generation = open_generation(state, event, payload.generation)
+        if scores is None:
+            scores, batch = generation.scores.mutate(), set(state.header.batch)
+        candidate, score = payload.candidate, payload.score
+        if candidate not in generation.pipelines:
+            refuse(event, "the candidate was never sampled")
+        if candidate in scores:
+            refuse(event, "the candidate was scored before")
+        if missing := batch - generation.outcomes.row(candidate).keys():
+            refuse(event, f"the candidate was not evaluated on {', '.join(sorted(missing))}")
+        if not score >= lowest:
+            refuse(event, "the score is below R_fail")
+        if best is None or score > best.score:
+            steps = generation.pipelines[candidate].steps
+            best = ScoredProgram(generation.number, candidate, score, steps)
+        scores[candidate] = score
+    if scores is None or state.generation is None:
+        return state
+    return replace(state, best=best, generation=replace(state.generation, scores=scores.finish()))
+
+
+@folds(p.GenerationScored)
 def _generation_scored(state: RunState, event: RecordedEvent, payload: p.GenerationScored) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.scoring is None, event, "the generation was scored before")
@@ -116,20 +208,22 @@ def _generation_scored(state: RunState, event: RecordedEvent, payload: p.Generat
     return replace(state, generation=replace(generation, scoring=scoring))
 
 
+@folds(p.CreditsUpdated)
 def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUpdated) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.scoring is not None, event, "the generation is not scored")
     require(generation.basis is None, event, "the credits were updated before")
+    graph = require(state.graph, event, "there is no graph yet")
     credits = state.credits.updated(
         (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
         for t in payload.transitions
     )
-    assert state.graph is not None
     edits = state.settings.edits_per_generation if state.settings.evolution else 0
-    basis = EvolutionBasis(event.seq, state.graph, state.pools, credits, state.ledger.left, edits)
+    basis = EvolutionBasis(event.seq, graph, state.pools, credits, state.ledger.left, edits)
     return replace(state, credits=credits, generation=replace(generation, basis=basis))
 
 
+@folds(p.PolicyUpdated)
 def _policy_updated(state: RunState, event: RecordedEvent, payload: p.PolicyUpdated) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.scoring is not None, event, "the generation is not scored")
@@ -142,6 +236,7 @@ def _policy_updated(state: RunState, event: RecordedEvent, payload: p.PolicyUpda
     )
 
 
+@folds(p.PolicyCheckpointed)
 def _policy_checkpointed(state: RunState, event: RecordedEvent, payload: p.PolicyCheckpointed) -> RunState:
     open_generation(state, event, payload.generation)
     require(payload.policy_updates == state.policy_updates, event, "the policy has been updated since")
@@ -150,6 +245,7 @@ def _policy_checkpointed(state: RunState, event: RecordedEvent, payload: p.Polic
     return replace(state, saved_policies=(*state.saved_policies, saved))
 
 
+@folds(p.ValidationStarted)
 def _validation_started(state: RunState, event: RecordedEvent, payload: p.ValidationStarted) -> RunState:
     generation = open_generation(state, event, payload.generation)
     require(generation.validation is None, event, "the generation was validated before")
@@ -165,13 +261,11 @@ def _validation_started(state: RunState, event: RecordedEvent, payload: p.Valida
     )
 
 
+@folds(p.PipelinesDecoded)
 def _pipelines_decoded(state: RunState, event: RecordedEvent, payload: p.PipelinesDecoded) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    validation = generation.validation
-    require(
-        validation is not None and validation.pipelines is None, event, "no validation waits for pipelines"
-    )
-    assert validation is not None
+    validation = require(generation.validation, event, "no validation waits for pipelines")
+    require(validation.pipelines is None, event, "no validation waits for pipelines")
     known = all(
         state.operator_of.get(step.implementation) == step.operator
         for steps in payload.pipelines
@@ -182,24 +276,20 @@ def _pipelines_decoded(state: RunState, event: RecordedEvent, payload: p.Pipelin
     return replace(state, generation=replace(generation, validation=validation))
 
 
+@folds(p.ValidationScored)
 def _validation_scored(state: RunState, event: RecordedEvent, payload: p.ValidationScored) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    validation = generation.validation
-    require(
-        validation is not None
-        and validation.pipelines is not None
-        and len(validation.outcomes) == len(validation.pipelines) * len(validation.instances),
-        event,
-        "evaluations of the validation are missing",
-    )
-    assert validation is not None
-    assert validation.pipelines is not None
+    validation = require(generation.validation, event, "no validation is open")
+    pipelines = require(validation.pipelines, event, "evaluations of the validation are missing")
+    needed = len(pipelines) * len(validation.instances)
+    require(len(validation.outcomes) == needed, event, "evaluations of the validation are missing")
     require(validation.scores is None, event, "the validation was scored before")
-    require(len(payload.scores) == len(validation.pipelines), event, "one score per pipeline")
+    require(len(payload.scores) == len(pipelines), event, "one score per pipeline")
     validation = replace(validation, scores=payload.scores, scored_seq=event.seq)
     return replace(state, generation=replace(generation, validation=validation))
 
 
+@folds(p.CheckpointSelected)
 def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.CheckpointSelected) -> RunState:
     open_generation(state, event, payload.generation)
     require(
@@ -216,43 +306,41 @@ def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.Check
     )
 
 
+@folds(p.GenerationCompleted)
 def _generation_completed(state: RunState, event: RecordedEvent, payload: p.GenerationCompleted) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    require(generation.policy_updated_seq, event, "the policy has not been updated")
-    require(generation.basis is not None, event, "the credits have not been updated")
-    assert generation.basis is not None
+    policy = require(generation.policy_update, event, "the policy has not been updated")
+    basis = require(generation.basis, event, "the credits have not been updated")
+    scoring = require(generation.scoring, event, "the generation is not scored")
     require(
         generation.validation is None or generation.validation.scores is not None,
         event,
         "the validation is not over",
     )
     spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-    require(spoken == 2 * generation.basis.edits, event, "verdicts on edits are missing")
+    require(spoken == 2 * basis.edits, event, "verdicts on edits are missing")
     digest = state_digest(state)
     if digest != payload.state_digest:
         raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)
-    assert generation.scoring is not None
-    assert generation.basis is not None
-    assert generation.policy_update is not None
-    assert state.best is not None
+    best = require(state.best, event, "no candidate is scored")
     validation = generation.validation
     summary = GenerationSummary(
         number=generation.number,
         candidates=len(generation.scores),
         failures=generation.outcomes.failed_candidates,
-        mean=generation.scoring.mean,
+        mean=scoring.mean,
         best=max(generation.scores.values()),
-        best_so_far=state.best.score,
+        best_so_far=best.score,
         validation=max(validation.scores) if validation and validation.scores else None,
         calls=state.ledger.used,
         state_digest=digest,
-        graph=generation.basis.graph,
+        graph=basis.graph,
         walks=tuple(
             tuple(step.implementation for step in pipeline.steps)
             for _, pipeline in sorted(generation.pipelines.items())
         ),
-        credits=generation.basis.credits,
-        policy=generation.policy_update,
+        credits=basis.credits,
+        policy=policy,
     )
     return replace(
         state,
@@ -261,20 +349,3 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         completed_seq=event.seq,
         history=state.history.set(generation.number, summary),
     )
-
-
-GENERATION_HANDLERS: dict[str, Handler] = {
-    "GenerationStarted": _generation_started,
-    "PipelineSampled": _pipeline_sampled,
-    "EvaluationRecorded": _evaluation_recorded,
-    "CandidateScored": _candidate_scored,
-    "GenerationScored": _generation_scored,
-    "CreditsUpdated": _credits_updated,
-    "PolicyUpdated": _policy_updated,
-    "PolicyCheckpointed": _policy_checkpointed,
-    "ValidationStarted": _validation_started,
-    "PipelinesDecoded": _pipelines_decoded,
-    "ValidationScored": _validation_scored,
-    "CheckpointSelected": _checkpoint_selected,
-    "GenerationCompleted": _generation_completed,
-}

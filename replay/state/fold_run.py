@@ -7,21 +7,22 @@ from typing import Any
 from immutables import Map
 from pydantic import ValidationError
 
-from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent, encode_payload
+from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError, InvariantError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph, structure_violation
-from dga2d.replay.state.handler import Handler, judge, replace, require
+from dga2d.replay.state.handler import folds, judge, replace, require
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.run_state import Outcome, RunState, TestState
+from dga2d.replay.state.run_state import RunState, TestState
 
 BEFORE_THEY_WERE_SETTINGS = {"checkpoint_margin": 0.0}
 """What a log was decided by that does not name the setting, where the default is another one."""
 
 
+@folds(p.RunStarted)
 def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -> RunState:
     require(event.seq == 1, event, "a run starts once, with its first event")
     settings = _settings(event, {**BEFORE_THEY_WERE_SETTINGS, **payload.settings})
@@ -64,6 +65,7 @@ def _settings(event: RecordedEvent, values: dict[str, Any]) -> RunSettings:
         raise InvariantError(event.seq, event.type, f"setting {name}: {first['msg']}") from error
 
 
+@folds(p.RunPaused, follows_end=True)
 def _run_paused(state: RunState, event: RecordedEvent, payload: p.RunPaused) -> RunState:
     """A pause of a held-out test leaves a run that was over as it is."""
     if state.status != "running":
@@ -71,6 +73,7 @@ def _run_paused(state: RunState, event: RecordedEvent, payload: p.RunPaused) -> 
     return replace(state, status="paused", reason=payload.reason)
 
 
+@folds(p.RunResumed, follows_end=True)
 def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -> RunState:
     settings = _settings(event, {**state.settings.model_dump(), **payload.changed})
     for limit in ("llm_calls", "llm_tokens", "llm_money_usd"):
@@ -87,6 +90,7 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
     )
 
 
+@folds(p.RunForked)
 def _run_forked(state: RunState, event: RecordedEvent, payload: p.RunForked) -> RunState:
     """Another run goes on from here as if it were resumed."""
     require(payload.parent_seq == event.seq - 1, event, "the fork is elsewhere")
@@ -94,6 +98,7 @@ def _run_forked(state: RunState, event: RecordedEvent, payload: p.RunForked) -> 
     return replace(_run_resumed(state, event, resumed), parent=(payload.parent, payload.parent_seq))
 
 
+@folds(p.RunCompleted)
 def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunCompleted) -> RunState:
     require(state.graph is not None, event, "there is no graph yet")
     require(state.generation is None, event, "a generation is still open")
@@ -103,6 +108,7 @@ def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunComplete
     return replace(state, status="completed", reason=payload.reason)
 
 
+@folds(p.RunFailed, follows_end=True)
 def _run_failed(state: RunState, event: RecordedEvent, payload: p.RunFailed) -> RunState:
     """A failure of a held-out test leaves a run that was over as it is."""
     if state.status != "running":
@@ -110,6 +116,7 @@ def _run_failed(state: RunState, event: RecordedEvent, payload: p.RunFailed) -> 
     return replace(state, status="failed", reason=f"{payload.reason}: {payload.detail}")
 
 
+@folds(p.GraphInitialized)
 def _graph_initialized(state: RunState, event: RecordedEvent, payload: p.GraphInitialized) -> RunState:
     require(state.graph is None, event, "the graph exists already")
     library = {operator.id: operator for operator in state.header.library}
@@ -153,10 +160,12 @@ def _check_structure(state: RunState, event: RecordedEvent, graph: OperatorGraph
         raise InvariantError(event.seq, event.type, reason)
 
 
+@folds(p.GraphRejected)
 def _graph_rejected(state: RunState, event: RecordedEvent, payload: p.GraphRejected) -> RunState:
     return judge(state, event, payload.call, "rejected", payload.reason)
 
 
+@folds(p.TestStarted, follows_end=True)
 def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted) -> RunState:
     """A test has a process of its own: a run that was killed does not go on until it is resumed."""
     before = state.test
@@ -185,46 +194,12 @@ def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted)
     )
 
 
-def outcome_of(event: RecordedEvent, payload: p.EvaluationRecorded) -> Outcome:
-    """What remains of an evaluation."""
-    is_current = event.version == payload.version
-    recorded = event.payload_bytes if is_current else encode_payload(payload)
-    return Outcome(payload.objective, payload.failure, recorded)
-
-
-def record_test_outcome(state: RunState, event: RecordedEvent, payload: p.EvaluationRecorded) -> RunState:
-    """Fold of a held-out evaluation."""
-    test = state.test
-    require(test is not None and test.attempt == payload.generation, event, "no such test is open")
-    assert test is not None
-    key = (payload.candidate, payload.instance)
-    require(0 <= payload.candidate < len(test.candidates), event, "no such candidate in the test")
-    require(payload.instance in test.instances, event, f"{payload.instance} is not part of the test")
-    require(key not in test.outcomes, event, "the evaluation was recorded before")
-    outcomes = test.outcomes.set(key, outcome_of(event, payload))
-    return replace(state, test=replace(test, outcomes=outcomes, outcomes_seq=event.seq))
-
-
+@folds(p.TestScored, follows_end=True)
 def _test_scored(state: RunState, event: RecordedEvent, payload: p.TestScored) -> RunState:
-    test = state.test
-    require(test is not None and test.attempt == payload.attempt, event, "no such test is open")
-    assert test is not None
+    test = require(state.test, event, "no such test is open")
+    require(test.attempt == payload.attempt, event, "no such test is open")
     require(test.mean_gaps is None, event, "the test was scored before")
     needed = len(test.candidates) * len(test.instances)
     require(len(test.outcomes) == needed, event, "evaluations of the test are missing")
     require(len(payload.mean_gaps) == len(test.candidates), event, "one mean gap per candidate")
     return replace(state, test=replace(test, mean_gaps=payload.mean_gaps))
-
-
-RUN_HANDLERS: dict[str, Handler] = {
-    "RunStarted": _run_started,
-    "RunPaused": _run_paused,
-    "RunResumed": _run_resumed,
-    "RunForked": _run_forked,
-    "RunCompleted": _run_completed,
-    "RunFailed": _run_failed,
-    "GraphInitialized": _graph_initialized,
-    "GraphRejected": _graph_rejected,
-    "TestStarted": _test_started,
-    "TestScored": _test_scored,
-}

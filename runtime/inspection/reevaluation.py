@@ -94,7 +94,7 @@ async def _sampled(
         if not isinstance(payload, EvaluationRecorded):
             continue
         count += 1
-        place = _place(payload.operation())
+        place = _place(str(payload.operation()))
         if place >= fraction and least is not None and place >= least[0]:
             continue
         request = await evaluation_request(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dga2d.events import AGENT_NAMES, OWNERS, Draft, RecordedEvent
+from dga2d.events import AGENT_NAMES, PAYLOAD_TYPES, Draft, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError, InvariantError, ReplayError
 from dga2d.replay.state.digest import state_digest
@@ -208,7 +208,7 @@ def refused_alone_and_in_a_page(log: MemoryLog, forged: RecordedEvent, why: str)
 
 def test_an_event_of_another_writer_is_refused_alone_and_in_a_page(log: MemoryLog) -> None:
     for event in log.events:
-        stranger = next(name for name in AGENT_NAMES if name not in OWNERS[event.type])
+        stranger = next(name for name in AGENT_NAMES if name not in PAYLOAD_TYPES[event.type].owners)
         refused_alone_and_in_a_page(log, event._replace(agent=stranger), f"{stranger} may not write it")
 
 

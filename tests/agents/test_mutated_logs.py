@@ -12,7 +12,6 @@ import orjson
 from dga2d.events import (
     AGENT_NAMES,
     GENESIS_HASH,
-    OWNERS,
     PAYLOAD_TYPES,
     BlobDigest,
     EventError,
@@ -140,7 +139,7 @@ def a_rehashed_suffix(rng: random.Random, events: Log, blobs: Blobs) -> Log:
 def a_rehashed_writer(rng: random.Random, events: Log, blobs: Blobs) -> Log:
     """An event is said to be another agent's, and the chain is made to fit."""
     at = rng.randrange(len(events))
-    others = [name for name in AGENT_NAMES if name not in OWNERS[events[at].type]]
+    others = [name for name in AGENT_NAMES if name not in PAYLOAD_TYPES[events[at].type].owners]
     return linked([*events[:at], events[at]._replace(agent=rng.choice(others)), *events[at + 1 :]], at)
 
 

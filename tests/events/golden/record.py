@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 from dga2d.events import (
     GENESIS_HASH,
-    OWNERS,
     PAYLOAD_TYPES,
     Payload,
     canonical_bytes,
@@ -59,7 +58,7 @@ def stored(model: type[Payload]) -> dict[str, Any]:
         "01",
         model.__name__,
         model.version,
-        OWNERS[model.__name__][0],
+        model.owners[0],
         1,
         None,
         1_700_000_000_000_000,

@@ -1,0 +1,536 @@
+"""One frozen model per event type. Meanings are those of the paper's Algorithms 1 and 2.
+
+Everything that is said of a type is said where its class is: who may write it (``owner``), the operation it
+completes (``operation``), the blobs it names (fields annotated `BlobDigest`). Large things (prompts, answers,
+code, solutions) are such blobs. Candidates are counted ``j = 0 … N−1`` within generation ``t = 1, 2, …``;
+instances are named ``group/name``.
+"""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any, Literal
+
+from dga2d.events._names import AgentName, BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events._payload import Model, collect_types
+from dga2d.events._payload import Payload as Payload
+
+Edge = tuple[OperatorId, OperatorId]
+"""Directed edge; the sentinels are written ``START`` (O_in) and ``END`` (O_out)."""
+
+FailureKind = Literal[
+    "compile_error",
+    "runtime_error",
+    "infeasible",
+    "timeout",
+    "out_of_memory",
+    "forbidden",
+    "crashed",
+    "oversized_answer",
+]
+SplitName = Literal["train", "validation", "test"]
+CallPurpose = Literal["initialize", "implement", "connect"]
+LimitKind = Literal["calls", "tokens", "money"]
+CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver")
+"""Agents that may ask a language model; each books its own calls."""
+
+
+def microusd(usd: float) -> int:
+    """US dollars in millionths, rounded up; monotonic, so that a bound stays one."""
+    return math.ceil(round(usd * 1_000_000, 3))
+
+
+class Step(Model):
+    """One position of a concrete algorithm."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+
+
+# ---------------------------------------------------------------- the run as a whole
+
+
+class InstanceEntry(Model):
+    """An instance of the manifest with the value its gap is measured against."""
+
+    key: InstanceKey
+    reference: float
+
+
+class SplitManifest(Model):
+    """Which instances are in which split, and the digest of that assignment."""
+
+    train: tuple[InstanceEntry, ...]
+    validation: tuple[InstanceEntry, ...]
+    test: tuple[InstanceEntry, ...]
+    digest: str
+
+
+class LibraryImplementation(Model):
+    """An implementation of the fixed operator library and its source text."""
+
+    id: ImplementationId
+    source: BlobDigest
+
+
+class LibraryOperator(Model):
+    """An operator of the fixed library with its interface tags."""
+
+    id: OperatorId
+    category: str
+    requires: Literal["none", "partial", "complete"]
+    provides: Literal["none", "partial", "complete"]
+    tier: Literal["basic", "advanced"]
+    implementations: tuple[LibraryImplementation, ...]
+
+
+class RunStarted(Payload, owner="conductor", operation="run-started"):
+    """A run begins; holds everything its decisions depend on."""
+
+    domain: str
+    sense: Literal["min", "max"]
+    seed: int
+    settings: dict[str, Any]
+    """The effective configuration (``dga2d.runtime.settings``)."""
+    code_version: str
+    """Package version and digest of the program's own sources."""
+    library: tuple[LibraryOperator, ...]
+    baseline: tuple[Step, ...]
+    splits: SplitManifest
+    batch: tuple[InstanceKey, ...]
+    """The k training instances shared by all generations, drawn once (Algorithm 1, line 4)."""
+    policy: str
+    """Name of the pipeline policy and digest of its initial parameters."""
+    llm: str
+    sandbox: dict[str, str]
+    """Layer → ``active`` or the reason why it is missing."""
+    data_dir: str | None
+    """Where published instances were read from; ``None`` when all were generated."""
+    lineage: RunId | None = None
+    """Run this one was forked from."""
+
+
+class RunPaused(Payload, owner="conductor"):
+    """The run stopped before its end and can be resumed."""
+
+    reason: str
+
+
+class RunResumed(Payload, owner="conductor"):
+    """A new process took the run over."""
+
+    code_version: str
+    epoch: int
+    """Fencing epoch of the lease under which this process writes."""
+    changed: dict[str, Any]
+    """Settings that differ from now on, by key."""
+
+
+class RunForked(Payload, owner="conductor"):
+    """A new run goes on from here with the events of another one before it, which are not copied."""
+
+    parent: RunId
+    parent_seq: int
+    """The last event that both have."""
+    code_version: str
+    epoch: int
+    """Fencing epoch of the lease under which this process writes."""
+    changed: dict[str, Any]
+    """Settings that differ from now on, by key."""
+
+
+class RunCompleted(Payload, owner="conductor"):
+    """The run reached its last generation or one of its limits."""
+
+    reason: str
+    state_digest: str
+
+
+class RunFailed(Payload, owner="conductor"):
+    """The run cannot go on; `detail` is one line."""
+
+    reason: str
+    detail: str
+
+
+# ---------------------------------------------------------------- generations, validation and test
+
+
+class GraphInitialized(Payload, owner="initializer", operation="graph-initialized"):
+    """H, the operator pool, D₁ and C⁽¹⁾ (Algorithm 1, line 1)."""
+
+    origin: Literal["proposed", "library"]
+    """``library`` when every proposal was rejected and the whole library was taken instead."""
+    operator_limit: int
+    """K after clamping."""
+    temperature: float
+    """τ after clamping."""
+    clamped: tuple[str, ...]
+    operators: tuple[OperatorId, ...]
+    edges: tuple[Edge, ...]
+    pools: dict[OperatorId, tuple[ImplementationId, ...]]
+    call: int | None
+
+
+class GraphRejected(Payload, owner="initializer"):
+    """A proposed initial graph was not valid."""
+
+    call: int
+    attempt: int
+    reason: str
+
+
+class GenerationStarted(Payload, owner="conductor", operation="generation-started/{generation}"):
+    """Generation t begins on the graph and pools named by their digests."""
+
+    generation: int
+    graph_digest: str
+    pools_digest: str
+
+
+class PolicyStep(Model):
+    """One decision of the pipeline policy: the feasible set M_{t,j,i} and its probabilities."""
+
+    actions: tuple[OperatorId, ...]
+    probabilities: tuple[float, ...]
+    chosen: OperatorId
+
+
+class PipelineSampled(
+    Payload, owner="pipeline_sampler", operation="pipeline/{generation}/{candidate}", is_frequent=True
+):
+    """P_{t,j} with the implementation drawn at each position."""
+
+    generation: int
+    candidate: int
+    steps: tuple[Step, ...]
+    policy_steps: tuple[PolicyStep, ...]
+    """L+1 decisions; the last chooses ``END``."""
+    policy_updates: int
+    """Number of updates π_θ had seen."""
+
+
+class GenerationCompleted(Payload, owner="conductor", operation="generation-completed/{generation}"):
+    """Everyone has spoken about generation t; digest of the whole state."""
+
+    generation: int
+    state_digest: str
+
+
+class PositionTrace(Model):
+    """What one position of a pipeline did, as the evaluation child reported it."""
+
+    score_before: float | None
+    score_after: float
+    elapsed_s: float
+    work: int
+
+
+class EvaluationRecorded(
+    Payload,
+    owner="evaluator_pool",
+    operation="evaluation/{split}/{generation}/{candidate}/{instance}",
+    is_frequent=True,
+):
+    """One candidate on one instance. The objective was computed by the trusted parent."""
+
+    split: SplitName
+    generation: int
+    """Generation of the candidate; for tests the number of the test attempt."""
+    candidate: int
+    instance: InstanceKey
+    objective: float | None
+    """In the problem's own direction; ``None`` on failure."""
+    failure: FailureKind | None
+    diagnostic: str
+    elapsed_s: float
+    work: int
+    trace: tuple[PositionTrace, ...]
+    solution: BlobDigest | None
+
+
+class CandidateScored(
+    Payload, owner="credit_keeper", operation="candidate-scored/{generation}/{candidate}", is_frequent=True
+):
+    """S_{t,j} (Eq. 4), clamped below at R_fail; failures have exactly R_fail."""
+
+    generation: int
+    candidate: int
+    score: float
+    gaps: tuple[float | None, ...]
+    """Normalised gap per instance of the batch (Eq. 3), ``None`` where the evaluation failed."""
+
+
+class GenerationScored(Payload, owner="credit_keeper", operation="generation-scored/{generation}"):
+    """Mean, population standard deviation and standardised rewards R̃_{t,j} (Eq. 5)."""
+
+    generation: int
+    mean: float
+    deviation: float
+    rewards: tuple[float, ...]
+
+
+class TransitionCredit(Model):
+    """Q and n of one implementation transition after the update."""
+
+    source: ImplementationId
+    """``START`` for c_start."""
+    target: ImplementationId
+    credit: float
+    activations: int
+
+
+class CreditsUpdated(Payload, owner="credit_keeper", operation="credits-updated/{generation}"):
+    """The transitions activated in generation t with their new credits (Eq. 8), sorted by key."""
+
+    generation: int
+    transitions: tuple[TransitionCredit, ...]
+
+
+class PolicyUpdated(Payload, owner="pipeline_sampler", operation="policy-updated/{generation}"):
+    """One REINFORCE step (Eq. 7); all figures are observations of the network."""
+
+    generation: int
+    loss: float
+    gradient_norm: float
+    """Before clipping."""
+    entropy: float
+    """Mean entropy of the action distributions along the walks, in nats."""
+    kl_to_initial: float | None
+    """Mean KL divergence to the initial policy along the walks, in nats; ``None`` when not tracked."""
+    parameters_digest: str
+
+
+class PolicyCheckpointed(Payload, owner="pipeline_sampler", operation="policy-checkpointed/{generation}"):
+    """Parameters and optimiser state of the policy were saved to files outside the database."""
+
+    generation: int
+    policy_updates: int
+    """Updates the saved policy has learned from."""
+    parameters_digest: str
+    files_digest: str
+    """SHA-256 over the files' digests; the name of their folder."""
+    size_bytes: int
+
+
+class ValidationStarted(Payload, owner="conductor", operation="validation-started/{generation}"):
+    """The policy is to be validated after generation t on these instances."""
+
+    generation: int
+    instances: tuple[InstanceKey, ...]
+
+
+class PipelinesDecoded(Payload, owner="pipeline_sampler", operation="pipelines-decoded/{generation}"):
+    """Beam search result: pipelines with the highest-credit implementations, best first."""
+
+    generation: int
+    pipelines: tuple[tuple[Step, ...], ...]
+    log_probabilities: tuple[float, ...]
+
+
+class ValidationScored(Payload, owner="validator", operation="validation-scored/{generation}"):
+    """Mean raw reward of each decoded pipeline on the validation instances."""
+
+    generation: int
+    scores: tuple[float, ...]
+
+
+class CheckpointSelected(Payload, owner="validator", operation="checkpoint-selected/{generation}"):
+    """The best validated algorithm so far."""
+
+    generation: int
+    score: float
+    pipeline: tuple[Step, ...]
+    policy_updates: int
+
+
+class TestCandidate(Model):
+    """An algorithm that goes through the held-out test."""
+
+    label: Literal["evolved", "baseline"]
+    pipeline: tuple[Step, ...]
+
+
+class TestStarted(Payload, owner="conductor", operation="test-started/{attempt}"):
+    """The held-out test begins. A second attempt is only written when it was forced."""
+
+    attempt: int
+    forced: bool
+    candidates: tuple[TestCandidate, ...]
+    instances: tuple[InstanceKey, ...]
+
+
+class TestScored(Payload, owner="validator", operation="test-scored/{attempt}"):
+    """Mean gap of each candidate (a fraction; ``None`` where an instance failed) on the test split."""
+
+    attempt: int
+    mean_gaps: tuple[float | None, ...]
+    failures: tuple[int, ...]
+
+
+# ---------------------------------------------------------------- evolution and model calls
+
+
+class ImplementationEdit(
+    Payload, owner="implementation_evolver", operation="implementation-verdict/{generation}/{slot}"
+):
+    """Common to all verdicts on implementations: one per generation and slot."""
+
+    generation: int
+    slot: int
+    """0 for the lowest-credit operator, 1 for the next, … (``edits_per_generation``)."""
+
+
+class ImplementationAdded(ImplementationEdit):
+    """c⁺ joined the pool of O*."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+
+
+class ImplementationReplaced(ImplementationEdit):
+    """c⁺ took the place of c⁻ in a full pool."""
+
+    operator: OperatorId
+    removed: ImplementationId
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+
+
+class ImplementationDeleted(ImplementationEdit):
+    """c⁻ left the pool of O* (credit not negative, more than one implementation)."""
+
+    operator: OperatorId
+    implementation: ImplementationId
+
+
+class ImplementationRejected(ImplementationEdit, completes_if="is_final"):
+    """A proposal failed validation; `is_final` when no attempt is left and the pool stays as it is."""
+
+    operator: OperatorId
+    call: int
+    attempt: int
+    stage: str
+    diagnostic: str
+    is_final: bool
+
+
+class ImplementationsKept(ImplementationEdit):
+    """Nothing to do for this slot."""
+
+    reason: str
+
+
+class EdgeReplaced(Payload, owner="edge_evolver", operation="edge-verdict/{generation}/{slot}"):
+    """Edges removed and added in one valid edit."""
+
+    generation: int
+    slot: int
+    removed: tuple[Edge, ...]
+    added: tuple[Edge, ...]
+    call: int
+
+
+class EdgeRejected(
+    Payload, owner="edge_evolver", operation="edge-verdict/{generation}/{slot}", completes_if="is_final"
+):
+    """A proposed edge edit was not valid; `is_final` when no attempt is left."""
+
+    generation: int
+    slot: int
+    call: int
+    attempt: int
+    reason: str
+    is_final: bool
+
+
+class EdgesKept(Payload, owner="edge_evolver", operation="edge-verdict/{generation}/{slot}"):
+    """No edge has negative credit, or none could be exchanged."""
+
+    generation: int
+    slot: int
+    reason: str
+
+
+class LLMCallReserved(Payload, owner=CALLERS, operation="llm-call/{call}"):
+    """A call is charged before it is sent; the store refuses a number twice or over the limit."""
+
+    call: int
+    """1, 2, … up to the limit."""
+    purpose: CallPurpose
+    subject: str
+    """What the call is for, e.g. ``implement/3/0``."""
+    attempt: int
+    prompt: BlobDigest
+    template: str
+    model: str
+    reserved_tokens: int = 0
+    """Most tokens the call can use, prompt and answer together; held until it is settled."""
+    reserved_microusd: int = 0
+    """Most it can cost, in millionths of a US dollar."""
+
+
+class LLMCallSettled(Payload, owner=CALLERS, operation="llm-call-end/{call}"):
+    """The provider answered."""
+
+    call: int
+    response: BlobDigest
+    prompt_tokens: int
+    completion_tokens: int
+    is_estimated: bool
+    """Token counts were not reported by the provider."""
+    cost_usd: float
+    elapsed_s: float
+    reasoning: BlobDigest | None = None
+    """What the model wrote before its answer; kept, never parsed. ``None`` when there was nothing."""
+    refused_attempts: int = 0
+    """Attempts the endpoint did not accept (no connection, 429, 503) before this one."""
+    response_id: str | None = None
+    """The provider's own name of the answer; ``None`` when it gave none."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used, prompt and answer together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def microusd(self) -> int:
+        """Cost in millionths of a US dollar, rounded up."""
+        return microusd(self.cost_usd)
+
+
+class LLMCallAbandoned(Payload, owner=CALLERS, operation="llm-call-end/{call}"):
+    """No answer will come; the call stays spent, and all that was reserved for it."""
+
+    call: int
+    reason: str
+
+
+class LLMCallRefused(Payload, owner=CALLERS, operation="llm-call-refused/{subject}/{attempt}"):
+    """The store did not take a reservation: what the call could use is more than what is left."""
+
+    purpose: CallPurpose
+    subject: str
+    attempt: int
+    limit: LimitKind
+    reason: str
+
+
+class CallsSuspended(Payload, owner="conductor"):
+    """The model's endpoint does not work; calls wait until it does, and cost nothing meanwhile."""
+
+    reason: str
+
+
+class CallsResumed(Payload, owner="conductor"):
+    """The model's endpoint works again."""
+
+    waited_s: float
+
+
+PAYLOAD_TYPES = MappingProxyType(collect_types(Payload))
+"""The closed registry, by name: nothing outside it is ever decoded. Built and checked at import."""
