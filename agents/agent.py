@@ -1,84 +1,130 @@
-"""An agent is a pure function from state to what it owes, and a way to do what it owes.
+"""What an agent is, and the loop that runs one.
 
-The loop below is the whole machinery: follow the log with an own cursor, fold, and start every duty that
-is owed and not yet under way. A duty stops being owed when the events that fulfil it are in the log, so
-an agent that starts late, or again after a crash, needs to remember nothing.
+An agent has two pure functions: ``duties(state)`` names what it owes, ``decide(state, duty, observed)`` gives
+the events that fulfil one duty. `observed` is what the outside world answered: the text of a model's answer,
+the outcome of a trial, the result of an evaluation, the probabilities of the policy. A live agent gets it
+through its ports; `decision_replay` reads it from the log and calls the same ``decide``.
+
+A duty stops being owed when the events that fulfil it are in the log, so an agent that starts late, or again
+after a crash, needs to remember nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 
 from dga2d.agents.ports import EventSource
-from dga2d.events import AgentName, RunId
+from dga2d.events import AgentName, Draft, RunId
+from dga2d.events.payloads import Step
 from dga2d.replay.state.fold import fold
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState, TestState, ValidationState
 
 
 @dataclass(frozen=True)
 class Duty:
-    """Something owed: its name is the operation it completes, its cause the event it answers."""
+    """Something an agent owes; a subclass says what.
 
-    key: str
-    caused_by: int
-    subject: tuple[int | str, ...] = ()
-    """What the agent needs to know to perform it."""
+    Its fields identify it. Those that only say why, as the cause does, are not compared.
+    """
+
+    caused_by: int = field(compare=False)
+    """The event that the duty answers."""
 
 
-class Agent(Protocol):
+class Decision(NamedTuple):
+    """Events that fulfil a duty, appended together and in this order."""
+
+    drafts: tuple[Draft, ...]
+    blobs: tuple[bytes, ...] = ()
+    """What the events refer to by digest and the log may not hold yet."""
+
+
+OwedDuty = TypeVar("OwedDuty", bound=Duty)
+
+
+class Agent(Protocol[OwedDuty]):
     """Contract of all agents.
 
-    `duties` is pure and total: it may be called on any state, and names the same duty by the same key
-    until the log shows it fulfilled. `perform` appends the events that fulfil one duty; it may be
-    cancelled at any point and leaves nothing half-written. Duties of one agent are performed at once.
+    `duties` is pure and total: it may be called on any state, and names a duty until the log shows it
+    fulfilled. `perform` appends the events that fulfil one duty; it may be cancelled at any point and leaves
+    nothing half-written. Several duties of one agent may be performed at the same time.
     """
 
     @property
     def name(self) -> AgentName: ...
 
-    def duties(self, state: RunState) -> Sequence[Duty]: ...
+    def duties(self, state: RunState) -> Sequence[OwedDuty]: ...
 
-    async def perform(self, duty: Duty, state: RunState) -> None: ...
+    async def perform(self, duty: OwedDuty, state: RunState) -> None: ...
 
 
-async def run_agent(agent: Agent, source: EventSource, run_id: RunId, state: RunState) -> None:
+async def run_agent(agent: Agent[OwedDuty], source: EventSource, run_id: RunId, state: RunState) -> None:
     """Follow the log from `state` on and perform `agent`'s duties until the run ends.
 
-    Returns once the run is completed, failed or paused; duties still under way are cancelled then, they will
-    be owed again when the run goes on. An error of a duty cancels the other duties and is raised in an
-    exception group.
+    Return once the run is completed, failed or paused. Duties under way are cancelled then; they are owed
+    again when the run goes on. An error of a duty cancels the other duties and is raised in an exception
+    group.
     """
-    under_way: set[str] = set()
+    under_way: set[OwedDuty] = set()
     async with anyio.create_task_group() as tasks:
 
-        def start_owed(owed: Iterable[Duty], at: RunState) -> None:
-            keys = set()
+        def start_owed(state: RunState) -> None:
+            owed = agent.duties(state)
             for duty in owed:
-                keys.add(duty.key)
-                if duty.key not in under_way:
-                    under_way.add(duty.key)
-                    tasks.start_soon(agent.perform, duty, at, name=f"{agent.name}:{duty.key}")
-            under_way.intersection_update(keys)
+                if duty not in under_way:
+                    under_way.add(duty)
+                    tasks.start_soon(agent.perform, duty, state, name=f"{agent.name}: {duty}")
+            under_way.intersection_update(owed)
 
         if is_live(state):
-            start_owed(agent.duties(state), state)
+            start_owed(state)
             async for event in source.subscribe(run_id, state.seq):
                 state = fold(state, event)
                 if not is_live(state):
                     break
-                start_owed(agent.duties(state), state)
+                start_owed(state)
         tasks.cancel_scope.cancel()
 
 
 def is_live(state: RunState) -> bool:
-    """Whether agents still have work: the run goes on, or its held-out test does."""
+    """Return whether agents still have work: the run goes on, or its held-out test does."""
     return state.status == "running" or test_is_open(state)
 
 
 def test_is_open(state: RunState) -> bool:
-    """Whether a held-out test was started and not scored."""
+    """Return whether a held-out test was started and has not been scored."""
     return state.test is not None and state.test.mean_gaps is None
+
+
+# What a state must have where a duty of this kind is owed.
+
+
+def open_generation(state: RunState) -> GenerationState:
+    """Return the open generation; there must be one."""
+    assert state.generation is not None
+    return state.generation
+
+
+def open_basis(state: RunState) -> tuple[GenerationState, EvolutionBasis]:
+    """Return the open generation and what its edits are decided on; its credits must have been updated."""
+    generation = open_generation(state)
+    assert generation.basis is not None
+    return generation, generation.basis
+
+
+def open_validation(state: RunState) -> tuple[ValidationState, tuple[tuple[Step, ...], ...]]:
+    """Return the validation of the open generation and the pipelines it compares; they must be decoded."""
+    validation = open_generation(state).validation
+    assert validation is not None
+    assert validation.pipelines is not None
+    return validation, validation.pipelines
+
+
+def open_test(state: RunState) -> TestState:
+    """Return the held-out test; one must have been started."""
+    assert state.test is not None
+    return state.test

@@ -8,28 +8,23 @@ the next attempt. With the call goes the most it can use of tokens and money; se
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import NamedTuple
 
-from dga2d.agents.agent import Duty
+from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     Completion,
     CompletionRequest,
-    ConnectTask,
-    ImplementTask,
     LanguageModel,
     ModelError,
     ModelUnavailableError,
     Prompt,
-    PromptContext,
-    Quote,
     Task,
     render,
 )
-from dga2d.events import AgentName, Draft, RecordedEvent, blob_digest
+from dga2d.events import AgentName, Draft, Payload, blob_digest
 from dga2d.events.payloads import (
     CallPurpose,
     LimitKind,
@@ -37,220 +32,103 @@ from dga2d.events.payloads import (
     LLMCallRefused,
     LLMCallReserved,
     LLMCallSettled,
-    Payload,
     microusd,
 )
 from dga2d.replay.state.ledger import Call
-from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
 from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
+CALLERS: Mapping[CallPurpose, AgentName] = {
+    "initialize": "initializer",
+    "implement": "implementation_evolver",
+    "connect": "edge_evolver",
+}
+"""Who asks a model for what."""
+PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {"initialize": 0, "implement": 1, "connect": 2}
+"""First part of the key of a proposer's random stream; numbers, once in use, never change."""
 ABANDONED = "the process ended before an answer was recorded"
+
+
+# ------------------------------------------------------------ duties
+
+
+@dataclass(frozen=True)
+class AskModel(Duty):
+    """Reserve a call, make it, and record how it ended."""
+
+    purpose: CallPurpose
+    slot: int
+    """Of the open generation; 0 for the first graph."""
+    attempt: int
+    """0, 1, …: calls made for the slot before."""
+
+
+@dataclass(frozen=True)
+class JudgeAnswer(Duty):
+    """Record the verdict on the answer of a settled call."""
+
+    slot: int
+    call: int
+
+
+@dataclass(frozen=True)
+class AbandonCall(Duty):
+    """Close a call whose process is gone."""
+
+    purpose: CallPurpose
+    call: int
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """No further call may be made for the subject."""
+    """No further call may be made for a slot."""
 
-    reason: str
     caused_by: int
+    reason: str
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """The latest rejected answer for a subject: what the next prompt says of it."""
-
-    diagnostic: str | None = None
-    previous: str | None = None
+def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
+    """Return the name by which the ledger knows the calls for a slot of the open generation."""
+    if state.generation is None:
+        return purpose
+    return f"{purpose}/{state.generation.number}/{slot}"
 
 
 def next_call(
-    state: RunState, subject: str, caused_by: int, attempts: int, allowance: int
-) -> Duty | GiveUp | None:
-    """What is owed towards an answer for `subject`: a duty ``ask``, ``judge`` or ``abandon``, or giving up.
+    state: RunState, purpose: CallPurpose, slot: int, caused_by: int, allowance: int
+) -> AskModel | JudgeAnswer | AbandonCall | GiveUp | None:
+    """Return what is owed towards an answer for a slot.
 
-    ``None`` while the present process waits for an answer, or when an answer was accepted. `caused_by` is
-    the event that asks for the edit; at most `attempts` calls are made, and no more than the `allowance`
-    for the subject.
+    ``None`` while the present process waits for an answer, or when one was accepted. `caused_by` is the event
+    that asks for the edit. At most ``attempts_per_edit`` calls are made, and no more than `allowance`.
     """
+    subject = call_subject(state, purpose, slot)
     calls = state.ledger.calls_for(subject)
     refused = state.ledger.refusals.get(subject)
     if refused is not None:
-        return GiveUp(refused.reason, refused.seq)
-    if not calls:
-        return _ask_or_give_up(subject, 0, caused_by, attempts, allowance)
-    last = calls[-1]
-    if last.status == "reserved":
-        if last.reserved_seq >= state.process_seq:
+        return GiveUp(refused.seq, refused.reason)
+    if calls:
+        last = calls[-1]
+        if last.status == "reserved":
+            is_ours = last.reserved_seq >= state.process_seq
+            return None if is_ours else AbandonCall(state.process_seq, purpose, last.number)
+        assert last.ended_seq is not None
+        if last.status == "settled" and last.verdict is None:
+            return JudgeAnswer(last.ended_seq, slot, last.number)
+        if last.verdict == "accepted":
             return None
-        return Duty(f"abandon/{last.number}", state.process_seq, ("abandon", last.number))
-    assert last.ended_seq is not None
-    if last.status == "settled" and last.verdict is None:
-        return Duty(f"judge/{last.number}", last.ended_seq, ("judge", last.number))
-    if last.verdict == "accepted":
-        return None
-    return _ask_or_give_up(subject, len(calls), last.judged_seq or last.ended_seq, attempts, allowance)
-
-
-def _ask_or_give_up(
-    subject: str, attempt: int, caused_by: int, attempts: int, allowance: int
-) -> Duty | GiveUp:
-    if attempt >= attempts:
-        return GiveUp(f"no valid answer in {attempts} attempts", caused_by)
-    if attempt >= allowance:
-        return GiveUp("no model calls left", caused_by)
-    return Duty(f"ask/{subject}/{attempt}", caused_by, ("ask", attempt))
-
-
-async def answer_of(call: Call, blobs: BlobSource) -> str:
-    """The recorded text of a settled call."""
-    assert call.response is not None
-    return (await blobs.get_blob(call.response)).decode()
-
-
-async def last_refusal(state: RunState, subject: str, attempt: int, blobs: BlobSource) -> Refusal:
-    """The latest rejected answer before `attempt`; empty at the first, and when all were abandoned."""
-    rejected = [
-        call
-        for call in state.ledger.calls_for(subject)
-        if call.attempt < attempt and call.verdict == "rejected"
-    ]
-    if not rejected:
-        return Refusal()
-    return Refusal(rejected[-1].diagnostic, await answer_of(rejected[-1], blobs))
-
-
-PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {"initialize": 0, "implement": 1, "connect": 2}
-"""First part of the key of a proposer's random stream; numbers, once in use, never change."""
-
-
-class CallDesk:
-    """Books one agent's calls and makes them."""
-
-    def __init__(self, agent: AgentName, purpose: CallPurpose, log: EventAppender, model: LanguageModel):
-        self._agent: AgentName = agent
-        self._purpose: CallPurpose = purpose
-        self._log = log
-        self._model = model
-
-    async def ask(
-        self,
-        state: RunState,
-        subject: str,
-        attempt: int,
-        prompt: Prompt,
-        task: Task,
-        place: tuple[int, int],
-        caused_by: int,
-    ) -> None:
-        """Wait for the model, reserve, send, and settle; the answer is judged by a duty of its own.
-
-        `place` is the generation and the slot that the call is for, (0, 0) for the first graph; it names the
-        random stream of the proposer.
-
-        A call that the store does not admit is recorded as refused, one without an answer as abandoned. An
-        answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
-
-        Raises
-        ------
-        ModelUnavailableError
-            No call can succeed until somebody acts; this one, if it was reserved, is abandoned.
-        """
-        seed = (state.header.seed, *spawn_key("proposal", PROPOSAL_STREAMS[self._purpose], *place))
-        request = CompletionRequest(prompt, task, seed, subject)
-        await self._model.ready()
-        quote = self._model.quote(request)
-        try:
-            number, reserved_seq = await self._reserve(state, subject, attempt, prompt, quote, caused_by)
-        except QuotaExceededError as error:
-            await self._append(state, self._refused(subject, attempt, error), caused_by)
-            return
-        started = time.perf_counter()
-        try:
-            completion = await self._model.complete(request)
-        except ModelError as error:
-            await self._append(state, LLMCallAbandoned(call=number, reason=error.reason), reserved_seq)
-            if isinstance(error, ModelUnavailableError):
-                raise
-            return
-        await self._settle(state, number, completion, time.perf_counter() - started, reserved_seq)
-
-    async def _settle(
-        self, state: RunState, number: int, completion: Completion, elapsed_s: float, reserved_seq: int
-    ) -> None:
-        text = completion.text.encode("utf-8", errors="replace")
-        reasoning = completion.reasoning.encode("utf-8", errors="replace")
-        settled = LLMCallSettled(
-            call=number,
-            response=blob_digest(text),
-            prompt_tokens=completion.prompt_tokens,
-            completion_tokens=completion.completion_tokens,
-            is_estimated=completion.is_estimated,
-            cost_usd=completion.cost_usd,
-            elapsed_s=elapsed_s,
-            reasoning=blob_digest(reasoning) if reasoning else None,
-            refused_attempts=completion.refused_attempts,
-            response_id=completion.response_id,
-        )
-        await self._append(state, settled, reserved_seq, [text, reasoning] if reasoning else [text])
-
-    def _refused(self, subject: str, attempt: int, error: QuotaExceededError) -> LLMCallRefused:
-        kinds: dict[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
-        limit = kinds.get(error.kind, "money")
-        reason = f"the limit of {limit} leaves no room for another model call ({error})"
-        return LLMCallRefused(
-            purpose=self._purpose, subject=subject, attempt=attempt, limit=limit, reason=reason
-        )
-
-    async def abandon(self, state: RunState, number: int, caused_by: int) -> None:
-        """Close a call whose process is gone."""
-        await self._append(state, LLMCallAbandoned(call=number, reason=ABANDONED), caused_by)
-
-    async def _reserve(
-        self, state: RunState, subject: str, attempt: int, prompt: Prompt, quote: Quote, caused_by: int
-    ) -> tuple[int, int]:
-        """Number of the call and of the event that charges it."""
-        text = prompt.text.encode()
-        number = state.ledger.used + 1
-        while True:
-            reserved = LLMCallReserved(
-                call=number,
-                purpose=self._purpose,
-                subject=subject,
-                attempt=attempt,
-                prompt=blob_digest(text),
-                template=prompt.template,
-                model=self._model.name,
-                reserved_tokens=quote.tokens,
-                reserved_microusd=microusd(quote.cost_usd),
-            )
-            try:
-                event = await self._append(state, reserved, caused_by, [text])
-            except DuplicateOperationError:  # another edit took this number
-                number += 1
-            else:
-                return number, event.seq
-
-    async def _append(
-        self,
-        state: RunState,
-        payload: LLMCallReserved | LLMCallSettled | LLMCallAbandoned | LLMCallRefused,
-        caused_by: int,
-        blobs: Sequence[bytes] = (),
-    ) -> RecordedEvent:
-        number = None if state.generation is None else state.generation.number
-        return (await self._log.append([Draft(self._agent, payload, number, caused_by)], blobs))[0]
-
-
-def open_basis(state: RunState) -> tuple[GenerationState, EvolutionBasis]:
-    """The open generation and what its edits are decided on."""
-    assert state.generation is not None
-    assert state.generation.basis is not None
-    return state.generation, state.generation.basis
+        caused_by = last.judged_seq or last.ended_seq
+    attempts = state.settings.attempts_per_edit
+    if len(calls) >= attempts:
+        return GiveUp(caused_by, f"no valid answer in {attempts} attempts")
+    if len(calls) >= allowance:
+        return GiveUp(caused_by, "no model calls left")
+    return AskModel(caused_by, purpose, slot, len(calls))
 
 
 def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:
-    """Calls an evolver may make in a generation that began its edits with `calls_left`.
+    """Return how many calls an evolver may make in a generation that began its edits with `calls_left`.
 
     Both get what they can need (edits × attempts) while there is enough; of a scarce rest the edge evolver
     gets half, rounded down. A fixed rule, so that the two never race for the last call.
@@ -260,75 +138,208 @@ def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) ->
 
 
 def slot_allowance(calls_left: int, edits: int, attempts: int, slot: int, is_edge: bool) -> int:
-    """Calls that may be made for one slot: the evolver's share, dealt out evenly, the first slots first.
+    """Return how many calls may be made for one slot: the evolver's share, dealt out evenly.
 
-    Fixed before any call is made, so that slots treated at once never race for the last call either.
+    The first slots get the odd calls. Fixed before any call is made, so that slots treated at once never race
+    for the last call either.
     """
     share, rest = divmod(share_of_calls(calls_left, edits, attempts, is_edge), edits)
     return share + (slot < rest)
 
 
-SlotTask = TypeVar("SlotTask", ImplementTask, ConnectTask)
+# ------------------------------------------------------------ decisions
 
 
-class SlotEvolver(ABC, Generic[SlotTask]):
-    """Performs duties whose subject is a kind, a slot and a detail.
+class Quoted(NamedTuple):
+    """What is known of a call when it is to be reserved."""
 
-    Of the kinds, ``ask`` has the attempt for its detail, ``judge`` and ``abandon`` the number of the call;
-    all others close the slot without the model.
+    number: int
+    prompt: Prompt
+    model: str
+    tokens: int
+    """The most it can use."""
+    microusd: int
+    """The most it can cost, in millionths of a US dollar."""
+
+
+class NoRoom(NamedTuple):
+    """The store did not admit the call."""
+
+    limit: LimitKind
+    reason: str
+
+
+class Answered(NamedTuple):
+    """A reserved call has an answer."""
+
+    call: int
+    reserved_seq: int
+    completion: Completion
+    elapsed_s: float
+
+
+class Lost(NamedTuple):
+    """A reserved call ended without an answer."""
+
+    call: int
+    reserved_seq: int
+    reason: str
+
+
+CallEnding = Answered | Lost
+
+
+def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoRoom | None) -> Decision:
+    """Return the reservation of a call, its refusal, or that a call is abandoned (`observed` is ``None``)."""
+    if isinstance(duty, AbandonCall):
+        payload: Payload = LLMCallAbandoned(call=duty.call, reason=ABANDONED)
+        return _decision(state, duty.purpose, payload, duty.caused_by)
+    subject = call_subject(state, duty.purpose, duty.slot)
+    if isinstance(observed, NoRoom):
+        payload = LLMCallRefused(
+            purpose=duty.purpose,
+            subject=subject,
+            attempt=duty.attempt,
+            limit=observed.limit,
+            reason=observed.reason,
+        )
+        return _decision(state, duty.purpose, payload, duty.caused_by)
+    assert observed is not None
+    text = observed.prompt.text.encode()
+    payload = LLMCallReserved(
+        call=observed.number,
+        purpose=duty.purpose,
+        subject=subject,
+        attempt=duty.attempt,
+        prompt=blob_digest(text),
+        template=observed.prompt.template,
+        model=observed.model,
+        reserved_tokens=observed.tokens,
+        reserved_microusd=observed.microusd,
+    )
+    return _decision(state, duty.purpose, payload, duty.caused_by, text)
+
+
+def record_ending(state: RunState, purpose: CallPurpose, ending: CallEnding) -> Decision:
+    """Return how a reserved call ended: settled with its answer, or abandoned.
+
+    An answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
     """
+    if isinstance(ending, Lost):
+        lost = LLMCallAbandoned(call=ending.call, reason=ending.reason)
+        return _decision(state, purpose, lost, ending.reserved_seq)
+    completion = ending.completion
+    text = completion.text.encode("utf-8", errors="replace")
+    reasoning = completion.reasoning.encode("utf-8", errors="replace")
+    settled = LLMCallSettled(
+        call=ending.call,
+        response=blob_digest(text),
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        is_estimated=completion.is_estimated,
+        cost_usd=completion.cost_usd,
+        elapsed_s=ending.elapsed_s,
+        reasoning=blob_digest(reasoning) if reasoning else None,
+        refused_attempts=completion.refused_attempts,
+        response_id=completion.response_id,
+    )
+    blobs = (text, reasoning) if reasoning else (text,)
+    return _decision(state, purpose, settled, ending.reserved_seq, *blobs)
 
-    name: AgentName
 
-    def __init__(
-        self, log: EventAppender, source: BlobSource, desk: CallDesk, context: PromptContext
-    ) -> None:
+def _decision(
+    state: RunState, purpose: CallPurpose, payload: Payload, caused_by: int, *blobs: bytes
+) -> Decision:
+    number = None if state.generation is None else state.generation.number
+    return Decision((Draft(CALLERS[purpose], payload, number, caused_by),), blobs)
+
+
+# ------------------------------------------------------------ recorded answers
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The latest rejected answer for a slot: what the next prompt says of it."""
+
+    diagnostic: str | None = None
+    previous: str | None = None
+
+
+async def read_answer(call: Call, blobs: BlobSource) -> str:
+    """Return the recorded text of a settled call."""
+    assert call.response is not None
+    return (await blobs.get_blob(call.response)).decode()
+
+
+async def read_last_refusal(
+    state: RunState, purpose: CallPurpose, slot: int, attempt: int, blobs: BlobSource
+) -> Refusal:
+    """Return the latest rejected answer before `attempt`; empty if there is none."""
+    rejected = [
+        call
+        for call in state.ledger.calls_for(call_subject(state, purpose, slot))
+        if call.attempt < attempt and call.verdict == "rejected"
+    ]
+    if not rejected:
+        return Refusal()
+    return Refusal(rejected[-1].diagnostic, await read_answer(rejected[-1], blobs))
+
+
+# ------------------------------------------------------------ live calls
+
+
+class CallDesk:
+    """Makes the calls of one agent and records them."""
+
+    def __init__(self, log: EventAppender, model: LanguageModel) -> None:
         self._log = log
-        self._source = source
-        self._desk = desk
-        self._context = context
+        self._model = model
 
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        kind, slot, *detail = duty.subject
-        if kind == "ask":
-            await self._ask(state, int(slot), int(detail[0]), duty.caused_by)
-        elif kind == "judge":
-            await self._judge(state, int(slot), int(detail[0]), duty.caused_by)
-        elif kind == "abandon":
-            await self._desk.abandon(state, int(detail[0]), duty.caused_by)
-        else:
-            closing = self._closing(state, str(kind), int(slot), *map(str, detail))
-            await self._append(state, closing, duty.caused_by)
+    async def ask(self, state: RunState, duty: AskModel, task: Task) -> None:
+        """Wait for the model, reserve, send, and record how it ended; judging the answer is another duty.
 
-    async def _ask(self, state: RunState, slot: int, attempt: int, caused_by: int) -> None:
-        number = open_basis(state)[0].number
-        task = await self._task(state, slot, attempt)
-        subject = self._subject(number, slot)
-        await self._desk.ask(state, subject, attempt, render(task), task, (number, slot), caused_by)
+        Raises
+        ------
+        ModelUnavailableError
+            No call can succeed until somebody acts; this one, if it was reserved, is abandoned.
+        """
+        prompt = render(task)
+        place = (0 if state.generation is None else state.generation.number, duty.slot)
+        seed = (state.header.seed, *spawn_key("proposal", PROPOSAL_STREAMS[duty.purpose], *place))
+        request = CompletionRequest(prompt, task, seed, call_subject(state, duty.purpose, duty.slot))
+        await self._model.ready()
+        try:
+            call, reserved_seq = await self._reserve(state, duty, request)
+        except QuotaExceededError as error:
+            await self._log.append(*decide(state, duty, _no_room(error)))
+            return
+        started = time.perf_counter()
+        try:
+            completion = await self._model.complete(request)
+        except ModelError as error:
+            lost = Lost(call, reserved_seq, error.reason)
+            await self._log.append(*record_ending(state, duty.purpose, lost))
+            if isinstance(error, ModelUnavailableError):
+                raise
+            return
+        answered = Answered(call, reserved_seq, completion, time.perf_counter() - started)
+        await self._log.append(*record_ending(state, duty.purpose, answered))
 
-    async def _last_refusal(self, state: RunState, slot: int, attempt: int) -> Refusal:
-        """What was wrong with the answer before this attempt."""
-        subject = self._subject(open_basis(state)[0].number, slot)
-        return await last_refusal(state, subject, attempt, self._source)
+    async def _reserve(self, state: RunState, duty: AskModel, request: CompletionRequest) -> tuple[int, int]:
+        """Return the numbers of the call and of the event that charges it."""
+        quote = self._model.quote(request)
+        number = state.ledger.used + 1
+        while True:
+            quoted = Quoted(number, request.prompt, self._model.name, quote.tokens, microusd(quote.cost_usd))
+            try:
+                (event,) = await self._log.append(*decide(state, duty, quoted))
+            except DuplicateOperationError:  # another edit took this number
+                number += 1
+            else:
+                return number, event.seq
 
-    async def _append(
-        self, state: RunState, payload: Payload, caused_by: int, blobs: Sequence[bytes] = ()
-    ) -> None:
-        number = open_basis(state)[0].number
-        await self._log.append([Draft(self.name, payload, number, caused_by)], blobs)
 
-    @abstractmethod
-    def _subject(self, number: int, slot: int) -> str:
-        """Name of the slot in calls."""
-
-    @abstractmethod
-    async def _task(self, state: RunState, slot: int, attempt: int) -> SlotTask:
-        """What the model is asked for."""
-
-    @abstractmethod
-    async def _judge(self, state: RunState, slot: int, number: int, caused_by: int) -> None:
-        """Append the verdict on the answer of call `number`."""
-
-    @abstractmethod
-    def _closing(self, state: RunState, kind: str, slot: int, reason: str = "") -> Payload:
-        """The event that closes the slot without the model."""
+def _no_room(error: QuotaExceededError) -> NoRoom:
+    kinds: dict[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
+    limit = kinds.get(error.kind, "money")
+    return NoRoom(limit, f"the limit of {limit} leaves no room for another model call ({error})")

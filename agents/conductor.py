@@ -1,16 +1,19 @@
-"""Conductor: opens and closes generations and ends the run. Its decisions are pure like all others."""
+"""Conductor: opens and closes generations and ends the run.
+
+`GENERATION` below is the table of a whole generation: who writes what after what.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dga2d.agents.agent import Duty
+from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.ports import EventAppender
-from dga2d.events import AgentName, Draft, InstanceKey
+from dga2d.events import AgentName, Draft, InstanceKey, Payload
 from dga2d.events.payloads import (
     GenerationCompleted,
     GenerationStarted,
-    Payload,
     RunCompleted,
     TestCandidate,
     TestStarted,
@@ -21,6 +24,29 @@ from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.replay.streams import stream
 
 
+@dataclass(frozen=True)
+class StartGeneration(Duty):
+    number: int
+
+
+@dataclass(frozen=True)
+class StartValidation(Duty):
+    number: int
+
+
+@dataclass(frozen=True)
+class CompleteGeneration(Duty):
+    number: int
+
+
+@dataclass(frozen=True)
+class CompleteRun(Duty):
+    reason: str
+
+
+ConductorDuty = StartGeneration | StartValidation | CompleteGeneration | CompleteRun
+
+
 class Conductor:
     """Owns the beginning and end of generations, validations and the run."""
 
@@ -29,55 +55,62 @@ class Conductor:
     def __init__(self, log: EventAppender) -> None:
         self._log = log
 
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        step = next_step(state)
-        return () if step is None else (step[0],)
+    def duties(self, state: RunState) -> Sequence[ConductorDuty]:
+        return duties(state)
 
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        step = next_step(state)
-        assert step is not None
-        number = None if state.generation is None else state.generation.number
-        await self._log.append([Draft("conductor", step[1], number, duty.caused_by)])
+    async def perform(self, duty: ConductorDuty, state: RunState) -> None:
+        await self._log.append(*decide(state, duty))
 
 
-def next_step(state: RunState) -> tuple[Duty, Payload] | None:
-    """What the conductor owes now, ``None`` while others have to speak first."""
+def duties(state: RunState) -> tuple[ConductorDuty, ...]:
+    """Return the next step of the run; nothing while others have to speak first."""
     if state.status != "running" or state.graph is None:
-        return None
+        return ()
     generation = state.generation
     if generation is None:
-        return _between_generations(state)
-    closed = _closing_event(state, generation)
+        return (_between_generations(state),)
+    closed = _closing_event(generation)
     if closed is None:
-        return None
-    number = generation.number
+        return ()
+    number, validation = generation.number, generation.validation
     if validation_is_due(state, number):
-        if generation.validation is None:
-            started = ValidationStarted(generation=number, instances=validation_instances(state))
-            return Duty(f"validate/{number}", closed), started
-        if generation.validation.scores is None:
-            return None
-        closed = max(closed, generation.validation.scored_seq)
-    completed = GenerationCompleted(generation=number, state_digest=state_digest(state))
-    return Duty(f"complete/{number}", closed), completed
+        if validation is None:
+            return (StartValidation(closed, number),)
+        if validation.scores is None:
+            return ()
+        closed = max(closed, validation.scored_seq)
+    return (CompleteGeneration(closed, number),)
 
 
-def _between_generations(state: RunState) -> tuple[Duty, Payload]:
-    assert state.graph is not None
-    cause = max(state.graph_seq if not state.completed else state.completed_seq, state.process_seq)
+def decide(state: RunState, duty: ConductorDuty) -> Decision:
+    """Return the event that fulfils a duty."""
+    payload: Payload
+    match duty:
+        case StartGeneration(number=number):
+            assert state.graph is not None
+            payload = GenerationStarted(
+                generation=number,
+                graph_digest=graph_digest(state.graph),
+                pools_digest=pools_digest(state.pools),
+            )
+        case StartValidation(number=number):
+            payload = ValidationStarted(generation=number, instances=validation_instances(state))
+        case CompleteGeneration(number=number):
+            payload = GenerationCompleted(generation=number, state_digest=state_digest(state))
+        case CompleteRun(reason=reason):
+            payload = RunCompleted(reason=reason, state_digest=state_digest(state))
+    generation = None if state.generation is None else state.generation.number
+    return Decision((Draft("conductor", payload, generation, duty.caused_by),))
+
+
+def _between_generations(state: RunState) -> StartGeneration | CompleteRun:
+    cause = max(state.completed_seq if state.completed else state.graph_seq, state.process_seq)
     reason = end_reason(state)
-    if reason is not None:
-        return Duty("end", cause), RunCompleted(reason=reason, state_digest=state_digest(state))
-    started = GenerationStarted(
-        generation=state.completed + 1,
-        graph_digest=graph_digest(state.graph),
-        pools_digest=pools_digest(state.pools),
-    )
-    return Duty(f"start/{state.completed + 1}", cause), started
+    return StartGeneration(cause, state.completed + 1) if reason is None else CompleteRun(cause, reason)
 
 
 def end_reason(state: RunState) -> str | None:
-    """Why the run ends between two generations, ``None`` if it goes on."""
+    """Return why the run ends between two generations; ``None`` if it goes on."""
     if state.completed >= state.settings.generations:
         return f"all {state.settings.generations} generations done"
     if state.settings.evolution and state.completed:
@@ -85,14 +118,14 @@ def end_reason(state: RunState) -> str | None:
     return None
 
 
-def drawn_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, ...]:
-    """`size` of the training instances, drawn without replacement (Algorithm 1, line 4), sorted."""
+def draw_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, ...]:
+    """Draw `size` of the training instances without replacement (Algorithm 1, line 4); sorted."""
     drawn = stream(seed, "batch").choice(len(keys), size, replace=False)
     return tuple(sorted(InstanceKey(keys[i]) for i in drawn))
 
 
 def held_out_test(state: RunState) -> TestStarted:
-    """What a held-out test compares, on which instances; a checkpoint must have been selected."""
+    """Return what a held-out test compares, on which instances; a checkpoint must have been selected."""
     assert state.checkpoint is not None
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
@@ -105,8 +138,8 @@ def held_out_test(state: RunState) -> TestStarted:
     )
 
 
-def _closing_event(state: RunState, generation: GenerationState) -> int | None:
-    """The event with which everyone has spoken about the generation; ``None`` before."""
+def _closing_event(generation: GenerationState) -> int | None:
+    """Return the event with which everyone has spoken about the generation; ``None`` before."""
     if generation.basis is None or not generation.policy_updated_seq:
         return None
     slots = generation.basis.edits
@@ -120,7 +153,9 @@ def _closing_event(state: RunState, generation: GenerationState) -> int | None:
 
 
 def validation_is_due(state: RunState, number: int) -> bool:
-    """Every I_val generations and after the last one, if there is a validation split."""
+    """Return whether a validation follows: every I_val generations and after the last one, if there is a
+    validation split.
+    """
     settings = state.settings
     if not state.header.splits.validation:
         return False
@@ -129,13 +164,13 @@ def validation_is_due(state: RunState, number: int) -> bool:
 
 
 def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
-    """Instances a validation uses: the split, or its evenly spaced subset of the settled size."""
+    """Return the instances of a validation: its split, or an evenly spaced subset of the size set for it."""
     keys = [entry.key for entry in state.header.splits.validation]
     return spread(keys, state.settings.validation_instances)
 
 
 def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:
-    """`size` keys evenly spaced over the sorted list, all of them for ``None``."""
+    """Return `size` keys evenly spaced over the sorted list; all of them for ``None``."""
     if size is None or size >= len(keys):
         return tuple(keys)
     return tuple(keys[(2 * i + 1) * len(keys) // (2 * size)] for i in range(size))

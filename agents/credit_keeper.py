@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dga2d.agents.agent import Duty
+from dga2d.agents.agent import Decision, Duty, open_generation
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidate, standardise, update_credits
-from dga2d.events import AgentName, Draft
+from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import (
     CandidateScored,
     CreditsUpdated,
     GenerationScored,
-    Payload,
     TransitionCredit,
 )
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.run_state import RunState
+
+
+@dataclass(frozen=True)
+class ScoreGeneration(Duty):
+    number: int
 
 
 class CreditKeeper:
@@ -26,25 +31,29 @@ class CreditKeeper:
     def __init__(self, log: EventAppender) -> None:
         self._log = log
 
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        generation = state.generation
-        if state.status != "running" or generation is None or generation.basis is not None:
-            return ()
-        needed = generation.size * len(state.header.batch)
-        if len(generation.outcomes) < needed:
-            return ()
-        return (Duty(f"score/{generation.number}", generation.outcomes_seq),)
+    def duties(self, state: RunState) -> Sequence[ScoreGeneration]:
+        return duties(state)
 
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        assert state.generation is not None
-        await self._log.append(score_generation(state, state.generation, duty.caused_by))
+    async def perform(self, duty: ScoreGeneration, state: RunState) -> None:
+        await self._log.append(*decide(state, duty))
 
 
-def score_generation(state: RunState, generation: GenerationState, caused_by: int) -> list[Draft]:
-    """The decision: candidate scores, rewards and credits of a fully evaluated generation.
+def duties(state: RunState) -> tuple[ScoreGeneration, ...]:
+    """Return the generation to be scored, once all of it is evaluated."""
+    generation = state.generation
+    if state.status != "running" or generation is None or generation.basis is not None:
+        return ()
+    if len(generation.outcomes) < generation.size * len(state.header.batch):
+        return ()
+    return (ScoreGeneration(generation.outcomes_seq, generation.number),)
+
+
+def decide(state: RunState, duty: ScoreGeneration) -> Decision:
+    """Return the candidates' scores, the rewards and the credits of a fully evaluated generation.
 
     What the log holds of them already is left out (a log that was cut within the append).
     """
+    generation = open_generation(state)
     settings, header = state.settings, state.header
     references = [state.reference(key) for key in header.batch]
     scored = [
@@ -76,4 +85,4 @@ def score_generation(state: RunState, generation: GenerationState, caused_by: in
         for t, r in changed
     )
     payloads.append(CreditsUpdated(generation=number, transitions=transitions))
-    return [Draft("credit_keeper", payload, number, caused_by) for payload in payloads]
+    return Decision(tuple(Draft("credit_keeper", payload, number, duty.caused_by) for payload in payloads))

@@ -8,16 +8,23 @@ DGA2D paper, Section 3.5, Eqs. 13–14, and Algorithm 2, lines 18–25.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from dga2d.agents.agent import Duty
+from dga2d.agents import calls
+from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.calls import (
+    AbandonCall,
+    AskModel,
     CallDesk,
     GiveUp,
+    JudgeAnswer,
+    NoRoom,
+    Quoted,
     Refusal,
-    SlotEvolver,
-    answer_of,
     next_call,
-    open_basis,
+    read_answer,
+    read_last_refusal,
     slot_allowance,
 )
 from dga2d.agents.ports import BlobSource, EventAppender
@@ -32,60 +39,91 @@ from dga2d.agents.proposing import (
     parse_edges,
 )
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
-from dga2d.events import AgentName
-from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Payload
+from dga2d.events import AgentName, Draft, Payload
+from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept
 from dga2d.replay.state.graph import END
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
 
 NO_CHANGE = "empty: the answer changes nothing, so all edges stay"
 
 
-def removable_edge(basis: EvolutionBasis, slot: int, epsilon: float) -> tuple[Edge, float] | None:
-    """The `slot`-th lowest-credit edge and its credit, ties to the smaller edge; ``None`` beyond the last.
+@dataclass(frozen=True)
+class KeepEdges(Duty):
+    """Record that all edges stay, without an answer of the model."""
 
-    Edges into ``END`` carry no transitions and are never removed for credit.
+    generation: int
+    slot: int
+    reason: str = field(compare=False)
+
+
+EdgeDuty = AskModel | JudgeAnswer | AbandonCall | KeepEdges
+
+
+class JudgedEdges(NamedTuple):
+    """An answer and what it was asked for."""
+
+    task: ConnectTask
+    text: str
+
+
+class EdgeEvolver:
+    """Owns the edges of the graph. Slots are treated one after the other: each sees the edges of the last."""
+
+    name: AgentName = "edge_evolver"
+
+    def __init__(
+        self, log: EventAppender, source: BlobSource, model: LanguageModel, context: PromptContext
+    ) -> None:
+        self._log = log
+        self._source = source
+        self._desk = CallDesk(log, model)
+        self._context = context
+
+    def duties(self, state: RunState) -> Sequence[EdgeDuty]:
+        return duties(state, self._context)
+
+    async def perform(self, duty: EdgeDuty, state: RunState) -> None:
+        match duty:
+            case AskModel():
+                task = await read_task(state, duty.slot, duty.attempt, self._context, self._source)
+                await self._desk.ask(state, duty, task)
+            case JudgeAnswer():
+                judged = await read_judged(state, duty, self._context, self._source)
+                await self._log.append(*decide(state, duty, judged))
+            case _:
+                await self._log.append(*decide(state, duty, None))
+
+
+def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
+    """Return what is owed towards the verdict of the first slot that has none.
+
+    No call is spent where no valid edit exists.
     """
-    ranked = sorted(
-        (basis.credits.edge_credit(edge, basis.pools, epsilon), edge)
-        for edge in basis.graph.edges
-        if edge[1] != END
-    )
-    if slot >= len(ranked):
-        return None
-    credit, edge = ranked[slot]
-    return edge, credit
-
-
-def edge_subject(generation: int, slot: int) -> str:
-    """How the ledger names the calls for a slot."""
-    return f"connect/{generation}/{slot}"
-
-
-def edge_allowance(state: RunState, slot: int) -> int:
-    """Most calls for a slot."""
-    basis = open_basis(state)[1]
-    return slot_allowance(basis.calls_left, basis.edits, state.settings.attempts_per_edit, slot, is_edge=True)
-
-
-def edge_duty(state: RunState, slot: int, context: PromptContext) -> Duty | None:
-    """What is owed towards the verdict of a slot, the slots before having theirs; ``None`` while an answer
-    is awaited. No call is spent where no valid edit exists.
-    """
-    generation, basis = open_basis(state)
+    generation = state.generation
+    if state.status != "running" or generation is None or generation.basis is None:
+        return ()
+    number, basis, slot = generation.number, generation.basis, len(generation.edge_verdicts)
+    if slot >= basis.edits:
+        return ()
     cause = generation.edge_verdicts[slot - 1] if slot else basis.seq
     reason = _reason_to_keep(state, basis, slot)
     if reason is not None:
-        return _keep(generation.number, slot, cause, reason)
-    subject = edge_subject(generation.number, slot)
-    step = next_call(state, subject, cause, state.settings.attempts_per_edit, edge_allowance(state, slot))
-    if isinstance(step, GiveUp):
-        return _keep(generation.number, slot, step.caused_by, step.reason)
+        return (KeepEdges(cause, number, slot, reason),)
+    step = next_call(state, "connect", slot, cause, _allowance(state, slot))
     if step is None:
-        return None
-    kind, number = step.subject
-    if kind == "ask" and number == 0 and not an_edit_exists(connect_task(state, slot, 0, context)):
-        return _keep(generation.number, slot, cause, "no valid edit exists")
-    return Duty(f"{subject}:{step.key}", step.caused_by, (kind, slot, number))
+        return ()
+    if isinstance(step, GiveUp):
+        return (KeepEdges(step.caused_by, number, slot, step.reason),)
+    is_first = isinstance(step, AskModel) and step.attempt == 0
+    if is_first and not an_edit_exists(connect_task(state, slot, 0, context, Refusal())):
+        return (KeepEdges(cause, number, slot, "no valid edit exists"),)
+    return (step,)
+
+
+def _allowance(state: RunState, slot: int) -> int:
+    """Return the most calls for a slot."""
+    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
+    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, is_edge=True)
 
 
 def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | None:
@@ -102,12 +140,68 @@ def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | 
     return None
 
 
-def _keep(number: int, slot: int, caused_by: int, reason: str) -> Duty:
-    return Duty(f"keep/{number}/{slot}", caused_by, ("keep", slot, reason))
+def decide(state: RunState, duty: EdgeDuty, observed: JudgedEdges | Quoted | NoRoom | None) -> Decision:
+    """Return the verdict on an answer, that the edges stay, or what the ledger records of a call."""
+    match duty, observed:
+        case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
+            return calls.decide(state, duty, observed)
+        case JudgeAnswer(), JudgedEdges():
+            payload = _verdict(state, duty, observed)
+        case KeepEdges(), None:
+            payload = EdgesKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
+        case _:
+            raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
+    number = open_basis(state)[0].number
+    return Decision((Draft("edge_evolver", payload, number, duty.caused_by),))
+
+
+def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Payload:
+    """Return the verdict on a proposed edit.
+
+    A delta may be empty: then all edges stay, and the rejection is final, since nothing is to be repaired.
+    """
+    assert state.graph is not None
+    generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
+    most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
+
+    def rejected(reason: str, is_final: bool) -> EdgeRejected:
+        return EdgeRejected(
+            generation=generation,
+            slot=duty.slot,
+            call=duty.call,
+            attempt=attempt,
+            reason=reason,
+            is_final=is_final,
+        )
+
+    try:
+        removed, added = parse_edges(observed.text, observed.task, state.graph)
+    except ProposalError as error:
+        return rejected(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
+    if not removed and not added:
+        return rejected(NO_CHANGE, is_final=True)
+    return EdgeReplaced(generation=generation, slot=duty.slot, removed=removed, added=added, call=duty.call)
+
+
+def removable_edge(basis: EvolutionBasis, slot: int, epsilon: float) -> tuple[Edge, float] | None:
+    """Return the `slot`-th lowest-credit edge and its credit; ``None`` beyond the last.
+
+    Of edges with equal credit the smaller comes first. Edges into ``END`` carry no transitions and are never
+    removed for credit.
+    """
+    ranked = sorted(
+        (basis.credits.edge_credit(edge, basis.pools, epsilon), edge)
+        for edge in basis.graph.edges
+        if edge[1] != END
+    )
+    if slot >= len(ranked):
+        return None
+    credit, edge = ranked[slot]
+    return edge, credit
 
 
 def an_edit_exists(task: ConnectTask) -> bool:
-    """Whether some answer to the task would be valid and change the graph."""
+    """Return whether some answer to the task would be valid and change the graph."""
     if addable_edges(task):
         return True
     if task.mode == "replace" or task.remove is None:
@@ -115,16 +209,32 @@ def an_edit_exists(task: ConnectTask) -> bool:
     return check_edit(EdgeEdit(task, task.graph, (task.remove,), ())) is None
 
 
-def connect_task(
-    state: RunState, slot: int, attempt: int, context: PromptContext, refusal: Refusal | None = None
+async def read_judged(
+    state: RunState, duty: JudgeAnswer, context: PromptContext, blobs: BlobSource
+) -> JudgedEdges:
+    """Return what the log holds of an answer."""
+    call = state.ledger.calls[duty.call]
+    task = await read_task(state, duty.slot, call.attempt, context, blobs)
+    return JudgedEdges(task, await read_answer(call, blobs))
+
+
+async def read_task(
+    state: RunState, slot: int, attempt: int, context: PromptContext, blobs: BlobSource
 ) -> ConnectTask:
-    """What a proposer is asked for a slot with a removable edge: the graph as earlier slots left it."""
+    """Return what a proposer is asked for a slot, with what was wrong with the answer before."""
+    refusal = await read_last_refusal(state, "connect", slot, attempt, blobs)
+    return connect_task(state, slot, attempt, context, refusal)
+
+
+def connect_task(
+    state: RunState, slot: int, attempt: int, context: PromptContext, refusal: Refusal
+) -> ConnectTask:
+    """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
     assert state.graph is not None
     generation, basis = open_basis(state)
     epsilon = state.settings.epsilon
     lowest = removable_edge(basis, slot, epsilon)
     assert lowest is not None
-    refusal = refusal or Refusal()
     return ConnectTask(
         card=context.card,
         operators=tuple(context.contracts[o] for o in state.graph.operators),
@@ -141,65 +251,3 @@ def connect_task(
         previous=refusal.previous,
         structure=state.settings.structure,
     )
-
-
-def edge_verdict(state: RunState, task: ConnectTask, slot: int, number: int, answer: str) -> Payload:
-    """The decision about a proposed edge edit.
-
-    A delta may be empty: then all edges stay, and the rejection is final, since nothing is to be repaired.
-    """
-    assert state.graph is not None
-    generation, attempt = open_basis(state)[0].number, state.ledger.calls[number].attempt
-    most = min(state.settings.attempts_per_edit, edge_allowance(state, slot))
-
-    def rejected(reason: str, is_final: bool) -> EdgeRejected:
-        return EdgeRejected(
-            generation=generation, slot=slot, call=number, attempt=attempt, reason=reason, is_final=is_final
-        )
-
-    try:
-        removed, added = parse_edges(answer, task, state.graph)
-    except ProposalError as error:
-        return rejected(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
-    if not removed and not added:
-        return rejected(NO_CHANGE, is_final=True)
-    return EdgeReplaced(
-        generation=generation, slot=slot, removed=tuple(removed), added=tuple(added), call=number
-    )
-
-
-class EdgeEvolver(SlotEvolver[ConnectTask]):
-    """Owns the edges of the graph. Slots are treated one after the other: each sees the edges of the last."""
-
-    name: AgentName = "edge_evolver"
-
-    def __init__(
-        self, log: EventAppender, source: BlobSource, model: LanguageModel, context: PromptContext
-    ) -> None:
-        super().__init__(log, source, CallDesk(self.name, "connect", log, model), context)
-
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        generation = state.generation
-        if state.status != "running" or generation is None or generation.basis is None:
-            return ()
-        slot = len(generation.edge_verdicts)
-        if slot >= generation.basis.edits:
-            return ()
-        duty = edge_duty(state, slot, self._context)
-        return () if duty is None else (duty,)
-
-    def _subject(self, number: int, slot: int) -> str:
-        return edge_subject(number, slot)
-
-    async def _task(self, state: RunState, slot: int, attempt: int) -> ConnectTask:
-        refusal = await self._last_refusal(state, slot, attempt)
-        return connect_task(state, slot, attempt, self._context, refusal)
-
-    async def _judge(self, state: RunState, slot: int, number: int, caused_by: int) -> None:
-        call = state.ledger.calls[number]
-        task = await self._task(state, slot, call.attempt)
-        verdict = edge_verdict(state, task, slot, number, await answer_of(call, self._source))
-        await self._append(state, verdict, caused_by)
-
-    def _closing(self, state: RunState, kind: str, slot: int, reason: str = "") -> Payload:
-        return EdgesKept(generation=open_basis(state)[0].number, slot=slot, reason=reason)

@@ -8,21 +8,26 @@ DGA2D paper, Section 3.5, Eqs. 10–12, and Algorithm 2, lines 1–17.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from dga2d.agents.agent import Duty
+from dga2d.agents import calls
+from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.calls import (
+    AbandonCall,
+    AskModel,
     CallDesk,
     GiveUp,
-    Refusal,
-    SlotEvolver,
-    answer_of,
+    JudgeAnswer,
+    NoRoom,
+    Quoted,
     next_call,
-    open_basis,
+    read_answer,
+    read_last_refusal,
     slot_allowance,
 )
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.ports import EventAppender
 from dga2d.agents.proposing import (
     ImplementTask,
     LanguageModel,
@@ -35,17 +40,161 @@ from dga2d.agents.proposing import (
 from dga2d.agents.trials import TrialRunner
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
-from dga2d.events import AgentName, ImplementationId, OperatorId, blob_digest
+from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
 from dga2d.events.payloads import (
     ImplementationAdded,
     ImplementationDeleted,
     ImplementationRejected,
     ImplementationReplaced,
     ImplementationsKept,
-    Payload,
     Step,
 )
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
+
+
+@dataclass(frozen=True)
+class EditByRule(Duty):
+    """Record the edit of a slot that needs no model: a deletion, or that the pools stay."""
+
+    generation: int
+    slot: int
+
+
+@dataclass(frozen=True)
+class KeepPool(Duty):
+    """Record that the pools stay, because no further call may be made for a slot."""
+
+    generation: int
+    slot: int
+    reason: str = field(compare=False)
+
+
+ImplementationDuty = AskModel | JudgeAnswer | AbandonCall | EditByRule | KeepPool
+
+
+class JudgedImplementation(NamedTuple):
+    """An answer, what it was asked for, and how its trial runs went."""
+
+    task: ImplementTask
+    text: str
+    trial: ProposalError | None
+    """The trial run that failed; ``None`` if none did or none was made."""
+
+
+class ImplementationEvolver:
+    """Owns the implementation pools. All slots are treated at once: they concern different operators."""
+
+    name: AgentName = "implementation_evolver"
+
+    def __init__(
+        self, log: EventAppender, model: LanguageModel, trials: TrialRunner, context: PromptContext
+    ) -> None:
+        self._log = log
+        self._desk = CallDesk(log, model)
+        self._trials = trials
+        self._context = context
+
+    def duties(self, state: RunState) -> Sequence[ImplementationDuty]:
+        return duties(state)
+
+    async def perform(self, duty: ImplementationDuty, state: RunState) -> None:
+        match duty:
+            case AskModel():
+                task = await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources)
+                await self._desk.ask(state, duty, task)
+            case JudgeAnswer():
+                await self._log.append(*decide(state, duty, await self._judged(state, duty)))
+            case _:
+                await self._log.append(*decide(state, duty, None))
+
+    async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedImplementation:
+        answer = await read_judged(state, duty, self._context, self._trials.sources)
+        try:
+            new = proposed_implementation(answer, duty)
+        except ProposalError:
+            return answer
+        _, basis = open_basis(state)
+        return answer._replace(trial=await self._trials.find_failure(state, basis, new))
+
+
+def duties(state: RunState) -> tuple[ImplementationDuty, ...]:
+    """Return what is owed towards the verdicts of all slots that have none yet."""
+    generation = state.generation
+    if state.status != "running" or generation is None or generation.basis is None:
+        return ()
+    slots = (s for s in range(generation.basis.edits) if s not in generation.implementation_verdicts)
+    owed = (_slot_duty(state, slot) for slot in slots)
+    return tuple(duty for duty in owed if duty is not None)
+
+
+def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
+    generation, basis = open_basis(state)
+    edit = edit_of(state, slot)
+    if edit is None or edit.kind in ("keep", "delete"):
+        return EditByRule(basis.seq, generation.number, slot)
+    step = next_call(state, "implement", slot, basis.seq, _allowance(state, slot))
+    if isinstance(step, GiveUp):
+        return KeepPool(step.caused_by, generation.number, slot, step.reason)
+    return step
+
+
+def _allowance(state: RunState, slot: int) -> int:
+    """Return the most calls for a slot."""
+    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
+    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, is_edge=False)
+
+
+def decide(
+    state: RunState, duty: ImplementationDuty, observed: JudgedImplementation | Quoted | NoRoom | None
+) -> Decision:
+    """Return the verdict on an answer, the edit that needs no model, or what the ledger records of a call."""
+    match duty, observed:
+        case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
+            return calls.decide(state, duty, observed)
+        case JudgeAnswer(), JudgedImplementation():
+            return _verdict(state, duty, observed)
+        case EditByRule(), None:
+            return _decision(state, duty, _edit_by_rule(state, duty))
+        case KeepPool(), None:
+            kept = ImplementationsKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
+            return _decision(state, duty, kept)
+    raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
+
+
+def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedImplementation) -> Decision:
+    try:
+        new = proposed_implementation(observed, duty)
+    except ProposalError as error:
+        return _decision(state, duty, _rejected(state, duty, error))
+    if observed.trial is not None:
+        return _decision(state, duty, _rejected(state, duty, observed.trial))
+    return _decision(state, duty, _accepted(state, duty, new), new.source.encode())
+
+
+def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
+    number = open_basis(state)[0].number
+    return Decision((Draft("implementation_evolver", payload, number, duty.caused_by),), blobs)
+
+
+def proposed_implementation(answer: JudgedImplementation, duty: JudgeAnswer) -> Implementation:
+    """Return the implementation that an answer holds.
+
+    Raises
+    ------
+    ProposalError
+        The text breaks a rule; see `parse_implementation`.
+    """
+    source = parse_implementation(answer.text, answer.task)
+    return Implementation(DomainOperatorId(answer.task.operator.id), source, origin=f"call:{duty.call}")
+
+
+async def read_judged(
+    state: RunState, duty: JudgeAnswer, context: PromptContext, sources: SourceReader
+) -> JudgedImplementation:
+    """Return what the log holds of an answer; no trial has been made."""
+    call = state.ledger.calls[duty.call]
+    task = await read_task(state, duty.slot, call.attempt, context, sources)
+    return JudgedImplementation(task, await read_answer(call, sources.blobs), None)
 
 
 class PoolEdit(NamedTuple):
@@ -58,7 +207,10 @@ class PoolEdit(NamedTuple):
 
 
 def pool_edit(basis: EvolutionBasis, slot: int, pool_limit: int, epsilon: float) -> PoolEdit | None:
-    """The edit of the `slot`-th lowest-credit operator, ties to the smaller id; ``None`` beyond the last."""
+    """Return the edit of the `slot`-th lowest-credit operator; ``None`` beyond the last.
+
+    Of operators with equal credit the smaller id comes first.
+    """
     ranked = sorted(
         (basis.credits.operator_credit(basis.pools[operator], epsilon), operator)
         for operator in basis.graph.operators
@@ -74,51 +226,79 @@ def pool_edit(basis: EvolutionBasis, slot: int, pool_limit: int, epsilon: float)
 
 
 def edit_of(state: RunState, slot: int) -> PoolEdit | None:
-    """`pool_edit` of a slot of the open generation, whose credits must have been updated."""
+    """Return `pool_edit` of a slot of the open generation."""
     return pool_edit(open_basis(state)[1], slot, state.settings.pool_limit, state.settings.epsilon)
 
 
-def implementation_subject(generation: int, slot: int) -> str:
-    """How the ledger names the calls for a slot."""
-    return f"implement/{generation}/{slot}"
+def _edit_with_model(state: RunState, slot: int) -> PoolEdit:
+    edit = edit_of(state, slot)
+    assert edit is not None
+    return edit
 
 
-def implementation_allowance(state: RunState, slot: int) -> int:
-    """Most calls for a slot."""
-    basis = open_basis(state)[1]
-    return slot_allowance(
-        basis.calls_left, basis.edits, state.settings.attempts_per_edit, slot, is_edge=False
+def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
+    """Return the edit that needs no model: delete c⁻, or keep the pools as they are."""
+    edit, number, slot = edit_of(state, duty.slot), duty.generation, duty.slot
+    if edit is None:
+        return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
+    if edit.kind == "keep":
+        reason = f"{edit.operator} has no negative credit and a single implementation"
+        return ImplementationsKept(generation=number, slot=slot, reason=reason)
+    return ImplementationDeleted(
+        generation=number, slot=slot, operator=edit.operator, implementation=edit.worst
     )
 
 
-def implementation_duty(state: RunState, slot: int) -> Duty | None:
-    """What is owed towards the verdict of a slot that has none yet; ``None`` while an answer is awaited."""
-    generation, basis = open_basis(state)
-    edit = edit_of(state, slot)
-    if edit is None or edit.kind in ("keep", "delete"):
-        return Duty(f"settle/{generation.number}/{slot}", basis.seq, ("rule", slot))
-    subject = implementation_subject(generation.number, slot)
-    allowance = implementation_allowance(state, slot)
-    step = next_call(state, subject, basis.seq, state.settings.attempts_per_edit, allowance)
-    if isinstance(step, GiveUp):
-        return Duty(f"give-up/{subject}", step.caused_by, ("give up", slot, step.reason))
-    if step is None:
-        return None
-    return Duty(f"{subject}:{step.key}", step.caused_by, (step.subject[0], slot, *step.subject[1:]))
+def _accepted(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payload:
+    """Return that c⁺ joins the pool, in the place of c⁻ when the pool is full."""
+    edit, number = _edit_with_model(state, duty.slot), open_basis(state)[0].number
+    implementation, source = ImplementationId(new.id), blob_digest(new.source.encode())
+    if edit.kind == "add":
+        return ImplementationAdded(
+            generation=number,
+            slot=duty.slot,
+            operator=edit.operator,
+            implementation=implementation,
+            source=source,
+            call=duty.call,
+        )
+    return ImplementationReplaced(
+        generation=number,
+        slot=duty.slot,
+        operator=edit.operator,
+        removed=edit.worst,
+        implementation=implementation,
+        source=source,
+        call=duty.call,
+    )
 
 
-async def implement_task(
-    state: RunState,
-    slot: int,
-    attempt: int,
-    context: PromptContext,
-    sources: SourceReader,
-    refusal: Refusal,
+def _rejected(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload:
+    """Return that an answer cannot be used; final when no further call may be made for the slot."""
+    attempt = state.ledger.calls[duty.call].attempt
+    most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
+    return ImplementationRejected(
+        generation=open_basis(state)[0].number,
+        slot=duty.slot,
+        operator=_edit_with_model(state, duty.slot).operator,
+        call=duty.call,
+        attempt=attempt,
+        stage=error.stage,
+        diagnostic=error.diagnostic,
+        is_final=attempt + 1 >= most,
+    )
+
+
+async def read_task(
+    state: RunState, slot: int, attempt: int, context: PromptContext, sources: SourceReader
 ) -> ImplementTask:
-    """What a proposer is asked for a slot whose edit is an addition or a replacement."""
+    """Return what a proposer is asked for a slot whose edit is an addition or a replacement.
+
+    Texts of implementations and of the answer refused before come from the log's blobs.
+    """
     generation, basis = open_basis(state)
-    edit = edit_of(state, slot)
-    assert edit is not None
+    edit = _edit_with_model(state, slot)
+    refusal = await read_last_refusal(state, "implement", slot, attempt, sources.blobs)
 
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
         return await sources.implementation(state, Step(operator=operator, implementation=c))
@@ -157,112 +337,3 @@ async def implement_task(
         attempt=attempt,
         previous=refusal.previous,
     )
-
-
-def rule_verdict(state: RunState, slot: int) -> Payload:
-    """The verdict that needs no model: delete c⁻, or keep the pools as they are."""
-    edit, number = edit_of(state, slot), open_basis(state)[0].number
-    if edit is None:
-        return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
-    if edit.kind == "keep":
-        reason = f"{edit.operator} has no negative credit and a single implementation"
-        return ImplementationsKept(generation=number, slot=slot, reason=reason)
-    return ImplementationDeleted(
-        generation=number, slot=slot, operator=edit.operator, implementation=edit.worst
-    )
-
-
-def implementation_accepted(state: RunState, slot: int, new: Implementation, call: int) -> Payload:
-    """The verdict that c⁺ joins the pool, in the place of c⁻ when the pool is full."""
-    edit, number = edit_of(state, slot), open_basis(state)[0].number
-    assert edit is not None
-    implementation, source = ImplementationId(new.id), blob_digest(new.source.encode())
-    if edit.kind == "add":
-        return ImplementationAdded(
-            generation=number,
-            slot=slot,
-            operator=edit.operator,
-            implementation=implementation,
-            source=source,
-            call=call,
-        )
-    return ImplementationReplaced(
-        generation=number,
-        slot=slot,
-        operator=edit.operator,
-        removed=edit.worst,
-        implementation=implementation,
-        source=source,
-        call=call,
-    )
-
-
-def implementation_rejected(state: RunState, slot: int, call: int, error: ProposalError) -> Payload:
-    """The verdict that an answer cannot be used; final when no further call may be made for the slot."""
-    edit, attempt = edit_of(state, slot), state.ledger.calls[call].attempt
-    assert edit is not None
-    most = min(state.settings.attempts_per_edit, implementation_allowance(state, slot))
-    return ImplementationRejected(
-        generation=open_basis(state)[0].number,
-        slot=slot,
-        operator=edit.operator,
-        call=call,
-        attempt=attempt,
-        stage=error.stage,
-        diagnostic=error.diagnostic,
-        is_final=attempt + 1 >= most,
-    )
-
-
-class ImplementationEvolver(SlotEvolver[ImplementTask]):
-    """Owns the implementation pools. All slots are treated at once: they concern different operators."""
-
-    name: AgentName = "implementation_evolver"
-
-    def __init__(
-        self,
-        log: EventAppender,
-        source: BlobSource,
-        model: LanguageModel,
-        trials: TrialRunner,
-        context: PromptContext,
-    ) -> None:
-        super().__init__(log, source, CallDesk(self.name, "implement", log, model), context)
-        self._trials = trials
-
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        generation = state.generation
-        if state.status != "running" or generation is None or generation.basis is None:
-            return ()
-        waiting = [
-            slot for slot in range(generation.basis.edits) if slot not in generation.implementation_verdicts
-        ]
-        owed = [implementation_duty(state, slot) for slot in waiting]
-        return [duty for duty in owed if duty is not None]
-
-    def _subject(self, number: int, slot: int) -> str:
-        return implementation_subject(number, slot)
-
-    async def _task(self, state: RunState, slot: int, attempt: int) -> ImplementTask:
-        refusal = await self._last_refusal(state, slot, attempt)
-        return await implement_task(state, slot, attempt, self._context, self._trials.sources, refusal)
-
-    async def _judge(self, state: RunState, slot: int, number: int, caused_by: int) -> None:
-        _, basis = open_basis(state)
-        call = state.ledger.calls[number]
-        task = await self._task(state, slot, call.attempt)
-        try:
-            source = parse_implementation(await answer_of(call, self._source), task)
-            new = Implementation(DomainOperatorId(task.operator.id), source, origin=f"call:{number}")
-            await self._trials.try_out(state, basis, new)
-        except ProposalError as error:
-            rejected = implementation_rejected(state, slot, number, error)
-            await self._append(state, rejected, caused_by)
-        else:
-            verdict = implementation_accepted(state, slot, new, number)
-            await self._append(state, verdict, caused_by, [source.encode()])
-
-    def _closing(self, state: RunState, kind: str, slot: int, reason: str = "") -> Payload:
-        if kind == "rule":
-            return rule_verdict(state, slot)
-        return ImplementationsKept(generation=open_basis(state)[0].number, slot=slot, reason=reason)

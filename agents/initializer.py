@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from dga2d.agents.agent import Duty
-from dga2d.agents.calls import CallDesk, GiveUp, Refusal, answer_of, last_refusal, next_call
+from dga2d.agents import calls
+from dga2d.agents.agent import Decision, Duty
+from dga2d.agents.calls import (
+    AbandonCall,
+    AskModel,
+    CallDesk,
+    GiveUp,
+    JudgeAnswer,
+    NoRoom,
+    Quoted,
+    Refusal,
+    next_call,
+    read_answer,
+    read_last_refusal,
+)
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     GraphProposal,
@@ -17,14 +32,27 @@ from dga2d.agents.proposing import (
     clamp,
     default_graph,
     parse_graph,
-    render,
 )
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId
 from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
 from dga2d.replay.state.graph import OperatorGraph, restrict_to_structure
 from dga2d.replay.state.run_state import RunState
 
-SUBJECT = "initialize"
+
+@dataclass(frozen=True)
+class UseLibrary(Duty):
+    """Record the graph over the library itself, because no further call may be made."""
+
+
+GraphDuty = AskModel | JudgeAnswer | AbandonCall | UseLibrary
+
+
+class JudgedGraph(NamedTuple):
+    """What a graph was asked for, and an answer."""
+
+    task: InitializeTask
+    text: str
+    """Empty where the library is used instead."""
 
 
 class Initializer:
@@ -37,53 +65,71 @@ class Initializer:
     ) -> None:
         self._log = log
         self._source = source
-        self._desk = CallDesk(self.name, "initialize", log, model)
+        self._desk = CallDesk(log, model)
         self._context = context
 
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        if state.status != "running" or state.graph is not None:
-            return ()
-        duty = graph_duty(state)
-        return () if duty is None else (duty,)
+    def duties(self, state: RunState) -> Sequence[GraphDuty]:
+        return duties(state)
 
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        kind = duty.subject[0]
-        if kind == "library":
-            task = initialize_task(state, 0, self._context)
-            await self._append(library_graph(state, task), duty.caused_by)
-        elif kind == "abandon":
-            await self._desk.abandon(state, int(duty.subject[1]), duty.caused_by)
-        elif kind == "ask":
-            attempt = int(duty.subject[1])
-            refusal = await last_refusal(state, SUBJECT, attempt, self._source)
-            task = initialize_task(state, attempt, self._context, refusal)
-            await self._desk.ask(state, SUBJECT, attempt, render(task), task, (0, 0), duty.caused_by)
-        else:
-            await self._judge(state, int(duty.subject[1]), duty.caused_by)
-
-    async def _judge(self, state: RunState, number: int, caused_by: int) -> None:
-        call = state.ledger.calls[number]
-        task = initialize_task(state, call.attempt, self._context)
-        answer = await answer_of(call, self._source)
-        await self._append(graph_verdict(state, task, number, answer), caused_by)
-
-    async def _append(self, payload: Payload, caused_by: int) -> None:
-        await self._log.append([Draft(self.name, payload, None, caused_by)])
+    async def perform(self, duty: GraphDuty, state: RunState) -> None:
+        match duty:
+            case AskModel():
+                task = await read_task(state, duty.attempt, self._context, self._source)
+                await self._desk.ask(state, duty, task)
+            case JudgeAnswer() | UseLibrary():
+                judged = await read_judged(state, duty, self._context, self._source)
+                await self._log.append(*decide(state, duty, judged))
+            case AbandonCall():
+                await self._log.append(*decide(state, duty, None))
 
 
-def graph_duty(state: RunState) -> Duty | None:
-    """What is owed towards the first graph; ``None`` while an answer is awaited."""
-    step = next_call(state, SUBJECT, 1, state.settings.attempts_per_edit, state.ledger.limit)
-    if isinstance(step, GiveUp):
-        return Duty("whole-library", step.caused_by, ("library",))
-    return step
+def duties(state: RunState) -> tuple[GraphDuty, ...]:
+    """Return what is owed towards the first graph; nothing while an answer is awaited."""
+    if state.status != "running" or state.graph is not None:
+        return ()
+    step = next_call(state, "initialize", 0, 1, state.ledger.limit)
+    if step is None:
+        return ()
+    return (UseLibrary(step.caused_by),) if isinstance(step, GiveUp) else (step,)
+
+
+def decide(state: RunState, duty: GraphDuty, observed: JudgedGraph | Quoted | NoRoom | None) -> Decision:
+    """Return the first graph, why an answer is none, or what the ledger records of a call."""
+    match duty, observed:
+        case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
+            return calls.decide(state, duty, observed)
+        case JudgeAnswer(), JudgedGraph():
+            payload = graph_verdict(state, observed.task, duty.call, observed.text)
+        case UseLibrary(), JudgedGraph():
+            payload = library_graph(state, observed.task)
+        case _:
+            raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
+    return Decision((Draft("initializer", payload, None, duty.caused_by),))
+
+
+async def read_judged(
+    state: RunState, duty: JudgeAnswer | UseLibrary, context: PromptContext, blobs: BlobSource
+) -> JudgedGraph:
+    """Return what the log holds of an answer, or what the library's graph is made of."""
+    if isinstance(duty, UseLibrary):
+        return JudgedGraph(initialize_task(state, 0, context, Refusal()), "")
+    call = state.ledger.calls[duty.call]
+    task = initialize_task(state, call.attempt, context, Refusal())
+    return JudgedGraph(task, await read_answer(call, blobs))
+
+
+async def read_task(
+    state: RunState, attempt: int, context: PromptContext, blobs: BlobSource
+) -> InitializeTask:
+    """Return what a proposer is asked for, with what was wrong with the answer before."""
+    refusal = await read_last_refusal(state, "initialize", 0, attempt, blobs)
+    return initialize_task(state, attempt, context, refusal)
 
 
 def initialize_task(
-    state: RunState, attempt: int, context: PromptContext, refusal: Refusal | None = None
+    state: RunState, attempt: int, context: PromptContext, refusal: Refusal
 ) -> InitializeTask:
-    """What a proposer is asked for the first graph. τ is the configured one, K at most the configured."""
-    refusal = refusal or Refusal()
+    """Return what a proposer is asked for the first graph: τ as configured, K at most as configured."""
     return InitializeTask(
         card=context.card,
         operators=tuple(context.contracts[o.id] for o in state.header.library),
@@ -101,7 +147,7 @@ def initialize_task(
 
 
 def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: str) -> Payload:
-    """The decision about a proposed initial graph."""
+    """Return the first graph as proposed, or why the proposal is none."""
     try:
         proposal, clamped = clamp(parse_graph(answer, task), task.bounds)
     except ProposalError as error:
@@ -111,7 +157,7 @@ def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: st
 
 
 def library_graph(state: RunState, task: InitializeTask) -> Payload:
-    """D₁ over the library itself, when no proposal was valid; the log says so."""
+    """Return D₁ over the library itself, for when no proposal was valid; the log says so."""
     graph = default_graph(task.operators, task.bounds.operator_limit_max, task.baseline)
     graph, cut = _structured(state, graph)
     pools = _pools(state, graph.operators)
@@ -145,7 +191,7 @@ def _initialized(
 
 
 def _structured(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, tuple[str, ...]]:
-    """The graph cut down to the run's structure, and a line about it for the log.
+    """Return the graph cut down to the run's structure, and a line about it for the log.
 
     A graph that would lose its last route falls back to the baseline's chain, which is of every structure
     as long as no operator comes twice in it.
@@ -163,7 +209,7 @@ def _structured(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, t
 def _pools(
     state: RunState, operators: Sequence[OperatorId]
 ) -> dict[OperatorId, tuple[ImplementationId, ...]]:
-    """The library's implementations of the chosen operators, at most M each."""
+    """Return the library's implementations of the chosen operators, at most M each."""
     library = {operator.id: operator for operator in state.header.library}
     return {
         operator: tuple(sorted(i.id for i in library[operator].implementations[: state.settings.pool_limit]))

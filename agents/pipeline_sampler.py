@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import anyio.to_thread
+import numpy as np
 
-from dga2d.agents.agent import Duty
+from dga2d.agents.agent import Decision, Duty, open_generation
 from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.instantiation import best_implementations, sample_implementations
-from dga2d.agents.policy import DecodedWalk, PipelinePolicy, PolicyArchive, PolicyContext, SampledWalk
+from dga2d.agents.policy import (
+    ActionTable,
+    DecodedWalk,
+    PipelinePolicy,
+    PolicyArchive,
+    PolicyContext,
+    SavedFiles,
+    UpdateReport,
+    draw_walk,
+)
 from dga2d.agents.ports import EventAppender
-from dga2d.events import AgentName, Draft, OperatorId
+from dga2d.events import AgentName, Draft, OperatorId, Payload
 from dga2d.events.payloads import (
     PipelineSampled,
     PipelinesDecoded,
@@ -34,6 +45,50 @@ class PolicyPromptContext:
     titles: Mapping[OperatorId, str]
 
 
+@dataclass(frozen=True)
+class SamplePipelines(Duty):
+    """Sample the candidates of a generation that the log lacks."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class UpdatePolicy(Duty):
+    """Learn from the rewards of a generation."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class DecodePipelines(Duty):
+    """Search for the pipelines that the validation of a generation compares."""
+
+    number: int
+
+
+SamplerDuty = SamplePipelines | UpdatePolicy | DecodePipelines
+
+
+class ReadTables(NamedTuple):
+    """What the policy gave at every step of the walks of some candidates."""
+
+    tables: Mapping[int, Sequence[ActionTable]]
+    """By candidate; the last table of each is that of the step to ``END``."""
+
+
+class Learned(NamedTuple):
+    """Figures of an update and, where the policy was saved, its files."""
+
+    report: UpdateReport
+    files: SavedFiles | None
+
+
+class Decoded(NamedTuple):
+    """What the beam search found, best first."""
+
+    walks: Sequence[DecodedWalk]
+
+
 class PipelineSampler:
     """Owns P_{t,j} and θ (Algorithm 1, lines 6–15 and 30)."""
 
@@ -52,73 +107,46 @@ class PipelineSampler:
         self._prompt_context = prompt_context
         self._archive = archive
 
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        generation = state.generation
-        if state.status != "running" or generation is None:
-            return ()
-        number, owed = generation.number, []
-        if len(generation.pipelines) < generation.size:
-            owed.append(Duty(f"sample/{number}", generation.seq, ("sample",)))
-        if generation.scoring is not None and not generation.policy_updated_seq:
-            owed.append(Duty(f"update/{number}", generation.scoring.seq, ("update",)))
-        validation = generation.validation
-        if validation is not None and validation.pipelines is None:
-            owed.append(Duty(f"decode/{number}", validation.seq, ("decode",)))
-        return owed
+    def duties(self, state: RunState) -> Sequence[SamplerDuty]:
+        return duties(state)
 
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        assert state.generation is not None
-        action = {"sample": self._sample, "update": self._update, "decode": self._decode}
-        await action[str(duty.subject[0])](state, state.generation, duty.caused_by)
+    async def perform(self, duty: SamplerDuty, state: RunState) -> None:
+        match duty:
+            case SamplePipelines():
+                observed: ReadTables | Learned | Decoded = await self._sample(state)
+            case UpdatePolicy():
+                observed = await self._update(state)
+            case DecodePipelines():
+                observed = await self._decode(state)
+        await self._log.append(*decide(state, duty, observed))
+        if isinstance(observed, Learned) and self._archive is not None and observed.files is not None:
+            kept = kept_policies(state, observed.files.digest)
+            await anyio.to_thread.run_sync(self._archive.prune, kept)
 
-    async def _sample(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+    async def _sample(self, state: RunState) -> ReadTables:
+        generation = open_generation(state)
         missing = [j for j in range(generation.size) if j not in generation.pipelines]
-        seed = state.header.seed
-        draws = [stream(seed, "pipeline", generation.number, j) for j in missing]
+        draws = [_walk_stream(state, j) for j in missing]
         context = policy_context(state, self._prompt_context)
         walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
-        await self._log.append(
-            [
-                Draft(self.name, sampled(state, j, walk), generation.number, caused_by)
-                for j, walk in zip(missing, walks, strict=True)
-            ]
-        )
+        return ReadTables({j: walk.steps for j, walk in zip(missing, walks, strict=True)})
 
-    async def _update(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+    async def _update(self, state: RunState) -> Learned:
+        generation = open_generation(state)
         context = update_context(state, self._prompt_context)
-        walks, rewards = training_batch(state, generation)
+        walks, rewards = training_batch(generation)
         report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
-        updated = PolicyUpdated(
-            generation=generation.number,
-            loss=report.loss,
-            gradient_norm=report.gradient_norm,
-            entropy=report.entropy,
-            kl_to_initial=report.kl_to_initial,
-            parameters_digest=report.parameters_digest,
-        )
-        drafts = [Draft(self.name, updated, generation.number, caused_by)]
         if self._archive is None or not checkpoint_is_due(state, generation.number):
-            await self._log.append(drafts)
-            return
-        files = await anyio.to_thread.run_sync(self._archive.save, self._policy)
-        saved = PolicyCheckpointed(
-            generation=generation.number,
-            policy_updates=state.policy_updates + 1,
-            parameters_digest=report.parameters_digest,
-            files_digest=files.digest,
-            size_bytes=files.size_bytes,
-        )
-        await self._log.append([*drafts, Draft(self.name, saved, generation.number, caused_by)])
-        await anyio.to_thread.run_sync(self._archive.prune, kept_policies(state, files.digest))
+            return Learned(report, None)
+        return Learned(report, await anyio.to_thread.run_sync(self._archive.save, self._policy))
 
-    async def _decode(self, state: RunState, generation: GenerationState, caused_by: int) -> None:
+    async def _decode(self, state: RunState) -> Decoded:
         context = policy_context(state, self._prompt_context)
-        walks = await anyio.to_thread.run_sync(self._policy.decode, context, state.settings.beam_width)
-        decoded = validated_pipelines(state, walks)
-        await self._log.append([Draft(self.name, decoded, generation.number, caused_by)])
+        width = state.settings.beam_width
+        return Decoded(await anyio.to_thread.run_sync(self._policy.decode, context, width))
 
     def restore(self, state: RunState) -> int:
-        """Load the policy's last saved state; returns how many updates it has learned from, 0 if none.
+        """Load the policy's last saved state and return how many updates it has learned from, 0 if none.
 
         Raises
         ------
@@ -132,62 +160,52 @@ class PipelineSampler:
         return last.updates
 
     def rebuild(self, before: RunState) -> str:
-        """Apply again the update that the log records after state `before`; returns the new digest."""
-        assert before.generation is not None
-        walks, rewards = training_batch(before, before.generation)
+        """Apply again the update that the log records after state `before`; return the new digest."""
+        walks, rewards = training_batch(open_generation(before))
         return self._policy.update(
             update_context(before, self._prompt_context), walks, rewards
         ).parameters_digest
 
 
-def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
-    """What the policy sees at this state."""
-    assert state.graph is not None
-    return PolicyContext(
-        graph=state.graph,
-        max_length=state.settings.max_length,
-        temperature=state.temperature,
-        domain_summary=prompt_context.domain_summary,
-        instance_summary=prompt_context.instance_summary,
-        titles=prompt_context.titles,
+def duties(state: RunState) -> tuple[SamplerDuty, ...]:
+    """Return what the policy is needed for now."""
+    generation = state.generation
+    if state.status != "running" or generation is None:
+        return ()
+    owed: list[SamplerDuty] = []
+    if len(generation.pipelines) < generation.size:
+        owed.append(SamplePipelines(generation.seq, generation.number))
+    if generation.scoring is not None and not generation.policy_updated_seq:
+        owed.append(UpdatePolicy(generation.scoring.seq, generation.number))
+    validation = generation.validation
+    if validation is not None and validation.pipelines is None:
+        owed.append(DecodePipelines(validation.seq, generation.number))
+    return tuple(owed)
+
+
+def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | Learned | Decoded) -> Decision:
+    """Return the sampled candidates, the figures of the update, or the pipelines to be validated."""
+    payloads: list[Payload]
+    match observed:
+        case ReadTables(tables=tables):
+            payloads = [_sampled(state, j, tables[j]) for j in sorted(tables)]
+        case Learned(report=report, files=files):
+            payloads = _learned(state, report, files)
+        case Decoded(walks=walks):
+            payloads = [validated_pipelines(state, walks)]
+    return Decision(
+        tuple(Draft("pipeline_sampler", payload, duty.number, duty.caused_by) for payload in payloads)
     )
 
 
-def update_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
-    """What the policy saw when it sampled the open generation: edges may have been edited since."""
-    context = policy_context(state, prompt_context)
-    assert state.generation is not None
-    basis = state.generation.basis
-    return context if basis is None else replace(context, graph=basis.graph)
+def _walk_stream(state: RunState, candidate: int) -> np.random.Generator:
+    return stream(state.header.seed, "pipeline", open_generation(state).number, candidate)
 
 
-def checkpoint_is_due(state: RunState, number: int) -> bool:
-    """Whether the policy is saved after the update of generation `number`: at the set interval, and
-    whenever a validation follows, because that may select this policy.
-    """
-    return number % state.settings.policy_checkpoint_interval == 0 or validation_is_due(state, number)
-
-
-def kept_policies(state: RunState, newest: str) -> frozenset[str]:
-    """Digests of the saved states that stay on the disk: the last two and the checkpoint's."""
-    kept = {newest, *(saved.digest for saved in state.saved_policies[-1:])}
-    kept.update(s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
-    return frozenset(kept)
-
-
-def training_batch(
-    state: RunState, generation: GenerationState
-) -> tuple[list[tuple[OperatorId, ...]], tuple[float, ...]]:
-    """Walks and rewards of a scored generation, in candidate order."""
-    assert generation.scoring is not None
-    walks = [tuple(step.operator for step in generation.pipelines[j].steps) for j in range(generation.size)]
-    return walks, generation.scoring.rewards
-
-
-def sampled(state: RunState, candidate: int, walk: SampledWalk) -> PipelineSampled:
-    """The decision about one candidate: its walk with implementations drawn from their own stream."""
-    assert state.generation is not None
-    number = state.generation.number
+def _sampled(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> PipelineSampled:
+    """Return a candidate: its walk, and implementations drawn from a stream of their own."""
+    number = open_generation(state).number
+    walk = draw_walk(tables, _walk_stream(state, candidate))
     draws = stream(state.header.seed, "implementation", number, candidate)
     steps = sample_implementations(walk.operators, state.pools, state.credits, state.temperature, draws)
     return PipelineSampled(
@@ -201,12 +219,76 @@ def sampled(state: RunState, candidate: int, walk: SampledWalk) -> PipelineSampl
     )
 
 
+def _learned(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
+    number = open_generation(state).number
+    updated = PolicyUpdated(
+        generation=number,
+        loss=report.loss,
+        gradient_norm=report.gradient_norm,
+        entropy=report.entropy,
+        kl_to_initial=report.kl_to_initial,
+        parameters_digest=report.parameters_digest,
+    )
+    if files is None:
+        return [updated]
+    saved = PolicyCheckpointed(
+        generation=number,
+        policy_updates=state.policy_updates + 1,
+        parameters_digest=report.parameters_digest,
+        files_digest=files.digest,
+        size_bytes=files.size_bytes,
+    )
+    return [updated, saved]
+
+
+def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
+    """Return what the policy is conditioned on at this state."""
+    assert state.graph is not None
+    return PolicyContext(
+        graph=state.graph,
+        max_length=state.settings.max_length,
+        temperature=state.temperature,
+        domain_summary=prompt_context.domain_summary,
+        instance_summary=prompt_context.instance_summary,
+        titles=prompt_context.titles,
+    )
+
+
+def update_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
+    """Return what it was when the open generation was sampled: edges may have been edited since."""
+    context = policy_context(state, prompt_context)
+    basis = open_generation(state).basis
+    return context if basis is None else replace(context, graph=basis.graph)
+
+
+def checkpoint_is_due(state: RunState, number: int) -> bool:
+    """Return whether the policy is saved after the update of generation `number`: at the set interval, and
+    whenever a validation follows, because that may select this policy.
+    """
+    return number % state.settings.policy_checkpoint_interval == 0 or validation_is_due(state, number)
+
+
+def kept_policies(state: RunState, newest: str) -> frozenset[str]:
+    """Return the digests of the saved states that stay on the disk: the last two and the checkpoint's."""
+    kept = {newest, *(saved.digest for saved in state.saved_policies[-1:])}
+    kept.update(s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
+    return frozenset(kept)
+
+
+def training_batch(
+    generation: GenerationState,
+) -> tuple[list[tuple[OperatorId, ...]], tuple[float, ...]]:
+    """Return the walks and rewards of a scored generation, in candidate order."""
+    assert generation.scoring is not None
+    walks = [tuple(step.operator for step in generation.pipelines[j].steps) for j in range(generation.size)]
+    return walks, generation.scoring.rewards
+
+
 def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
-    """The beam's pipelines with their best implementations, then A*, then (the first time) the safe
-    baseline, each once: what the checkpoint is chosen from (`docs/decisions.md`). Where a margin counts, the
+    """Return what the checkpoint is chosen from: the beam's pipelines with their best implementations, then
+    A*, then (the first time) the safe baseline, each once (`docs/decisions.md`). Where a margin counts, the
     checkpoint itself comes too, to be compared pair by pair.
     """
-    assert state.generation is not None
     pipelines: list[tuple[Step, ...]] = []
     scores: list[float] = []
     for walk in walks:
@@ -221,7 +303,7 @@ def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> Pipeli
         if steps not in pipelines:
             pipelines.append(steps)
     return PipelinesDecoded(
-        generation=state.generation.number,
+        generation=open_generation(state).number,
         pipelines=tuple(pipelines),
         log_probabilities=tuple(scores),
     )

@@ -16,7 +16,7 @@ from dga2d.replay.state.run_state import EvolutionBasis, RunState
 from dga2d.replay.streams import spawn_key
 
 TRIAL_STAGES = ("isolated", "composed")
-"""Stages of a rejection that was observed in a trial run."""
+"""Stages of a proposal that failed in a trial run; all other stages follow from its text."""
 SMOKE_WORK = 2000
 """Work units of a trial run: enough to pass through every branch of a small instance."""
 
@@ -29,19 +29,20 @@ class TrialRunner:
     instances: InstanceSource
     sources: SourceReader
 
-    async def try_out(self, state: RunState, basis: EvolutionBasis, new: Implementation) -> None:
+    async def find_failure(
+        self, state: RunState, basis: EvolutionBasis, new: Implementation
+    ) -> ProposalError | None:
         """Run `new` behind an initialiser on a small instance, then within a pipeline of the graph.
 
-        Raises
-        ------
-        ProposalError
-            A run failed; `stage` is ``isolated`` or ``composed``.
+        Return the first failure, with ``isolated`` or ``composed`` as its stage; ``None`` if there is none.
         """
         operator = OperatorId(new.operator)
         route = route_through(basis.graph, operator)
         position = route.index(operator)
-        await self._run("isolated", state, basis, route[:1] if position else (), (), new)
-        await self._run("composed", state, basis, route[:position], route[position + 1 :], new)
+        alone = await self._run("isolated", state, basis, route[:1] if position else (), (), new)
+        if alone is not None:
+            return alone
+        return await self._run("composed", state, basis, route[:position], route[position + 1 :], new)
 
     async def _run(
         self,
@@ -51,7 +52,7 @@ class TrialRunner:
         before: Sequence[OperatorId],
         after: Sequence[OperatorId],
         new: Implementation,
-    ) -> None:
+    ) -> ProposalError | None:
         steps = [
             *[await self._best(state, basis, operator) for operator in before],
             new,
@@ -66,8 +67,9 @@ class TrialRunner:
                 budget=SMOKE_WORK * len(steps),
             )
         )
-        if reply.failure is not None:
-            raise ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
+        if reply.failure is None:
+            return None
+        return ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
 
     async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
         step = best_implementations((operator,), basis.pools, basis.credits)[0]
@@ -75,9 +77,9 @@ class TrialRunner:
 
 
 def route_through(graph: OperatorGraph, operator: OperatorId) -> tuple[OperatorId, ...]:
-    """A shortest walk START → … → `operator` → … → END without its sentinels, first by name among equals.
+    """Return a shortest walk START → … → `operator` → … → END without its sentinels, the first by name.
 
-    An operator that is on no route is put behind the first initialiser that is on one.
+    An operator that is on no route comes behind the first initialiser that is on one.
     """
     before = _path(graph, START, operator)
     after = _path(graph, operator, END)
@@ -90,7 +92,7 @@ def route_through(graph: OperatorGraph, operator: OperatorId) -> tuple[OperatorI
 
 
 def _path(graph: OperatorGraph, source: OperatorId, target: OperatorId) -> tuple[OperatorId, ...]:
-    """Breadth-first shortest path with both ends, ``()`` if there is none."""
+    """Return a shortest path with both ends, found breadth first; ``()`` if there is none."""
     paths: dict[OperatorId, tuple[OperatorId, ...]] = {source: (source,)}
     frontier = [source]
     while frontier and target not in paths:

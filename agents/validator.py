@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dga2d.agents.agent import Duty, test_is_open
+from dga2d.agents.agent import Decision, Duty, open_test, open_validation, test_is_open
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
 from dga2d.domains.core.contract import normalised_gap
-from dga2d.events import AgentName, Draft
+from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
 from dga2d.replay.state.run_state import RunState
+
+
+@dataclass(frozen=True)
+class ScoreValidation(Duty):
+    number: int
+    """Of the generation."""
+
+
+@dataclass(frozen=True)
+class ScoreTest(Duty):
+    attempt: int
 
 
 class Validator:
@@ -22,36 +34,41 @@ class Validator:
     def __init__(self, log: EventAppender) -> None:
         self._log = log
 
-    def duties(self, state: RunState) -> Sequence[Duty]:
-        if test_is_open(state):
-            test = state.test
-            assert test is not None
-            needed = len(test.candidates) * len(test.instances)
-            if len(test.outcomes) < needed:
-                return ()
-            return (Duty(f"score-test/{test.attempt}", max(test.outcomes_seq, test.seq), ("test",)),)
-        validation = state.generation.validation if state.generation is not None else None
-        if state.status != "running" or validation is None or validation.pipelines is None:
+    def duties(self, state: RunState) -> Sequence[ScoreValidation | ScoreTest]:
+        return duties(state)
+
+    async def perform(self, duty: ScoreValidation | ScoreTest, state: RunState) -> None:
+        await self._log.append(*decide(state, duty))
+
+
+def duties(state: RunState) -> tuple[ScoreValidation | ScoreTest, ...]:
+    """Return the test or the validation to be scored, once all of it is evaluated."""
+    if test_is_open(state):
+        test = open_test(state)
+        if len(test.outcomes) < len(test.candidates) * len(test.instances):
             return ()
-        needed = len(validation.pipelines) * len(validation.instances)
-        if validation.scores is not None or len(validation.outcomes) < needed:
-            return ()
-        assert state.generation is not None
-        cause = max(validation.outcomes_seq, validation.decoded_seq)
-        return (Duty(f"score-validation/{state.generation.number}", cause, ("validation",)),)
-
-    async def perform(self, duty: Duty, state: RunState) -> None:
-        decide = score_test if duty.subject[0] == "test" else score_validation
-        await self._log.append(decide(state, duty.caused_by))
-
-
-def score_validation(state: RunState, caused_by: int) -> list[Draft]:
-    """Mean raw reward of each pipeline, and the checkpoint if one is better than the one before."""
+        return (ScoreTest(max(test.outcomes_seq, test.seq), test.attempt),)
     generation = state.generation
-    assert generation is not None
-    validation = generation.validation
-    assert validation is not None
-    assert validation.pipelines is not None
+    validation = None if generation is None else generation.validation
+    if state.status != "running" or generation is None or validation is None:
+        return ()
+    if validation.pipelines is None or validation.scores is not None:
+        return ()
+    if len(validation.outcomes) < len(validation.pipelines) * len(validation.instances):
+        return ()
+    return (ScoreValidation(max(validation.outcomes_seq, validation.decoded_seq), generation.number),)
+
+
+def decide(state: RunState, duty: ScoreValidation | ScoreTest) -> Decision:
+    """Return the scores of a fully evaluated validation or test."""
+    if isinstance(duty, ScoreTest):
+        return _score_test(state, duty)
+    return _score_validation(state, duty)
+
+
+def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
+    """Return the mean raw reward of each pipeline, after the new checkpoint if one of them becomes it."""
+    validation, pipelines = open_validation(state)
     references = [state.reference(key) for key in validation.instances]
     scored = [
         score_candidate(
@@ -60,22 +77,24 @@ def score_validation(state: RunState, caused_by: int) -> list[Draft]:
             state.header.sense,
             state.settings.failure_reward,
         )
-        for j in range(len(validation.pipelines))
+        for j in range(len(pipelines))
     ]
     scores = tuple(candidate.score for candidate in scored)
-    number = generation.number
-    drafts: list[Draft] = []
-    best = _new_checkpoint(state, validation.pipelines, scored)
+    payloads: list[Payload] = []
+    best = _new_checkpoint(state, pipelines, scored)
     if best is not None:
-        selected = CheckpointSelected(
-            generation=number,
-            score=scores[best],
-            pipeline=validation.pipelines[best],
-            policy_updates=state.policy_updates,
+        payloads.append(
+            CheckpointSelected(
+                generation=duty.number,
+                score=scores[best],
+                pipeline=pipelines[best],
+                policy_updates=state.policy_updates,
+            )
         )
-        drafts.append(Draft("validator", selected, number, caused_by))
-    over = ValidationScored(generation=number, scores=scores)  # last: it lets the generation close
-    return [*drafts, Draft("validator", over, number, caused_by)]
+    payloads.append(
+        ValidationScored(generation=duty.number, scores=scores)
+    )  # last: lets the generation close
+    return Decision(tuple(Draft("validator", payload, duty.number, duty.caused_by) for payload in payloads))
 
 
 def _new_checkpoint(
@@ -94,10 +113,9 @@ def _new_checkpoint(
     return order[0]
 
 
-def score_test(state: RunState, caused_by: int) -> list[Draft]:
-    """Mean gap of each candidate of the test over its instances, and how many it failed on."""
-    test = state.test
-    assert test is not None
+def _score_test(state: RunState, duty: ScoreTest) -> Decision:
+    """Return the mean gap of each candidate over the test's instances, and how many it failed on."""
+    test = open_test(state)
     gaps, failures = [], []
     for j in range(len(test.candidates)):
         per_instance: dict[str, float | None] = {}
@@ -112,4 +130,4 @@ def score_test(state: RunState, caused_by: int) -> list[Draft]:
         failures.append(sum(gap is None for gap in per_instance.values()))
     assert all(gap is None or math.isfinite(gap) for gap in gaps)
     payload = TestScored(attempt=test.attempt, mean_gaps=tuple(gaps), failures=tuple(failures))
-    return [Draft("validator", payload, None, caused_by)]
+    return Decision((Draft("validator", payload, None, duty.caused_by),))

@@ -27,8 +27,10 @@ from dga2d.agents.policy.errors import (
     TokenizerMissingError,
 )
 from dga2d.agents.policy.policies import UniformPolicy, make_policy
+from dga2d.agents.policy.walks import ActionTable, draw_walk
 
 __all__ = [
+    "ActionTable",
     "AliasError",
     "DecodedWalk",
     "InfeasibleWalkError",
@@ -50,5 +52,6 @@ __all__ = [
     "UniformPolicy",
     "UpdateReport",
     "WalkStep",
+    "draw_walk",
     "make_policy",
 ]

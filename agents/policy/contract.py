@@ -8,6 +8,7 @@ Appendix C.2, Template II (policy context); Appendix E.1 (optimiser and beam sea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,14 +55,15 @@ class WalkStep:
 
 @dataclass(frozen=True)
 class SampledWalk:
-    """A pipeline P_{t,j} without its sentinels, and the L+1 decisions that led to it.
-
-    `log_probability` is the sum of the logarithms of the recorded probabilities of the chosen actions.
-    """
+    """A pipeline P_{t,j} without its sentinels, and the L+1 decisions that led to it."""
 
     operators: tuple[OperatorId, ...]
     steps: tuple[WalkStep, ...]
-    log_probability: float
+
+    @property
+    def log_probability(self) -> float:
+        """Sum of the logarithms of the recorded probabilities of the chosen actions."""
+        return sum(math.log(s.probabilities[s.actions.index(s.chosen)]) for s in self.steps)
 
 
 @dataclass(frozen=True)

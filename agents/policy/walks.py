@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -70,6 +69,16 @@ def require_feasible(context: PolicyContext, walk: History) -> tuple[tuple[Opera
     return tuple(sets)
 
 
+class ActionTable(Protocol):
+    """A feasible set and its probabilities, as a policy gives them and a log records them."""
+
+    @property
+    def actions(self) -> tuple[OperatorId, ...]: ...
+
+    @property
+    def probabilities(self) -> tuple[float, ...]: ...
+
+
 @dataclass
 class _Drawing:
     """A walk while it is being drawn."""
@@ -77,19 +86,27 @@ class _Drawing:
     draw: np.random.Generator
     operators: History = ()
     steps: list[WalkStep] = field(default_factory=list)
-    log_probability: float = 0.0
     is_closed: bool = False
 
-    def take(self, distribution: ActionDistribution) -> None:
-        probabilities = distribution.probabilities
-        index = choose(probabilities, float(self.draw.random()))
-        chosen = distribution.actions[index]
-        self.steps.append(WalkStep(distribution.actions, probabilities, chosen))
-        self.log_probability += math.log(probabilities[index])
+    def take(self, table: ActionTable) -> None:
+        """Draw the next action with one number of the walk's stream."""
+        chosen = table.actions[choose(table.probabilities, float(self.draw.random()))]
+        self.steps.append(WalkStep(table.actions, table.probabilities, chosen))
         if chosen == END:
             self.is_closed = True
         else:
             self.operators = (*self.operators, chosen)
+
+    def walk(self) -> SampledWalk:
+        return SampledWalk(self.operators, tuple(self.steps))
+
+
+def draw_walk(tables: Sequence[ActionTable], draw: np.random.Generator) -> SampledWalk:
+    """Return the walk that a stream draws from the given tables, one number per table."""
+    drawing = _Drawing(draw)
+    for table in tables:
+        drawing.take(table)
+    return drawing.walk()
 
 
 def sample_walks(reader: ActionReader, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
@@ -99,7 +116,7 @@ def sample_walks(reader: ActionReader, draws: Sequence[np.random.Generator]) -> 
         found = reader.distributions([d.operators for d in open_walks])
         for drawing, distribution in zip(open_walks, found, strict=True):
             drawing.take(distribution)
-    return tuple(SampledWalk(d.operators, tuple(d.steps), d.log_probability) for d in drawings)
+    return tuple(drawing.walk() for drawing in drawings)
 
 
 def beam_search(reader: ActionReader, width: int) -> tuple[DecodedWalk, ...]:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from dga2d.agents.conductor import drawn_batch
+from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
 from dga2d.domains.core.contract import Domain, Operator, PipelineStep
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
@@ -58,7 +58,7 @@ def shared_batch(problem: Problem, settings: RunSettings, seed: int) -> tuple[In
         raise UsageError(
             f"batch_size is {settings.batch_size}, but the training split has {len(keys)} instances"
         )
-    return drawn_batch(keys, settings.batch_size, seed)
+    return draw_batch(keys, settings.batch_size, seed)
 
 
 def run_started(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -205,7 +206,7 @@ async def run_to_end(
 
 def make_agents(
     store: EventStore, writer: EventWriter, around: Surroundings, state: RunState
-) -> tuple[Agent, ...]:
+) -> tuple[Agent[Any], ...]:
     """The agents of a run, wired to the log and to their ports."""
     problem, sources = around.problem, SourceReader(store)
     prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
@@ -217,7 +218,7 @@ def make_agents(
         PipelineSampler(writer, around.policy, policy_words, around.archive),
         EvaluatorPoolAgent(writer, store, around.evaluator, problem),
         CreditKeeper(writer),
-        ImplementationEvolver(writer, store, around.model, trials, prompt_context),
+        ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, store, around.model, prompt_context),
         Validator(writer),
     )

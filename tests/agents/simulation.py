@@ -120,7 +120,7 @@ class Simulation:
         anyio.run(check)
         return verifier.decisions
 
-    def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent, ...]:
+    def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent[Any], ...]:
         order = random.Random(self.order)
         model, evaluator = Tardy(self.model, order), HashEvaluator(order, self.fails)
         splits = state.header.splits
@@ -128,13 +128,13 @@ class Simulation:
         instances = Instances(keys)
         trials = TrialRunner(evaluator, instances, SourceReader(source))
         words = PolicyPromptContext("imaginary", "small", {})
-        agents: list[Agent] = [
+        agents: list[Agent[Any]] = [
             Conductor(log),
             Initializer(log, source, model, self.prompt_context),
             PipelineSampler(log, UniformPolicy(), words),
             EvaluatorPoolAgent(log, source, evaluator, instances),
             CreditKeeper(log),
-            ImplementationEvolver(log, source, model, trials, self.prompt_context),
+            ImplementationEvolver(log, model, trials, self.prompt_context),
             EdgeEvolver(log, source, model, self.prompt_context),
             Validator(log),
         ]

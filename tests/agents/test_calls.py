@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.agent import Duty
-from dga2d.agents.calls import GiveUp, next_call, share_of_calls, slot_allowance
+from dga2d.agents.calls import (
+    AbandonCall,
+    AskModel,
+    GiveUp,
+    JudgeAnswer,
+    next_call,
+    share_of_calls,
+    slot_allowance,
+)
 from dga2d.events import BlobDigest, Draft, Payload, RecordedEvent
 from dga2d.events.payloads import (
     GraphRejected,
@@ -21,6 +28,7 @@ from dga2d.events.payloads import (
     RunResumed,
 )
 from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.run_state import RunState
 
 if TYPE_CHECKING:
     from tests.agents.simulation import Simulation
@@ -32,7 +40,7 @@ def reserved(call: int) -> Payload:
     return LLMCallReserved(
         call=call,
         purpose="initialize",
-        subject="s",
+        subject="initialize",
         attempt=call - 1,
         prompt=BLOB,
         template="t@1",
@@ -68,47 +76,47 @@ PAUSED = RunPaused(reason="stopped")
 @pytest.mark.parametrize(
     ("events", "allowance", "expected"),
     [
-        pytest.param((), 3, Duty("ask/s/0", 1, ("ask", 0)), id="nothing yet: ask"),
-        pytest.param((), 0, GiveUp("no model calls left", 1), id="no call left"),
+        pytest.param((), 3, AskModel(1, "initialize", 0, 0), id="nothing yet: ask"),
+        pytest.param((), 0, GiveUp(1, "no model calls left"), id="no call left"),
         pytest.param((reserved(1),), 3, None, id="this process waits"),
-        pytest.param((reserved(1), RESUMED), 3, Duty("abandon/1", 3, ("abandon", 1)), id="a dead one waited"),
-        pytest.param((reserved(1), PAUSED, RESUMED), 3, Duty("abandon/1", 4, ("abandon", 1)), id="paused"),
+        pytest.param((reserved(1), RESUMED), 3, AbandonCall(3, "initialize", 1), id="a dead one waited"),
+        pytest.param((reserved(1), PAUSED, RESUMED), 3, AbandonCall(4, "initialize", 1), id="paused"),
         pytest.param((RESUMED, reserved(1)), 3, None, id="the resumed process waits"),
-        pytest.param((reserved(1), settled(1)), 3, Duty("judge/1", 3, ("judge", 1)), id="answered: judge"),
+        pytest.param((reserved(1), settled(1)), 3, JudgeAnswer(3, 0, 1), id="answered: judge"),
         pytest.param(
             (reserved(1), settled(1), RESUMED),
             3,
-            Duty("judge/1", 3, ("judge", 1)),
+            JudgeAnswer(3, 0, 1),
             id="judged after a resume",
         ),
         pytest.param(
-            (reserved(1), settled(1), rejected(1)), 3, Duty("ask/s/1", 4, ("ask", 1)), id="rejected: again"
+            (reserved(1), settled(1), rejected(1)), 3, AskModel(4, "initialize", 0, 1), id="rejected: again"
         ),
         pytest.param(
             (reserved(1), settled(1), rejected(1)),
             1,
-            GiveUp("no model calls left", 4),
+            GiveUp(4, "no model calls left"),
             id="none to repair it",
         ),
         pytest.param(
-            (reserved(1), RESUMED, abandoned(1)), 3, Duty("ask/s/1", 4, ("ask", 1)), id="abandoned: again"
+            (reserved(1), RESUMED, abandoned(1)), 3, AskModel(4, "initialize", 0, 1), id="abandoned: again"
         ),
         pytest.param(
             (reserved(1), RESUMED, abandoned(1)),
             1,
-            GiveUp("no model calls left", 4),
+            GiveUp(4, "no model calls left"),
             id="abandoned and spent",
         ),
         pytest.param(
             (reserved(1), settled(1), rejected(1), reserved(2), settled(2), rejected(2)),
             9,
-            GiveUp("no valid answer in 2 attempts", 7),
+            GiveUp(7, "no valid answer in 2 attempts"),
             id="attempts used up",
         ),
         pytest.param(
             (reserved(1), settled(1), rejected(1), reserved(2), RESUMED, abandoned(2)),
             9,
-            GiveUp("no valid answer in 2 attempts", 7),
+            GiveUp(7, "no valid answer in 2 attempts"),
             id="the last attempt was abandoned",
         ),
     ],
@@ -118,22 +126,34 @@ def test_what_is_owed_towards_an_answer(
     record: Callable[[int, Draft], RecordedEvent],
     events: tuple[Payload, ...],
     allowance: int,
-    expected: Duty | GiveUp | None,
+    expected: AskModel | JudgeAnswer | AbandonCall | GiveUp | None,
 ) -> None:
-    log = [record(1, simulation.started()[0])]
+    log = [record(1, simulation.changed(attempts_per_edit=2).started()[0])]
     for payload in events:
         is_process = isinstance(payload, RunResumed | RunPaused)
         log.append(record(len(log) + 1, Draft("conductor" if is_process else "initializer", payload)))
     state = fold_all([*log])
     if state.status == "running":
-        assert next_call(state, "s", 1, 2, allowance) == expected
+        owed = next_call(state, "initialize", 0, 1, allowance)
+        assert owed == expected
+        assert owed is None or owed.caused_by == expected.caused_by  # type: ignore[union-attr]
+
+
+def _open(state: RunState) -> int | None:
+    return None if state.generation is None else state.generation.number
 
 
 def test_nothing_is_owed_once_an_answer_was_accepted(simulation: Simulation) -> None:
-    state, _ = simulation.run()
-    accepted = [call.subject for call in state.ledger.calls.values() if call.verdict == "accepted"]
+    _, log = simulation.run()
+    accepted = 0
+    for event in log.events:
+        state = fold_all(log.events[: event.seq])
+        for call in state.ledger.calls.values():
+            if call.verdict == "accepted" and call.generation == _open(state):
+                slot = int(call.subject.rpartition("/")[2]) if call.generation else 0
+                accepted += 1
+                assert next_call(state, call.purpose, slot, 1, 3) is None
     assert accepted
-    assert all(next_call(state, subject, 1, 3, 3) is None for subject in accepted)
 
 
 @pytest.mark.parametrize(

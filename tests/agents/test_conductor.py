@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.conductor import drawn_batch, end_reason, spread, validation_is_due
+from dga2d.agents.conductor import draw_batch, end_reason, spread, validation_is_due
 from dga2d.events import InstanceKey
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
@@ -43,14 +43,14 @@ def test_a_spread_has_its_size_in_order_and_nothing_twice(n: int, size: int) -> 
 @given(st.integers(1, 40), st.integers(0, 2**63 - 1))
 def test_a_batch_is_drawn_without_replacement_and_sorted(size: int, seed: int) -> None:
     keys = [f"{i:03}" for i in range(40)]
-    batch = drawn_batch(keys, size, seed)
+    batch = draw_batch(keys, size, seed)
     assert len(set(batch)) == size
     assert list(batch) == sorted(batch)
-    assert batch == drawn_batch(keys, size, seed)
+    assert batch == draw_batch(keys, size, seed)
 
 
 def test_batches_of_different_seeds_differ() -> None:
-    assert len({drawn_batch(KEYS, 3, seed) for seed in range(20)}) > 10
+    assert len({draw_batch(KEYS, 3, seed) for seed in range(20)}) > 10
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from dga2d.agents.decision_replay import RULES, UNDECIDED, AnswerRemaker, DecisionVerifier
+from dga2d.agents.decision_replay import UNDECIDED, DecisionVerifier
 from dga2d.events import PAYLOAD_TYPES, Draft, Payload, RecordedEvent
 from dga2d.replay.errors import DecisionMismatchError, ReplayError
 from dga2d.replay.state.fold import fold, fold_all
@@ -27,9 +27,9 @@ Recorder = Callable[[int, Draft], RecordedEvent]
 
 
 def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Simulation) -> None:
-    answers = AnswerRemaker(simulation.prompt_context, simulation.log()).answers
-    assert {*RULES, *answers, *UNDECIDED} == set(PAYLOAD_TYPES)
-    assert len(RULES) + len(answers) + len(UNDECIDED) == len(PAYLOAD_TYPES)
+    replays = DecisionVerifier(simulation.prompt_context, simulation.log()).replays
+    assert {*replays, *UNDECIDED} == set(PAYLOAD_TYPES)
+    assert len(replays) + len(UNDECIDED) == len(PAYLOAD_TYPES)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class Endless:
         self.cancelled = 0
 
     def duties(self, state: RunState) -> Sequence[Duty]:
-        return (Duty("wait", 1),)
+        return (Duty(1),)
 
     async def perform(self, duty: Duty, state: RunState) -> None:
         self.begun += 1
