@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dga2d.agents.agent import Decision, Duty, open_test, open_validation, test_is_open
+from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
 from dga2d.domains.core.contract import normalised_gap
@@ -100,17 +100,33 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
 def _new_checkpoint(
     state: RunState, pipelines: Sequence[Sequence[Step]], scored: Sequence[CandidateScore]
 ) -> int | None:
-    """Number of the pipeline that becomes the checkpoint; ``None``: the present one stays."""
+    """Return the number of the pipeline that becomes the checkpoint; ``None`` if the present one stays.
+
+    Without a margin it is the one of highest score, if that is higher than the checkpoint's was. With one it
+    is the best of those that are clearly better, pair by pair, than the checkpoint (at first: the baseline)
+    in the same validation; the score stored for the checkpoint, perhaps a lucky one, does not count.
+    """
     order = sorted(range(len(scored)), key=lambda j: (-scored[j].score, j))
-    margin, checkpoint = state.settings.checkpoint_margin, state.checkpoint
+    settings, checkpoint = state.settings, state.checkpoint
+    must_be_higher = not settings.compares_checkpoints_by_pairs
+    if not must_be_higher and _is_selected(state):
+        return None
     kept = state.header.baseline if checkpoint is None else checkpoint.steps
-    if margin > 0.0 and kept in pipelines:  # not there if the margin was raised during this validation
-        incumbent = pipelines.index(kept)
-        better = [j for j in order if is_clearly_better(scored[j], scored[incumbent], margin)]
-        order = better if better or checkpoint is not None else [incumbent]
-    if not order or (checkpoint is not None and scored[order[0]].score <= checkpoint.score):
+    if settings.checkpoint_margin > 0.0 and kept in pipelines:
+        incumbent, margin = pipelines.index(kept), settings.checkpoint_margin
+        order = [j for j in order if is_clearly_better(scored[j], scored[incumbent], margin)]
+        if not order and checkpoint is None:
+            return incumbent
+    else:  # with a margin only where it was raised while the validation was under way
+        must_be_higher = True
+    if not order or (must_be_higher and checkpoint and scored[order[0]].score <= checkpoint.score):
         return None
     return order[0]
+
+
+def _is_selected(state: RunState) -> bool:
+    """Return whether the open validation has selected its checkpoint: its process ended right after."""
+    return state.checkpoint is not None and state.checkpoint.generation == open_generation(state).number
 
 
 def _score_test(state: RunState, duty: ScoreTest) -> Decision:

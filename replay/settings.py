@@ -82,6 +82,9 @@ class RunSettings(BaseModel):
     """Standard errors by which a pipeline must beat the checkpoint (the first one: the safe baseline) on the
     validation instances, pair by pair, in the mean or in the number won; 0 takes whatever has the higher
     mean, as the paper does."""
+    checkpoint_rule: Literal["pairs", "pairs_and_score"] = "pairs"
+    """What a pipeline must beat under a margin: the checkpoint as validated beside it, or also the score
+    stored when the checkpoint was selected, as in logs from before there was this setting."""
     validation_instances: int | None = Field(None, ge=1)
     """Validation instances used, the first of a fixed order; ``None`` for the whole split."""
     test_instances: int | None = Field(None, ge=1)
@@ -155,6 +158,11 @@ class RunSettings(BaseModel):
     def llm_microusd(self) -> int | None:
         """The limit of money in millionths of a US dollar, rounded down."""
         return None if self.llm_money_usd is None else math.floor(self.llm_money_usd * 1_000_000)
+
+    @property
+    def compares_checkpoints_by_pairs(self) -> bool:
+        """Whether a new checkpoint need not have a higher score than the one before had when selected."""
+        return self.checkpoint_margin > 0.0 and self.checkpoint_rule == "pairs"
 
     @property
     def budget(self) -> tuple[float, Literal["s", "work"]]:

@@ -292,11 +292,13 @@ def _validation_scored(state: RunState, event: RecordedEvent, payload: p.Validat
 @folds(p.CheckpointSelected)
 def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.CheckpointSelected) -> RunState:
     open_generation(state, event, payload.generation)
-    require(
-        state.checkpoint is None or payload.score > state.checkpoint.score,
-        event,
-        "the checkpoint is no better than the one before",
-    )
+    former = state.checkpoint
+    if state.settings.compares_checkpoints_by_pairs:
+        is_second = former is not None and former.generation == payload.generation
+        require(not is_second, event, "the validation selected a checkpoint before")
+    else:
+        is_better = former is None or payload.score > former.score
+        require(is_better, event, "the checkpoint is no better than the one before")
     checkpoint = ScoredProgram(payload.generation, -1, payload.score, payload.pipeline)
     return replace(
         state,

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
-from dga2d.events import encode_payload
-from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded, RunStarted
+from dga2d.agents.validator import decide, duties
+from dga2d.events import RecordedEvent, encode_payload
+from dga2d.events.payloads import CheckpointSelected, PipelinesDecoded, RunStarted, ValidationScored
+from dga2d.replay.errors import InvariantError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -100,7 +102,69 @@ def test_decisions_with_a_margin_are_made_again(simulation: Simulation) -> None:
     assert sum(e.type == "PipelinesDecoded" for e in log.events) == 4
 
 
-def test_a_log_that_does_not_name_the_setting_was_decided_without_a_margin(simulation: Simulation) -> None:
+@pytest.fixture(scope="module")
+def succession(simulation: Simulation) -> tuple[RunState, RecordedEvent]:
+    """An event with which one checkpoint follows another, and the state before it, in which the first was
+    stored with a score by luck: better than all that it is compared with now.
+    """
+    narrow = simulation.changed(validation_interval=1, generations=4, checkpoint_margin=0.1)
+    state = RunState()
+    for event in replace(narrow, seed=3).run()[1].events:
+        if isinstance(event.payload, CheckpointSelected) and state.checkpoint is not None:
+            lucky = replace(state.checkpoint, score=event.payload.score + 1.0)
+            return replace(state, checkpoint=lucky), event
+        state = fold(state, event)
+    raise AssertionError("expected two checkpoints")
+
+
+def under(rule: str, state: RunState) -> RunState:
+    settings = state.settings.model_copy(update={"checkpoint_rule": rule})
+    return replace(state, settings=settings)
+
+
+def test_a_stored_score_does_not_outlast_a_clear_loss_pair_by_pair(
+    succession: tuple[RunState, RecordedEvent],
+) -> None:
+    state, event = succession
+    (duty,) = duties(state)
+    first = decide(state, duty).drafts[0]
+    assert first.payload == event.payload
+    assert fold(state, event).checkpoint != state.checkpoint
+
+
+def test_a_log_of_the_former_rule_keeps_the_stored_score(
+    succession: tuple[RunState, RecordedEvent],
+) -> None:
+    state, event = succession
+    before = under("pairs_and_score", state)
+    (duty,) = duties(before)
+    assert [type(draft.payload) for draft in decide(before, duty).drafts] == [ValidationScored]
+    with pytest.raises(InvariantError, match="no better than the one before"):
+        fold(before, event)
+
+
+def test_a_validation_selects_one_checkpoint(succession: tuple[RunState, RecordedEvent]) -> None:
+    """A process that ends between checkpoint and scores does not select again when it goes on."""
+    state, event = succession
+    after = fold(state, event)
+    (duty,) = duties(after)
+    assert [type(draft.payload) for draft in decide(after, duty).drafts] == [ValidationScored]
+    with pytest.raises(InvariantError, match="selected a checkpoint before"):
+        fold(after, event._replace(seq=event.seq + 1))
+
+
+def test_a_log_that_does_not_name_the_rule_was_decided_by_the_former_one(simulation: Simulation) -> None:
+    _, log = simulation.run()
+    first = log.events[0]
+    started = first.payload
+    assert isinstance(started, RunStarted)
+    unnamed = {key: value for key, value in started.settings.items() if key != "checkpoint_rule"}
+    event = first._replace(payload_bytes=encode_payload(started.model_copy(update={"settings": unnamed})))
+    assert fold(RunState(), event).settings.checkpoint_rule == "pairs_and_score"
+    assert fold(RunState(), first).settings.checkpoint_rule == RunSettings().checkpoint_rule == "pairs"
+
+
+def test_a_log_that_does_not_name_the_margin_was_decided_without_a_margin(simulation: Simulation) -> None:
     """Such logs were written before there was one."""
     _, log = simulation.changed(checkpoint_margin=0.0).run()
     first = log.events[0]
