@@ -1,12 +1,14 @@
 """Conductor: opens and closes generations and ends the run.
 
-`GENERATION` below is the table of a whole generation: who writes what after what.
+`GENERATION` is the whole loop on one page: who writes what after what. Each agent knows its own rows alone; a
+test holds the table against the logs of simulated runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.ports import EventAppender
@@ -22,6 +24,85 @@ from dga2d.events.payloads import (
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.replay.streams import stream
+
+
+class Row(NamedTuple):
+    """A kind of event in a generation."""
+
+    event: str
+    """Type; of evaluations with the split."""
+    writer: AgentName
+    after: tuple[str, ...]
+    """What the event may answer (``caused_by``)."""
+    number: str
+    """How many of them there are."""
+
+
+TRAINED, VALIDATED = "EvaluationRecorded (train)", "EvaluationRecorded (validation)"
+_IMPLEMENTATION_VERDICTS = (
+    "ImplementationAdded",
+    "ImplementationReplaced",
+    "ImplementationDeleted",
+    "ImplementationsKept",
+    "ImplementationRejected",
+)
+_EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")
+_VERDICTS = (*_IMPLEMENTATION_VERDICTS, *_EDGE_VERDICTS)
+# What asks for a call: the credits, at first; then the answer refused before or the call lost before. Edges
+# are treated one slot after the other, so the verdict on the slot before comes in as well.
+_IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned")
+_CONNECT = ("CreditsUpdated", *_EDGE_VERDICTS, "LLMCallAbandoned")
+_CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
+_RESUMED = ("RunResumed", "RunForked")
+
+GENERATION: tuple[Row, ...] = (
+    Row("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
+    # The policy walks the graph; implementations are drawn by credit. All candidates meet the same instances.
+    Row("PipelineSampled", "pipeline_sampler", ("GenerationStarted",), "1 per candidate"),
+    Row(TRAINED, "evaluator_pool", ("PipelineSampled",), "1 per candidate and instance of the batch"),
+    Row("CandidateScored", "credit_keeper", (TRAINED,), "1 per candidate, after the last evaluation"),
+    Row("GenerationScored", "credit_keeper", (TRAINED,), "1: scores standardised as rewards"),
+    Row("CreditsUpdated", "credit_keeper", (TRAINED,), "1: the three are appended together"),
+    # Three agents go on at the same time. The policy learns from the rewards.
+    Row("PolicyUpdated", "pipeline_sampler", ("GenerationScored",), "1"),
+    Row("PolicyCheckpointed", "pipeline_sampler", ("GenerationScored",), "1, if it is saved to files"),
+    # Implementations: one slot per operator of lowest credit, all slots at once.
+    Row("ImplementationDeleted", "implementation_evolver", ("CreditsUpdated",), "≤ 1 per slot, by rule"),
+    Row("LLMCallReserved", "implementation_evolver", _IMPLEMENT, "≤ attempts_per_edit per slot"),
+    Row("LLMCallRefused", "implementation_evolver", _IMPLEMENT, "≤ 1 per slot, at a limit"),
+    Row("LLMCallSettled", "implementation_evolver", _CALLED, "≤ 1 per call"),
+    Row("LLMCallAbandoned", "implementation_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Row("ImplementationRejected", "implementation_evolver", _ENDED, "1 per answer of no use"),
+    Row("ImplementationAdded", "implementation_evolver", _ENDED, "≤ 1 per slot"),
+    Row("ImplementationReplaced", "implementation_evolver", _ENDED, "≤ 1 per slot, if the pool is full"),
+    Row(
+        "ImplementationsKept",
+        "implementation_evolver",
+        ("CreditsUpdated", "LLMCallRefused", *_IMPLEMENT[1:]),
+        "≤ 1 per slot: nothing to edit, or no further call",
+    ),
+    # Edges: one slot per edge of lowest credit, one after the other.
+    Row("LLMCallReserved", "edge_evolver", _CONNECT, "≤ attempts_per_edit per slot"),
+    Row("LLMCallRefused", "edge_evolver", _CONNECT, "≤ 1 per slot, at a limit"),
+    Row("LLMCallSettled", "edge_evolver", _CALLED, "≤ 1 per call"),
+    Row("LLMCallAbandoned", "edge_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Row("EdgeRejected", "edge_evolver", _ENDED, "1 per answer of no use"),
+    Row("EdgeReplaced", "edge_evolver", _ENDED, "≤ 1 per slot"),
+    Row("EdgesKept", "edge_evolver", ("LLMCallRefused", *_CONNECT), "≤ 1 per slot"),
+    # When every slot has its verdict and the policy has learned: every I_val generations, and at the end.
+    Row("ValidationStarted", "conductor", ("CreditsUpdated", "PolicyUpdated", *_VERDICTS), "1, if due"),
+    Row("PipelinesDecoded", "pipeline_sampler", ("ValidationStarted",), "1 per validation"),
+    Row(VALIDATED, "evaluator_pool", ("PipelinesDecoded",), "1 per pipeline and instance"),
+    Row("CheckpointSelected", "validator", (VALIDATED,), "≤ 1 per validation"),
+    Row("ValidationScored", "validator", (VALIDATED,), "1 per validation, together with the checkpoint"),
+    Row(
+        "GenerationCompleted",
+        "conductor",
+        ("ValidationScored", "CreditsUpdated", "PolicyUpdated", *_VERDICTS),
+        "1, with a digest of the whole state",
+    ),
+)
+"""The events of generation t in the order in which they appear, if no two agents worked at the same time."""
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.agents.outside_world import Answers
 
-from dga2d.agents.conductor import draw_batch, end_reason, spread, validation_is_due
-from dga2d.events import InstanceKey
+from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, spread, validation_is_due
+from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest
+from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent
+from dga2d.events.payloads import EvaluationRecorded
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
     from tests.agents.simulation import Simulation
 
 KEYS = tuple(InstanceKey(f"g/{i:02}") for i in range(10))
@@ -76,3 +80,75 @@ def test_a_run_ends_at_its_last_generation_or_with_its_calls(simulation: Simulat
     assert end_reason(spent) == f"all {more.ledger.used} model calls spent"
     without = replace(spent, settings=spent.settings.model_copy(update={"evolution": False}))
     assert end_reason(without) is None
+
+
+Link = tuple[str, str, str]
+"""Type, writer, and type of the cause."""
+REPAIRS = {"ImplementationRejected", "EdgeRejected", "EdgeReplaced", "EdgesKept", "LLMCallAbandoned"}
+"""What asks for another call, or for the next slot, and so stands below what it causes."""
+
+
+def kind(event: RecordedEvent) -> str:
+    payload = event.payload
+    return f"{event.type} ({payload.split})" if isinstance(payload, EvaluationRecorded) else event.type
+
+
+def links(log: MemoryLog) -> set[Link]:
+    """What followed what in the generations of a log."""
+    inside = [e for e in log.events if e.generation is not None or e.type == "GenerationStarted"]
+    return {(kind(e), e.agent, kind(log.events[(e.caused_by or 0) - 1])) for e in inside}
+
+
+@pytest.fixture(scope="module")
+def witnessed(simulation: Simulation) -> set[Link]:
+    """Links of runs in which everything happens: all edits, refusals, lost calls, stops, failures."""
+    many = simulation.changed(edits_per_generation=5, llm_calls=500, generations=1)
+    nonsense = ["?", "```python\nimport os\n```"]
+    bad = {"ImplementTask": nonsense, "ConnectTask": nonsense}
+    runs = [
+        many,
+        replace(many, model=Answers(bad)),
+        replace(many, model=Losing(), fails=lambda request: request.key.startswith("composed/")),
+        simulation.changed(edge_edit="delta", validation_interval=1, generations=2),
+        replace(simulation.changed(attempts_per_edit=1, generations=1), model=Losing()),
+        simulation.changed(structure="fixed", generations=1),
+        simulation.changed(llm_calls=3, generations=2),
+    ]
+    logs = [run.run()[1] for run in runs]
+    asked = [e.seq for e in logs[0].events if e.type == "LLMCallReserved"]
+    logs += [many.run(logs[0].until(seq))[1] for seq in (asked[1], asked[2], asked[-1])]
+    plain = simulation.changed(evolution=False, generations=2)
+    _, log = plain.run()
+    closed = next(e.seq for e in log.events if e.type == "GenerationCompleted")
+    logs += [log, plain.run(log.until(closed))[1]]
+    return set().union(*map(links, logs))
+
+
+@dataclass
+class Losing(Answers):
+    """Loses the first call of every slot."""
+
+    given: dict[str, list[str]] = field(default_factory=dict)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        if request.task.attempt == 0:
+            raise CallLostError("lost")
+        return await super().complete(request)
+
+
+def test_the_table_of_a_generation_is_what_happens(witnessed: set[Link]) -> None:
+    table = {(row.event, row.writer, cause) for row in GENERATION for cause in row.after}
+    assert not witnessed - table
+    unseen = {(event, writer) for event, writer, _ in table - witnessed} - {link[:2] for link in witnessed}
+    by_the_store_or_with_files = {"LLMCallRefused", "PolicyCheckpointed"}  # see test_call_endings and others
+    assert {event for event, _ in unseen} <= by_the_store_or_with_files
+
+
+def test_the_table_of_a_generation_reads_from_top_to_bottom() -> None:
+    rows = [(row.event, row.writer) for row in GENERATION]
+    assert len(set(rows)) == len(rows)
+    above: set[str] = {"GraphInitialized", "GenerationCompleted", "RunResumed", "RunForked"}
+    for row in GENERATION:
+        assert row.writer in PAYLOAD_TYPES[row.event.partition(" ")[0]].owners
+        assert set(row.after) <= above | REPAIRS
+        above.add(row.event)
