@@ -1,16 +1,25 @@
 """Random graphs with a hidden largest independent set: Model RB, as in BHOSLIB's instances frbN-D.
 
+Who knows the numbers that a graph was made from knows the hidden set. The graphs of the suite were therefore
+made once, by ``benchmarks/model_rb_instances.py`` from random numbers of the operating system that nobody
+kept, and are shipped as they are.
+
 References
 ----------
 K. Xu, F. Boussemart, F. Hemery, C. Lecoutre, Random constraint satisfaction: easy generation of hard
 (satisfiable) instances, Artificial Intelligence 171, 2007. K. Xu, BHOSLIB, 2004: alpha = 0.8, p = 0.25,
-r = 0.8 / ln(4/3). G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, 2014.
+r = 0.8 / ln(4/3).
 """
 
 from __future__ import annotations
 
+import lzma
 import math
-from typing import Final
+import random
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,47 +28,82 @@ TIGHTNESS: Final = 0.25
 """p: share of the vertex pairs of two chosen cliques that become edges."""
 CONSTRAINTS: Final = 0.8 / math.log(4.0 / 3.0)
 """r: there are round(r N ln N) pairs of cliques."""
-_MASK: Final = 2**64 - 1
+SIZES: Final = ((30, 15), (35, 17), (40, 19), (45, 21), (50, 23), (53, 24), (56, 25), (59, 26))
+"""Number and size of the cliques of the shipped graphs, as in BHOSLIB."""
+PER_SIZE: Final = 5
+"""Shipped graphs of each size."""
+FILE: Final = "model_rb.xz"
+_FILTERS: Final = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
 
-class SplitMix64:
-    """Steele, Lea and Flood's generator of 64-bit numbers: the same numbers on every machine."""
+class HiddenSetGraph(NamedTuple):
+    """A graph together with its secret."""
 
-    def __init__(self, seed: int) -> None:
-        self._state = seed & _MASK
-
-    def below(self, bound: int) -> int:
-        """Next number on 0 … `bound` - 1, 1 ≤ `bound` < 2^32."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-        return ((z ^ (z >> 31)) * bound) >> 64
-
-    def sample(self, population: int, size: int) -> list[int]:
-        """`size` different numbers of 0 … `population` - 1 in random order (Fisher-Yates)."""
-        items = list(range(population))
-        for i in range(size):
-            j = i + self.below(population - i)
-            items[i], items[j] = items[j], items[i]
-        return items[:size]
+    adjacency: NDArray[np.uint8]
+    hidden: list[int]
+    """One vertex of each clique; no two of them are adjacent."""
 
 
-def model_rb(cliques: int, size: int, seed: int) -> NDArray[np.uint8]:
-    """uint8 `(cliques · size,) * 2`: `cliques` ≥ 2 disjoint cliques of `size` vertices, joined at random.
+def model_rb(cliques: int, size: int, rng: random.Random) -> HiddenSetGraph:
+    """Return `cliques` ≥ 2 disjoint cliques of `size` vertices, joined at random, and what it hides.
 
-    Vertex ``size * c + i`` is the i-th of clique c. One vertex of each clique is hidden from the random
-    edges between cliques, so the independence number is `cliques`.
+    The matrix is uint8 `(cliques · size,) * 2`. Vertex ``size * c + i`` is the i-th of clique c. One vertex
+    of each clique is hidden from the random edges between cliques, so the independence number is `cliques`.
     """
-    rng = SplitMix64(seed)
-    hidden = [rng.below(size) for _ in range(cliques)]
+    hidden = [rng.randrange(size) for _ in range(cliques)]
     adjacency = np.kron(np.eye(cliques, dtype=np.uint8), 1 - np.eye(size, dtype=np.uint8))
     n_edges = round(TIGHTNESS * size * size)
     for _ in range(round(CONSTRAINTS * cliques * math.log(cliques))):
-        first, second = rng.sample(cliques, 2)
+        first, second = rng.sample(range(cliques), 2)
         forbidden = hidden[first] * size + hidden[second]
-        for pair in rng.sample(size * size - 1, n_edges):
+        for pair in rng.sample(range(size * size - 1), n_edges):
             i, j = divmod(pair + (pair >= forbidden), size)
             u, v = first * size + i, second * size + j
             adjacency[u, v] = adjacency[v, u] = 1
-    return adjacency
+    return HiddenSetGraph(adjacency, [size * c + i for c, i in enumerate(hidden)])
+
+
+def packed(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]]) -> bytes:
+    """Return `graphs` in the format of `FILE`: of each pair of cliques a bit per pair of vertices, then xz.
+
+    `shapes` holds number and size of the cliques of each graph.
+    """
+    parts = []
+    for adjacency, (cliques, size) in zip(graphs, shapes, strict=True):
+        blocks = adjacency.reshape(cliques, size, cliques, size).transpose(0, 2, 1, 3)
+        upper = blocks[np.triu_indices(cliques, 1)].reshape(-1, size * size)
+        parts.append(np.packbits(upper, axis=1).tobytes())
+    return lzma.compress(b"".join(parts), format=lzma.FORMAT_XZ, check=lzma.CHECK_SHA256, filters=_FILTERS)
+
+
+def unpacked(data: bytes, cliques: int, size: int) -> NDArray[np.uint8]:
+    """Return the graph of `_packed_bytes(cliques, size)` bytes: uint8 `(cliques · size,) * 2`."""
+    rows = np.frombuffer(data, np.uint8).reshape(math.comb(cliques, 2), -1)
+    upper = np.unpackbits(rows, axis=1, count=size * size).reshape(-1, size, size)
+    blocks = np.zeros((cliques, cliques, size, size), np.uint8)
+    first, second = np.triu_indices(cliques, 1)
+    blocks[first, second] = upper
+    blocks[second, first] = upper.transpose(0, 2, 1)
+    blocks[np.arange(cliques), np.arange(cliques)] = 1 - np.eye(size, dtype=np.uint8)
+    return blocks.transpose(0, 2, 1, 3).reshape(cliques * size, cliques * size)
+
+
+def shipped_graph(cliques: int, size: int, number: int) -> NDArray[np.uint8]:
+    """Return graph `number`, 1 … `PER_SIZE`, of one of `SIZES`; the array is the caller's."""
+    start = 0
+    for shape in SIZES:
+        length = _packed_bytes(*shape)
+        if shape == (cliques, size):
+            start += length * (number - 1)
+            return unpacked(_shipped()[start : start + length], cliques, size)
+        start += length * PER_SIZE
+    raise ValueError(f"expected one of the sizes {SIZES}, got {(cliques, size)}")
+
+
+def _packed_bytes(cliques: int, size: int) -> int:
+    return math.comb(cliques, 2) * math.ceil(size * size / 8)
+
+
+@cache
+def _shipped() -> bytes:
+    return lzma.decompress((files(__package__) / FILE).read_bytes())

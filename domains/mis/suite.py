@@ -1,4 +1,4 @@
-"""The generated instances: constructions with known independence numbers, and Model RB with fixed seeds."""
+"""The generated instances: constructions with known independence numbers, and shipped Model RB graphs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.published import reference_of
 from dga2d.domains.mis import constructions
-from dga2d.domains.mis.model_rb import model_rb
-
-MODEL_RB_SIZES: Final = ((30, 15), (35, 17), (40, 19), (45, 21), (50, 23), (53, 24), (56, 25), (59, 26))
-"""Number and size of the cliques, as in BHOSLIB."""
-MODEL_RB_PER_SIZE: Final = 5
+from dga2d.domains.mis.model_rb import PER_SIZE, SIZES, shipped_graph
 
 
 class GeneratedInstance(NamedTuple):
@@ -54,7 +50,7 @@ _MAKERS: Final[Mapping[str, Callable[..., NDArray[np.uint8]]]] = {
     "johnson": constructions.johnson,
     "keller": constructions.keller,
     "steiner": steiner_graph,
-    "model_rb": model_rb,
+    "model_rb": shipped_graph,
 }
 
 
@@ -63,16 +59,16 @@ def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
     """All generated instances by group and name.
 
     Groups: ``constructions``, whose names are those of the DIMACS files with the same graph, and
-    ``model_rb``, ``rb<cliques>-<size>-<k>`` with seed 1000 · cliques + k.
+    ``model_rb``, ``rb<cliques>-<size>-s<k>``; the s stands for secret. Graphs of earlier versions, named
+    without it, were made from seeds that everybody could repeat.
     """
     table: dict[tuple[str, str], GeneratedInstance] = {
         ("constructions", name): GeneratedInstance(entry["family"], tuple(entry["parameters"]))
         for name, entry in _table()["constructions"].items()
     }
-    for cliques, size in MODEL_RB_SIZES:
-        for k in range(1, MODEL_RB_PER_SIZE + 1):
-            made = GeneratedInstance("model_rb", (cliques, size, 1000 * cliques + k))
-            table["model_rb", f"rb{cliques}-{size}-{k}"] = made
+    for cliques, size in SIZES:
+        for k in range(1, PER_SIZE + 1):
+            table["model_rb", f"rb{cliques}-{size}-s{k}"] = GeneratedInstance("model_rb", (cliques, size, k))
     return table
 
 

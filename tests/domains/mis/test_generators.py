@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 from itertools import combinations
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.mis import DOMAIN, constructions, suite
-from dga2d.domains.mis.model_rb import SplitMix64, model_rb
 
 GENERATED = {ref.name: ref for ref in DOMAIN.generated()}
 CONSTRUCTIONS = sorted(name for name, ref in GENERATED.items() if ref.group == "constructions")
@@ -87,41 +85,6 @@ def test_a_projective_plane_has_the_lines_of_fano() -> None:
     assert constructions.projective_triples(2) == (
         *((0, 1, 2), (0, 3, 4), (0, 5, 6), (1, 3, 5), (1, 4, 6), (2, 3, 6), (2, 4, 5)),
     )
-
-
-def test_splitmix_gives_the_published_numbers() -> None:
-    """First outputs for seed 1234567, from the reference implementation in C."""
-    rng = SplitMix64(1234567)
-    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
-    assert [rng.below(2**32) for _ in range(3)] == [value >> 32 for value in expected]
-
-
-def test_samples_hold_different_numbers() -> None:
-    rng = SplitMix64(5)
-    for size in range(8):
-        sample = rng.sample(7, size)
-        assert len(set(sample)) == len(sample) == size
-        assert set(sample) <= set(range(7))
-
-
-def test_model_rb_hides_a_set_and_has_cliques_and_about_the_expected_edges() -> None:
-    cliques, size, seed = 20, 11, 3
-    adjacency = model_rb(cliques, size, seed)
-    rng = SplitMix64(seed)
-    hidden = [size * c + rng.below(size) for c in range(cliques)]
-    assert not adjacency[np.ix_(hidden, hidden)].any()
-    for c in range(cliques):
-        block = adjacency[size * c : size * c + size, size * c : size * c + size]
-        assert np.array_equal(block, 1 - np.eye(size, dtype=np.uint8))
-    between = int(adjacency.sum()) // 2 - cliques * size * (size - 1) // 2
-    drawn = round(0.8 / np.log(4 / 3) * cliques * np.log(cliques)) * round(0.25 * size * size)
-    assert 0.8 * drawn < between <= drawn
-
-
-def test_the_seeds_give_the_same_graphs_on_every_machine() -> None:
-    adjacency = DOMAIN.load(GENERATED["rb30-15-1"]).data["adjacency"]
-    assert hashlib.sha256(adjacency.tobytes()).hexdigest()[:16] == "f321c9dcf5d605d5"
-    assert not np.array_equal(adjacency, DOMAIN.load(GENERATED["rb30-15-2"]).data["adjacency"])
 
 
 def test_an_unknown_instance_without_a_file_is_refused() -> None:
