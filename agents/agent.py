@@ -5,8 +5,9 @@ the events that fulfil one duty. `observed` is what the outside world answered: 
 the outcome of a trial, the result of an evaluation, the probabilities of the policy. A live agent gets it
 through its ports; `decision_replay` reads it from the log and calls the same ``decide``.
 
-A duty stops being owed when the events that fulfil it are in the log, so an agent that starts late, or again
-after a crash, needs to remember nothing.
+The state is folded once for all agents of a process (`dga2d.replay.projection`). A duty stops being owed when
+the events that fulfil it are in the log, so an agent that starts late, or again after a crash, needs to
+remember nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 
-from dga2d.agents.ports import EventSource
-from dga2d.events import AgentName, Draft, RunId
+from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import Step
-from dga2d.replay.state.fold import fold
+from dga2d.replay.projection import Projection
 from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState, TestState, ValidationState
 
 
@@ -62,32 +62,32 @@ class Agent(Protocol[OwedDuty]):
     async def perform(self, duty: OwedDuty, state: RunState) -> None: ...
 
 
-async def run_agent(agent: Agent[OwedDuty], source: EventSource, run_id: RunId, state: RunState) -> None:
-    """Follow the log from `state` on and perform `agent`'s duties until the run ends.
+async def run_agent(agent: Agent[OwedDuty], projection: Projection) -> None:
+    """Follow a run from its latest state on and perform `agent`'s duties until the run ends.
 
     Return once the run is completed, failed or paused. Duties under way are cancelled then; they are owed
     again when the run goes on. An error of a duty cancels the other duties and is raised in an exception
     group.
     """
     under_way: set[OwedDuty] = set()
-    async with anyio.create_task_group() as tasks:
+    with projection.subscribe() as changes:
+        async with anyio.create_task_group() as tasks:
 
-        def start_owed(state: RunState) -> None:
-            owed = agent.duties(state)
-            for duty in owed:
-                if duty not in under_way:
-                    under_way.add(duty)
-                    tasks.start_soon(agent.perform, duty, state, name=f"{agent.name}: {duty}")
-            under_way.intersection_update(owed)
+            def start_owed(state: RunState) -> None:
+                owed = agent.duties(state)
+                for duty in owed:
+                    if duty not in under_way:
+                        under_way.add(duty)
+                        tasks.start_soon(agent.perform, duty, state, name=f"{agent.name}: {duty}")
+                under_way.intersection_update(owed)
 
-        if is_live(state):
-            start_owed(state)
-            async for event in source.subscribe(run_id, state.seq):
-                state = fold(state, event)
-                if not is_live(state):
-                    break
-                start_owed(state)
-        tasks.cancel_scope.cancel()
+            if is_live(changes.state):
+                start_owed(changes.state)
+                async for _, state in changes:
+                    if not is_live(state):
+                        break
+                    start_owed(state)
+            tasks.cancel_scope.cancel()
 
 
 def is_live(state: RunState) -> bool:

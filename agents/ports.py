@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from dga2d.domains.core.contract import Implementation, Instance
-from dga2d.events import BlobDigest, Draft, RecordedEvent, RunId
+from dga2d.events import BlobDigest, Draft, RecordedEvent
 from dga2d.events.payloads import FailureKind, PositionTrace
 
 
@@ -21,12 +21,6 @@ class BlobSource(Protocol):
     """Large things that events name by their digest."""
 
     async def get_blob(self, digest: BlobDigest) -> bytes: ...
-
-
-class EventSource(BlobSource, Protocol):
-    """The only way an agent listens: every event after a number, once, in order, then live ones."""
-
-    def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]: ...
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
 from dga2d.replay.loading import opened, save_snapshot
+from dga2d.replay.projection import Subscription, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -180,10 +181,7 @@ async def run_to_end(
     stop = Interruption(watcher) if stop is None else stop
     try:
         with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
-            async with anyio.create_task_group() as tasks:
-                for agent in agents:
-                    tasks.start_soon(run_agent, agent, store, writer.run_id, state, name=agent.name)
-                tasks.start_soon(_watch, store, writer.run_id, state, watcher)
+            await _let_agents_work(agents, store, writer.run_id, state, watcher)
     except BaseExceptionGroup as group:
         error = first_error(group)
         if isinstance(error, ModelUnavailableError):
@@ -224,10 +222,21 @@ def make_agents(
     )
 
 
-async def _watch(store: EventStore, run_id: RunId, state: RunState, watcher: Progress) -> None:
-    log, kept = logger(run=run_id), state.seq
-    async for event in store.subscribe(run_id, state.seq):
-        state = fold(state, event)
+async def _let_agents_work(
+    agents: Sequence[Agent[Any]], store: EventStore, run_id: RunId, state: RunState, watcher: Progress
+) -> None:
+    """Return when nobody has work left; the log is folded once for all of them."""
+    async with project(store, run_id, state) as projection:
+        with projection.subscribe() as changes:  # before the first event: the watcher is to miss nothing
+            async with anyio.create_task_group() as tasks:
+                for agent in agents:
+                    tasks.start_soon(run_agent, agent, projection, name=agent.name)
+                tasks.start_soon(_watch, store, run_id, changes, watcher)
+
+
+async def _watch(store: EventStore, run_id: RunId, changes: Subscription, watcher: Progress) -> None:
+    log, kept = logger(run=run_id), changes.state.seq
+    async for event, state in changes:
         if event.type == "GenerationCompleted" and event.seq - kept >= SNAPSHOT_INTERVAL:
             await keep_snapshot(store, run_id, state, event.hash)
             kept = event.seq

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 from tests.agents.made_up_library import CARD, OPERATORS, first_step
@@ -22,7 +22,7 @@ from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
-from dga2d.agents.ports import EventAppender, EventSource
+from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
 from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
@@ -30,11 +30,16 @@ from dga2d.domains.core.contract import Card, Operator
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
+from dga2d.replay.projection import EventFeed, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
 from dga2d.runtime.runs.start import library_operator
+
+
+class Source(EventFeed, BlobSource, Protocol):
+    """A log as agents read it."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,12 @@ class Simulation:
     async def process(
         self,
         log: EventAppender,
-        source: EventSource,
+        source: Source,
         events: Sequence[RecordedEvent] | None = None,
         late: str = "",
         stop_after: int | None = None,
     ) -> None:
-        """Run all agents to the end; the one called `late` begins long after the others, at event 1.
+        """Run all agents to the end; the one called `late` begins long after the others.
 
         The process dies when it has seen event `stop_after`.
         """
@@ -97,14 +102,14 @@ class Simulation:
         async with anyio.create_task_group() as life:
             if stop_after is not None:
                 life.start_soon(_stop_after, source, stop_after, life.cancel_scope)
-            async with anyio.create_task_group() as tasks:
+            async with project(source, self.run_id, state) as run, anyio.create_task_group() as tasks:
                 for agent in self.agents(log, source, state):
                     if agent.name != late:
-                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
+                        tasks.start_soon(run_agent, agent, run)
                 for agent in self.agents(log, source, state):
                     if agent.name == late:
                         await anyio.sleep(0.05)
-                        tasks.start_soon(run_agent, agent, source, self.run_id, state)
+                        tasks.start_soon(run_agent, agent, run)
             life.cancel_scope.cancel()
 
     def made_again(self, log: MemoryLog) -> int:
@@ -120,7 +125,7 @@ class Simulation:
         anyio.run(check)
         return verifier.decisions
 
-    def agents(self, log: EventAppender, source: EventSource, state: RunState) -> tuple[Agent[Any], ...]:
+    def agents(self, log: EventAppender, source: Source, state: RunState) -> tuple[Agent[Any], ...]:
         order = random.Random(self.order)
         model, evaluator = Tardy(self.model, order), HashEvaluator(order, self.fails)
         splits = state.header.splits
@@ -170,7 +175,7 @@ class Simulation:
         return Draft("conductor", payload), sources
 
 
-async def _stop_after(source: EventSource, seq: int, scope: anyio.CancelScope) -> None:
+async def _stop_after(source: EventFeed, seq: int, scope: anyio.CancelScope) -> None:
     async for event in source.subscribe(RUN):
         if event.seq >= seq:
             scope.cancel()

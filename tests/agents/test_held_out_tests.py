@@ -14,6 +14,7 @@ from dga2d.agents.conductor import held_out_test
 from dga2d.agents.evaluator_pool import evaluation_stream
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import RunPaused, SplitName, TestScored
+from dga2d.replay.projection import project
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 
@@ -32,9 +33,9 @@ def after_test(simulation: Simulation, before: MemoryLog) -> tuple[RunState, Mem
     async def process() -> None:
         state = fold_all(log.events)
         state = fold(state, (await log.append([Draft("conductor", held_out_test(state))]))[0])
-        async with anyio.create_task_group() as tasks:
+        async with project(log, RUN, state) as run, anyio.create_task_group() as tasks:
             for agent in simulation.agents(log, log, state):
-                tasks.start_soon(run_agent, agent, log, RUN, state)
+                tasks.start_soon(run_agent, agent, run)
 
     anyio.run(process)
     return fold_all(log.events), log
@@ -120,8 +121,9 @@ def test_a_duty_is_begun_once_and_cancelled_when_the_run_is_paused(
     agent, log = Endless(), whole.until(1)
 
     async def process() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run_agent, agent, log, RUN, fold_all(log.events))
+        state = fold_all(log.events)
+        async with project(log, RUN, state) as run, anyio.create_task_group() as tasks:
+            tasks.start_soon(run_agent, agent, run)
             await anyio.sleep(0.01)
             drafts = [
                 Draft(e.agent, e.payload, e.generation, e.caused_by)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from dga2d.agents.proposing import ModelUnavailableError, PromptContext
 from dga2d.domains.core.contract import Implementation, Operator, OperatorId
 from dga2d.events import Draft, InstanceKey, RunId
 from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest
+from dga2d.replay.projection import project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -113,12 +114,13 @@ async def converse(
 async def _until_graph(agent: Initializer, store: EventStore, run_id: RunId, state: RunState) -> None:
     import anyio
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run_agent, agent, store, run_id, state)
-        async for event in store.subscribe(run_id, state.seq):
-            state = fold(state, event)
-            if state.graph is not None or not is_live(state):
-                tasks.cancel_scope.cancel()
+    async with project(store, run_id, state) as run:
+        with run.subscribe() as changes:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run_agent, agent, run)
+                async for _, state in changes:
+                    if state.graph is not None or not is_live(state):
+                        tasks.cancel_scope.cancel()
 
 
 async def state_of(store: EventStore, run: str) -> RunState:
