@@ -112,6 +112,7 @@ def witnessed(simulation: Simulation) -> set[Link]:
         simulation.changed(edge_edit="delta", validation_interval=1, generations=2),
         replace(simulation.changed(attempts_per_edit=1, generations=1), model=Losing()),
         simulation.changed(structure="fixed", generations=1),
+        simulation.changed(pool_limit=1, generations=2),
         simulation.changed(llm_calls=3, generations=2),
     ]
     logs = [run.run()[1] for run in runs]
