@@ -86,7 +86,7 @@ class Bundler:
         self, module: str, place: tuple[str, int], library: Traversable, above: tuple[str, ...]
     ) -> _Linked:
         domain, _, stem = module.rpartition(".")
-        home = self._home(domain) if domain else library
+        home = self._home(domain, stem) if domain else library
         file = home / PARTS / f"{stem}.py"
         path = str(file)
         if path in above:
@@ -101,10 +101,10 @@ class Bundler:
             self._parts[path] = self._linked(part, home, above)
         return self._parts[path]
 
-    def _home(self, domain: str) -> Traversable:
-        """The library of another domain, or of a folder of ``shared``."""
-        home = self._domains / domain / "library"
-        return home if home.is_dir() else self._domains / "shared" / domain / "library"
+    def _home(self, domain: str, stem: str) -> Traversable:
+        """The library of another domain, or of a folder of ``shared``, that holds the part `stem`."""
+        homes = [self._domains / domain / "library", self._domains / "shared" / domain / "library"]
+        return next((home for home in homes if (home / PARTS / f"{stem}.py").is_file()), homes[0])
 
 
 def _known(library: Traversable) -> str:

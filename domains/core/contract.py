@@ -320,6 +320,8 @@ class Domain(Protocol):
         ------
         InvalidSolutionError
             The state does not pass `verify`.
+        NotOfferedError
+            The domain has no picture.
         ImportError
             There is no matplotlib.
         """
@@ -332,6 +334,8 @@ class Domain(Protocol):
 
         Raises
         ------
+        NotOfferedError
+            The domain has no model for OR-Tools.
         ImportError
             There is no ``ortools``, an optional dependency.
         """

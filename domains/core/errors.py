@@ -6,12 +6,18 @@ DomainError
 │   └── PluginClashError      two domains have one name
 ├── BundlingError             an operator's file and the parts it takes do not fit (file, line, reason)
 ├── InstanceFormatError       a file does not follow its published format (file, line, reason)
-└── InvalidSolutionError      raised by writers when asked to write a broken solution
+├── InvalidSolutionError      raised by writers when asked to write a broken solution
+├── NotOfferedError           the domain has no picture, or no model for OR-Tools
+└── DomainFaultError          code of a domain raised what its contract does not allow
 """
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
+
+LONGEST_MESSAGE = 300
+"""Characters of another's error message that are shown."""
 
 
 class DomainError(Exception):
@@ -77,3 +83,36 @@ class InstanceFormatError(DomainError, ValueError):
 
 class InvalidSolutionError(DomainError, ValueError):
     """A solution breaks its problem's constraints; the message names the first one."""
+
+
+class NotOfferedError(DomainError, NotImplementedError):
+    """A domain lacks an optional part, such as its picture; `part` names it."""
+
+    def __init__(self, domain: str, part: str) -> None:
+        self.domain = domain
+        self.part = part
+        super().__init__(f"the domain {domain!r} has no {part}")
+
+
+class DomainFaultError(DomainError):
+    """Code of a domain raised what its contract does not allow; the message says which part and where."""
+
+    def __init__(self, domain: str, part: str, error: BaseException) -> None:
+        self.domain = domain
+        self.part = part
+        super().__init__(f"the {part} of the domain {domain!r} failed: {described(error)}")
+
+
+def described(error: BaseException) -> str:
+    """Return an error's type, message and place on one line; of a group, those of the first error in it.
+
+    Errors of this module say themselves what is wrong and where.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, DomainError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    message = " ".join(f"{type(error).__name__}: {error}".split())
+    return (message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ...") + where

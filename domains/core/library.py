@@ -16,6 +16,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from dga2d.domains.core.bundling import Bundler
@@ -28,6 +29,7 @@ from dga2d.domains.core.contract import (
     PipelineStep,
     State,
 )
+from dga2d.domains.core.errors import NotOfferedError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,10 +68,12 @@ def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep
 class LibraryDomain:
     """Base of a domain whose folder holds ``library.toml``, ``decoder.py``, ``picture.py`` and ``cp_sat.py``.
 
-    The last three are imported when they are asked for: numba, matplotlib and OR-Tools are slow to import,
-    and the latter two are optional.
+    The last three are imported when they are asked for: numba, matplotlib and OR-Tools are slow to import.
+    Without the last two files the domain has no picture, or no model for OR-Tools.
     """
 
+    name: str
+    """What it is called on the command line."""
     safe_pipeline: ClassVar[tuple[str, ...]]
     """Operators of the safe baseline, an initialiser first."""
     basic_pipeline: ClassVar[tuple[str, ...]]
@@ -101,8 +105,14 @@ class LibraryDomain:
         return cast(Decoder, import_module(f"{self._package}.decoder").make_decoder(environment))
 
     def picture(self, instance: Instance, state: State) -> Figure:
-        return cast("Figure", import_module(f"{self._package}.picture").picture(instance, state))
+        return cast("Figure", self._optional("picture", "picture").picture(instance, state))
 
     def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        solve = import_module(f"{self._package}.cp_sat").solve
+        solve = self._optional("cp_sat", "model for OR-Tools").solve
         return cast("State | None", solve(instance, time_limit_s, seed, workers))
+
+    def _optional(self, module: str, part: str) -> Any:
+        """Import a module that the package may lack; raises NotOfferedError where it does."""
+        if find_spec(f"{self._package}.{module}") is None:
+            raise NotOfferedError(self.name, part)
+        return import_module(f"{self._package}.{module}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from dga2d.domains.core.contract import State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.shared.or_tools import solve_model
 
 
-def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1) -> State | None:
+def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
     """The best packing CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
 
     Raises
@@ -21,10 +18,11 @@ def solve(environment: Mapping[str, Any], time_limit_s: float, seed: int, worker
     """
     from ortools.sat.python import cp_model
 
-    values, weights = environment["values"].tolist(), environment["weights"].tolist()
+    items = instance.data["items"]
+    values, weights = items.values.tolist(), items.weights.tolist()
     model = cp_model.CpModel()
     packed = [model.new_bool_var(f"packed{item}") for item in range(len(values))]
-    model.add(sum(w * x for w, x in zip(weights, packed, strict=True)) <= environment["capacity"])
+    model.add(sum(w * x for w, x in zip(weights, packed, strict=True)) <= items.capacity)
     model.maximize(sum(v * x for v, x in zip(values, packed, strict=True)))
     solved = solve_model(model, time_limit_s, seed, workers)
     if solved is None:

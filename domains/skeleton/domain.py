@@ -2,70 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from dga2d.domains.core.contract import (
     Card,
-    Decoder,
     Instance,
     InstanceRef,
-    Operator,
-    PipelineStep,
     Reference,
     State,
     Verdict,
+    require_feasible,
 )
-from dga2d.domains.core.errors import InstanceFormatError, InvalidSolutionError
-from dga2d.domains.core.library import load_library, pipeline
+from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import list_instances
 from dga2d.domains.skeleton.card import CARD, INVALID_SCORE, NAME
 from dga2d.domains.skeleton.generator import generated_items, generated_refs
 from dga2d.domains.skeleton.reader import Items, operator_environment, read_instance
 from dga2d.domains.skeleton.verifier import packing_text, verify_packing
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SAFE_PIPELINE = ("density_order", "swap_descent")
-BASIC_PIPELINE = ("density_order", "swap_descent")
-ILS_PIPELINE = ("density_order", "iterated_swaps")
 SUFFIXES = (".txt", ".kp")
 """Endings of instance files."""
 
 
-@cache
-def _library() -> tuple[Operator, ...]:
-    return load_library(Path(__file__).parent)
+class Problem(LibraryDomain):
+    """The 0/1 knapsack problem; `Instance.data` holds ``items``.
 
-
-class Problem:
-    """The 0/1 knapsack problem; `Instance.data` holds ``items``."""
+    The base class takes operators from ``library.toml``, the decoder from ``decoder.py``, and a picture and a
+    model for OR-Tools from ``picture.py`` and ``cp_sat.py`` where these are there.
+    """
 
     name = NAME
     card: Card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
-
-    def operators(self) -> tuple[Operator, ...]:
-        """The library: ``library.toml`` and the files it names."""
-        return _library()
-
-    def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        """What a user gets without any evolution."""
-        return pipeline(_library(), *SAFE_PIPELINE)
-
-    def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        """The same out of the basic tier alone."""
-        return pipeline(_library(), *BASIC_PIPELINE)
-
-    def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """A classical iterated local search."""
-        return pipeline(_library(), *ILS_PIPELINE)
+    safe_pipeline = ("density_order", "swap_descent")
+    basic_pipeline = ("density_order", "swap_descent")
+    ils_pipeline = ("density_order", "iterated_swaps")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Instances made without any download."""
@@ -94,40 +70,14 @@ class Problem:
         """The keys of the card."""
         return operator_environment(instance.data["items"])
 
-    def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        """The compiled decoder."""
-        # numba takes a third of a second to import; only callers that decode pay for it
-        from dga2d.domains.skeleton.decoder import make_decoder
-
-        return make_decoder(environment)
-
     def verify(self, instance: Instance, state: State) -> Verdict:
         """The independent check, in plain Python."""
         return verify_packing(self.environment(instance), state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """The packed items; raises InvalidSolutionError where the state is broken."""
-        value = self._verified(instance, state)
-        return packing_text(instance.key, self.environment(instance), state, value)
-
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Weight against value of all items; needs the optional package matplotlib."""
-        from dga2d.domains.skeleton.picture import picture
-
-        value = self._verified(instance, state)
-        return picture(f"{instance.key}: value {value}", self.environment(instance), state)
-
-    def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """The best packing OR-Tools finds in time; needs the optional package ortools."""
-        from dga2d.domains.skeleton.cp_sat import solve
-
-        return solve(self.environment(instance), time_limit_s, seed, workers)
-
-    def _verified(self, instance: Instance, state: State) -> int:
-        verdict = self.verify(instance, state)
-        if verdict.objective is None:
-            raise InvalidSolutionError(verdict.violation)
-        return int(verdict.objective)
+        value = require_feasible(self.verify(instance, state))
+        return packing_text(instance.key, self.environment(instance), state, int(value))
 
 
 SMOKE_OPTIMUM: Final = 100

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +22,7 @@ from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, shown
 
 if TYPE_CHECKING:
-    from dga2d.runtime.plugins import Finding
+    from dga2d.runtime.domain_check import Finding
     from dga2d.runtime.runs.prompt_preview import Kind
 
 
@@ -110,7 +112,7 @@ def new(name: str, folder: Path, as_json: bool) -> None:
       dga2d domains new knapsack
       dga2d evolve knapsack --domain-path . --generations 5 --work 2000
     """
-    from dga2d.runtime.plugins import write_skeleton
+    from dga2d.runtime.domain_check import write_skeleton
 
     written = write_skeleton(name, folder)
     if as_json:
@@ -128,11 +130,12 @@ def new(name: str, folder: Path, as_json: bool) -> None:
 @data_option
 @json_option
 def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None, as_json: bool) -> int:
-    """Try what every domain must keep: one line per claim, exit code 1 if one does not hold.
+    """Try what every domain must keep: a line per claim and per contradiction, exit code 1 if there is one.
 
-    Card and environment, library, source rules, baselines, instances and splits; every operator at work in
-    the sandbox; decoder against verifier on solutions and broken states; a run of two generations and its
-    replay.
+    Card and environment, library, source rules, baselines, instances and splits; every operator and every
+    baseline at work in the sandbox; decoder against verifier on solutions and broken states; solution file,
+    picture and OR-Tools' solution; what a copy of the skeleton has left of it; a run of two generations and
+    its replay.
 
     \b
     Examples:
@@ -149,24 +152,33 @@ def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None
     findings: list[Finding] = []
 
     async def follow() -> None:
-        from dga2d.runtime.plugins import check_domain
+        from dga2d.runtime.domain_check import check_domain
 
         async for finding in check_domain(name, data_dir, settings):
             findings.append(finding)
             if not as_json:
-                click.echo(_line(finding))
+                click.echo("\n".join(_lines(finding)))
 
     anyio.run(follow)
     if as_json:
-        print_json([{"claim": f.claim, "holds": f.holds, "detail": f.detail} for f in findings])
+        print_json([asdict(finding) for finding in findings])
     return ExitCode.OK if all(finding.holds for finding in findings) else ExitCode.DIFFERENCE
 
 
 _WORDS = {True: "ok", False: "FAILED", None: "-"}
 
 
-def _line(finding: Finding) -> str:
-    return f"{_WORDS[finding.holds]:<6}  {finding.claim}: {shown(finding.detail)}"
+_MOST_SHOWN = 12
+"""Contradictions of one claim that are printed; ``--json`` has them all."""
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{_WORDS[finding.holds]:<6}  {finding.claim}: {shown(finding.detail)}"
+    more = finding.contradictions[1:]
+    for contradiction in more[: _MOST_SHOWN - 1]:
+        yield f"        {shown(contradiction)}"
+    if len(more) >= _MOST_SHOWN:
+        yield f"        and {len(more) - _MOST_SHOWN + 1} more"
 
 
 def _domain_view(problem: Any) -> dict[str, Any]:

@@ -88,14 +88,15 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
     Raises
     ------
     NoPictureError
-        There is no matplotlib, no such domain, or its instances are not where they were.
+        There is no matplotlib, no such domain or no picture of it, or its instances are not where they were.
     """
+    from dga2d.domains.core.optional_parts import draw_picture
     from dga2d.runtime.runs.problem import Problem
     from dga2d.runtime.runs.solving import state_of
 
     try:
         problem = Problem.open(header.domain, None if header.data_dir is None else Path(header.data_dir))
-        return problem.domain.picture(problem.instance(instance), state_of(solution))
+        return draw_picture(problem.domain, problem.instance(instance), state_of(solution))
     except (DomainError, Dga2dError) as error:
         raise NoPictureError(str(error)) from error
     except ImportError as error:

@@ -16,6 +16,7 @@ from anyio import to_thread
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, State, normalised_gap
+from dga2d.domains.core.optional_parts import draw_picture, run_cp_sat
 from dga2d.domains.core.registry import get_domain
 from dga2d.events import Dga2dError, RunId
 from dga2d.replay.settings import RunSettings
@@ -124,7 +125,9 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
         raise UsageError("--work: OR-Tools knows no work units; give --time-limit")
     workers = settings.evaluators or 1
     start = time.perf_counter()
-    state = await to_thread.run_sync(partial(domain.cp_sat, instance, settings.time_limit, seed, workers))
+    state = await to_thread.run_sync(
+        partial(run_cp_sat, domain, instance, settings.time_limit, seed, workers)
+    )
     elapsed_s = time.perf_counter() - start
     if state is None:
         raise SolveFailedError(f"OR-Tools found no solution of {instance.key} in {settings.time_limit:g} s")
@@ -157,8 +160,14 @@ def check_picture(path: Path) -> None:
 
 
 def draw(domain: Domain, solved: Solved, path: Path) -> None:
-    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format."""
-    save_figure(domain.picture(solved.instance, solved.state), path, path.suffix.removeprefix("."))
+    """Write a picture of the solution; its ending (``.svg``, ``.png``, ``.pdf``) names the format.
+
+    Raises
+    ------
+    DomainError
+        The domain has no picture, or its code fails.
+    """
+    save_figure(draw_picture(domain, solved.instance, solved.state), path, path.suffix.removeprefix("."))
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:

@@ -1,7 +1,9 @@
-"""What every operator library has to keep, as classes that each domain's tests inherit.
+"""The claims about operator libraries, tried on each implementation, as classes that domains' tests inherit.
 
-A domain describes its instances in a :class:`Specimen` and derives one class from :class:`LibraryRuns` and
-:class:`LibraryTexts`; ``tests/domains/conftest.py`` gives their tests each implementation in turn.
+The claims are those of :mod:`dga2d.domains.claims`; what is added here is what only the libraries of this
+project have to keep. A domain describes its instances in a :class:`Specimen` and derives one class from
+:class:`LibraryRuns` and :class:`LibraryTexts`; ``tests/domains/conftest.py`` gives their tests each
+implementation in turn.
 
 The quick tests run the texts as plain Python (which checks bounds, and compiles nothing) on tiny instances.
 The slow ones compile each file, once for the whole session, compare it with the plain run and give it larger
@@ -24,13 +26,25 @@ import numpy as np
 import pytest
 
 from dga2d.domains.budget import Budget
+from dga2d.domains.claims import (
+    DESCRIPTION_CLAIMS,
+    OPERATOR_CLAIMS,
+    Claim,
+    Outcome,
+    Trial,
+    conduct_faults,
+    examine,
+)
+from dga2d.domains.claims.descriptions import exchangeable_blocks
+from dga2d.domains.claims.operators import charging_claim
 from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, State
 from dga2d.domains.execution import Execution, Run, execute, load_implementation
-from dga2d.domains.source_rules import check_source
-from dga2d.runtime.plugins.elsewhere import JumpingClock
 
 Size = tuple[int, ...]
 Load = Callable[[Implementation], Run]
+N_SEEDS = 2
+QUESTIONS = (1, 3, 10)
+"""Questions that budgets answer before they are spent; more of them take plain Python too long."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +87,21 @@ class Specimen:
                 runs, environment, self.domain.decoder(environment), Budget(work, "work", len(runs)), rng
             )
 
-    def call(self, instance: Instance, operator: Operator, run: Run, seed: int, budget: Budget) -> State:
-        """Call one operator as the evaluation child does, with a budget of the test's own."""
-        environment = self.domain.environment(instance)
-        rng = np.random.Generator(np.random.Philox(seed))
-        state = State() if operator.is_initialiser else self.random_state(instance, seed)
-        return run({**environment, "rng": rng, "budget": budget}, state, self.domain.decoder(environment))
+    def outcome(
+        self, instance: Instance, operator: Operator, run: Run, state: State, seed: int, work: int = 150
+    ) -> Outcome:
+        """What claims see of one run: the verifier's objective, or what it finds wrong."""
+        result = self.run(instance, operator, run, state, seed, work)
+        verdict = self.domain.verify(instance, result.state)
+        return Outcome(verdict.violation, verdict.objective, result.state, result.trace)
+
+    def trial(
+        self, instance: Instance, case: tuple[Operator, Implementation], run: Run, seed: int, work: int = 150
+    ) -> Trial:
+        """Two runs from the same random state."""
+        state = self.random_state(instance, seed)
+        first, again = (self.outcome(instance, case[0], run, state, seed, work) for _ in range(2))
+        return Trial(*case, instance, first, again)
 
 
 def shops(random_instance: Callable[..., Instance]) -> Callable[[Size, int], Instance]:
@@ -147,22 +170,33 @@ class LibraryRuns:
         folder = Path(request.config.cache.mkdir(f"{self.specimen.domain.name}-implementations"))
         return lambda implementation: load_implementation(implementation, folder)
 
-    def test_results_are_valid_and_never_worse_unless_perturbed(
-        self, operator: Operator, implementation: Implementation, size: Size, plain: Load
+    def test_the_claims_about_operators_hold(
+        self, operator: Operator, implementation: Implementation, plain: Load
     ) -> None:
+        """Valid, never worse unless perturbed, repeatable, no better than an optimum; work is charged."""
         run, domain = plain(implementation), self.specimen.domain
-        for seed in range(3):
-            instance = self.specimen.make_instance(size, seed)
-            state = self.specimen.random_state(instance, seed)
-            result = self.specimen.run(instance, operator, run, state, seed)
-            verdict = domain.verify(instance, result.state)
-            assert verdict.violation is None
-            assert result.score == domain.decoder(domain.environment(instance))(result.state)
-            if domain.sense == "min":
-                assert result.score == verdict.objective
-            assert result.state.sequence.dtype == np.int32
-            assert result.trace[-1].score_after != domain.invalid_score
-            self._assert_no_worse(operator, result)
+        for size in (*self.specimen.small, self.specimen.middle):
+            instances = [self.specimen.make_instance(size, seed) for seed in range(N_SEEDS)]
+            trials = [
+                self.specimen.trial(instance, (operator, implementation), run, seed)
+                for seed, instance in enumerate(instances)
+            ]
+            for claim in OPERATOR_CLAIMS:
+                if claim.check is charging_claim and size != self.specimen.middle:
+                    continue
+                assert examine(claim.check, domain, trials).contradictions == (), (claim.title, size)
+            for trial in trials:
+                self._assert_scored_as_decoded(trial)
+
+    def _assert_scored_as_decoded(self, trial: Trial) -> None:
+        """The best score of the trace is that of the solution, which is what the verifier says of it."""
+        domain, solution = self.specimen.domain, trial.first.solution
+        assert solution is not None
+        assert solution.sequence.dtype == np.int32
+        score = domain.decoder(domain.environment(trial.instance))(solution)
+        assert score == min(position.score_after for position in trial.first.trace)
+        if domain.sense == "min":
+            assert score == trial.first.objective
 
     def test_degenerate_instances_do_no_harm(
         self, operator: Operator, implementation: Implementation, plain: Load
@@ -173,47 +207,23 @@ class LibraryRuns:
             assert self.specimen.domain.verify(instance, result.state).is_feasible
             assert result.score == score
 
-    def test_a_run_under_a_work_budget_is_repeatable(
+    def test_operators_stop_in_time_and_leave_their_input_alone(
         self, operator: Operator, implementation: Implementation, plain: Load
     ) -> None:
-        instance = self.specimen.make_instance(self.specimen.middle, 7)
-        state = self.specimen.random_state(instance, 7)
-        first, again = (
-            self.specimen.run(instance, operator, plain(implementation), state, 11) for _ in range(2)
-        )
-        assert encoded(first.state) == encoded(again.state)
-        assert [trace.work for trace in first.trace] == [trace.work for trace in again.trace]
-
-    def test_the_input_arrays_are_left_alone(
-        self, operator: Operator, implementation: Implementation, plain: Load
-    ) -> None:
-        instance = self.specimen.make_instance(self.specimen.middle, 2)
-        environment = self.specimen.domain.environment(instance)
-        decode = self.specimen.domain.decoder(environment)
-        given = self.specimen.random_state(instance, 2)
-        kept = encoded(given)
-        arrays = dict(arrays_of(given))
-        state = State() if operator.is_initialiser else given
-        rng = np.random.Generator(np.random.Philox(1))
-        plain(implementation)({**environment, "rng": rng, "budget": Budget(60, "work", 1)}, state, decode)
-        assert {name: value.tolist() for name, value in arrays.items()} == {
-            name: kept[name] for name in arrays
-        }
-        fresh = self.specimen.domain.environment(instance)
-        for key, value in environment.items():
-            assert np.array_equal(value, fresh[key]), key
-
-    @pytest.mark.parametrize("readings", [3, 5, 12, 40])
-    def test_a_spent_share_is_left_after_the_chunk_at_hand(
-        self, operator: Operator, implementation: Implementation, readings: int, plain: Load
-    ) -> None:
-        """When the deadline passes, the operator asks a few times more, starts nothing new and returns."""
         instance = self.specimen.make_instance(self.specimen.middle, 3)
-        clock = JumpingClock(readings)
-        budget = Budget(10.0, "s", 1, clock=clock)
-        state = self.specimen.call(instance, operator, plain(implementation), 3, budget)
-        assert self.specimen.domain.verify(instance, state).is_feasible
-        assert clock.late <= 3
+        environment = self.specimen.domain.environment(instance)
+        state = State() if operator.is_initialiser else self.specimen.random_state(instance, 3)
+        env_data = {
+            **environment,
+            "rng": np.random.Generator(np.random.Philox(3)),
+            "budget": Budget(60, "work", 1),
+        }
+        decode = self.specimen.domain.decoder(environment)
+        faults, answer = conduct_faults(
+            plain(implementation), env_data, state, decode, self.specimen.domain.invalid_score, QUESTIONS
+        )
+        assert faults == []
+        assert self.specimen.domain.verify(instance, answer).is_feasible
 
     @pytest.mark.slow
     @pytest.mark.timeout(240)
@@ -267,78 +277,40 @@ class LibraryRuns:
         run, domain = compiled(shortened(implementation)), self.specimen.domain
         for size in self.specimen.larger:
             instance = self.specimen.make_instance(size, 9)
-            state = self.specimen.random_state(instance, 9)
-            first, second = (
-                self.specimen.run(instance, operator, run, state, 4, work=2000) for _ in range(2)
-            )
-            assert encoded(first.state) == encoded(second.state)
-            assert domain.verify(instance, first.state).is_feasible
-            assert first.score == domain.decoder(domain.environment(instance))(first.state)
-            self._assert_no_worse(operator, first)
-
-    def _assert_no_worse(self, operator: Operator, result: Execution) -> None:
-        if operator.category not in ("perturbation", "initialisation"):
-            before = result.trace[-1].score_before
-            assert before is not None
-            assert result.trace[-1].score_after <= before
-
-
-TUNABLE = re.compile(
-    r"^(?P<name>[A-Z][A-Z_0-9]*) = (?P<value>\S+)  # tunable: "
-    r"(?:(?P<kind>int|float) (?P<low>\S+)\.\.(?P<high>\S+)|choice (?P<words>[\w ]+))$"
-)
+            trial = self.specimen.trial(instance, (operator, implementation), run, 9, work=2000)
+            for claim in OPERATOR_CLAIMS:
+                assert examine(claim.check, domain, [trial]).contradictions == (), (claim.title, size)
+            self._assert_scored_as_decoded(trial)
 
 
 class LibraryTexts:
-    """The texts: source rules, tunables, exchangeable blocks, tiers, baselines."""
+    """The texts: descriptions, source rules, tunables, exchangeable blocks, tiers, baselines."""
 
     specimen: ClassVar[Specimen]
 
-    def test_the_text_obeys_the_source_rules(
+    @pytest.mark.parametrize("claim", DESCRIPTION_CLAIMS, ids=[claim.title for claim in DESCRIPTION_CLAIMS])
+    def test_what_the_domain_says_of_itself_holds(self, claim: Claim) -> None:
+        assert examine(claim.check, self.specimen.domain).contradictions == ()
+
+    def test_a_text_says_where_it_comes_from_and_can_be_varied(
         self, operator: Operator, implementation: Implementation
     ) -> None:
-        assert check_source(implementation.source) == ()
         docstring = ast.get_docstring(ast.parse(implementation.source))
         assert docstring is not None
         for part in ("Method:", "Source:", "Complexity:"):
             assert part in docstring
+        assert "# tunable: " in implementation.source
 
-    def test_tunables_are_well_formed_and_within_their_range(
-        self, operator: Operator, implementation: Implementation
-    ) -> None:
-        marked = [line for line in implementation.source.splitlines() if "# tunable" in line]
-        assert marked
-        for line in marked:
-            match = TUNABLE.match(line)
-            assert match, line
-            if match["words"]:
-                assert ast.literal_eval(match["value"]) in match["words"].split()
-                continue
-            number = int if match["kind"] == "int" else float
-            assert number(match["low"]) <= number(match["value"]) <= number(match["high"]), line
-
-    def test_exchangeable_blocks_of_one_name_have_one_signature(self) -> None:
-        seen: dict[str, tuple[str, str]] = {}
-        count = 0
+    def test_exchangeable_blocks_of_the_domain_are_there_and_use_no_constants(self) -> None:
+        seen = set()
         for _, implementation in self.specimen.cases:
-            count += implementation.source.count("# exchangeable: ")
-            for name, signature in exchangeable(implementation).items():
-                count -= 1
-                assert seen.setdefault(name, signature) == signature
-        assert count == 0
-        assert self.specimen.blocks <= seen.keys()
-
-    def test_exchangeable_blocks_stand_alone(self) -> None:
-        for _, implementation in self.specimen.cases:
-            tree = ast.parse(implementation.source)
-            blocks = {function for function, _ in exchangeable(implementation).values()}
-            for node in tree.body:
-                if isinstance(node, ast.FunctionDef) and node.name in blocks:
-                    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-                    bound = {"np", "math", "njit", *dir(builtins), *(arg.arg for arg in node.args.args)}
-                    bound |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
-                    used = {name.id for name in names}
-                    assert used <= bound, (node.name, used - bound)
+            for name, function in exchangeable_blocks(implementation).items():
+                seen.add(name)
+                names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+                bound = {"np", "math", "njit", *dir(builtins), *(arg.arg for arg in function.args.args)}
+                bound |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+                assert {node.id for node in names} <= bound, function.name
+        assert self.specimen.blocks <= seen
 
     def test_a_function_of_one_name_is_the_same_in_every_file(self) -> None:
         """Texts of one domain may be merged; only what a file brings of its own may differ."""
@@ -367,16 +339,3 @@ def functions(implementation: Implementation) -> dict[str, str]:
     """Texts of the top-level functions, decorators included."""
     tree = ast.parse(implementation.source)
     return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def exchangeable(implementation: Implementation) -> dict[str, tuple[str, str]]:
-    """Exchangeable blocks: name → (function, its arguments)."""
-    lines = implementation.source.splitlines()
-    blocks = {}
-    for node in ast.parse(implementation.source).body:
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            marker = re.match(r"# exchangeable: ([\w-]+)$", lines[first - 2])
-            if marker:
-                blocks[marker[1]] = (node.name, ast.unparse(node.args))
-    return blocks

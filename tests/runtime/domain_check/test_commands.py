@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.runtime.plugins.skeletons import dga2d, installed, skeleton
+from tests.runtime.domain_check.skeletons import dga2d, installed, skeleton
 
 from dga2d.domains.core.plugins import digest_of
 

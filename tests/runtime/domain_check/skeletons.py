@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from dga2d.runtime.plugins import write_skeleton
+from dga2d.runtime.domain_check import write_skeleton
 
 
 def skeleton(folder: Path, name: str, *changes: tuple[str, str, str]) -> Path:
@@ -43,3 +44,15 @@ def dga2d(folder: Path, *arguments: str, **environment: str) -> subprocess.Compl
         timeout=170,
         check=False,
     )
+
+
+def half_edited(folder: Path, name: str) -> Path:
+    """A skeleton whose data are another problem's: what read ``values`` now has to read ``profits``.
+
+    Its owner has changed what defines the problem, but not the operators, the picture and OR-Tools' model.
+    """
+    package = skeleton(folder, name)
+    for file in ("card", "reader", "generator", "decoder", "verifier", "domain"):
+        path = package / f"{file}.py"
+        path.write_text(re.sub(r"\bvalues\b", "profits", path.read_text(encoding="utf-8")), encoding="utf-8")
+    return package

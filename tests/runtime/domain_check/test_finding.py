@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.runtime.plugins.skeletons import dga2d, installed, skeleton
+from tests.runtime.domain_check.skeletons import dga2d, installed, skeleton
 
 from dga2d.domains.core.errors import PluginClashError, PluginError, UnknownDomainError
 from dga2d.domains.core.plugins import digest_of, load_again, load_folder, use_domain_path
 from dga2d.domains.core.registry import domain_names, get_domain, loaded_plugin, solver_entries
 from dga2d.runtime.cli.app import app
+from dga2d.runtime.domain_check import write_skeleton
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.plugins import write_skeleton
 from dga2d.runtime.runs.code_version import code_version, plugin_mark, present_version
 from dga2d.runtime.solver_export.bundle import bundle
 

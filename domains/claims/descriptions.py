@@ -1,0 +1,284 @@
+"""Claims about what a domain says of itself: card, library, texts, baselines, instances. Nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from dga2d.domains.claims.examination import Claim, Contradictions
+from dga2d.domains.core.contract import (
+    Domain,
+    Implementation,
+    InstanceRef,
+    Operator,
+    OperatorId,
+    PipelineStep,
+    SolutionKind,
+    Tier,
+)
+from dga2d.domains.core.splits import split
+from dga2d.domains.source_rules import check_source
+
+CATEGORIES = ("initialisation", "local_search", "perturbation", "intensification", "recombination")
+VALUE_TYPES = (int, float, str, np.ndarray)
+CARD_TEXTS = ("title", "objective", "encoding", "decoder", "constraints")
+TUNABLE = re.compile(
+    r"^(?P<name>[A-Z][A-Z_0-9]*) = (?P<value>\S+)  # tunable: "
+    r"(?:(?P<kind>int|float) (?P<low>\S+?)\.\.(?P<high>\S+)|choice (?P<words>[\w ]+))$"
+)
+BLOCK = re.compile(r"# exchangeable: ([\w-]+)$")
+
+
+def implementations(domain: Domain) -> Iterator[Implementation]:
+    """Yield every implementation of the library."""
+    for operator in domain.operators():
+        yield from operator.implementations
+
+
+# -------------------------------------------------------------------- card and library
+
+
+def environment_claim(domain: Domain) -> Contradictions:
+    """The environment has the keys of the card, values of the allowed types, and fresh arrays."""
+    for text in CARD_TEXTS:
+        if not getattr(domain.card, text).strip():
+            yield f"the card says nothing under {text!r}"
+    instance = domain.smoke_instance()
+    environment, again = domain.environment(instance), domain.environment(instance)
+    told, given = set(domain.card.environment), set(environment)
+    if told - given:
+        yield f"the card promises {sorted(told - given)}, which the environment does not have"
+    if given - told:
+        yield f"the environment has {sorted(given - told)}, which the card does not mention"
+    for key, value in environment.items():
+        if type(value) not in VALUE_TYPES:
+            yield f"{key!r} is a {type(value).__name__}: no int, float, str or array"
+        elif isinstance(value, np.ndarray):
+            if not value.flags.writeable:
+                yield f"the array {key!r} is read-only; operators may write into theirs"
+            if np.shares_memory(value, again[key]):
+                yield f"the array {key!r} is shared by two environments; give out copies"
+    return f"{len(environment)} keys"
+
+
+def library_claim(domain: Domain) -> Contradictions:
+    """The operators are described completely, sorted, and their implementations differ."""
+    operators = domain.operators()
+    ids = [str(operator.id) for operator in operators]
+    if len(ids) < 2:
+        yield f"the library has {len(ids)} operators; an initialiser and one more are needed"
+    if ids != sorted(set(ids)):
+        yield "the operators are not sorted by id, or two have one id"
+    for operator in operators:
+        yield from _operator(operator)
+    digests = [i.digest for operator in operators for i in operator.implementations]
+    if len(set(digests)) != len(digests):
+        yield "two implementations have the same text"
+    return f"{len(ids)} operators, {len(digests)} implementations"
+
+
+def _operator(operator: Operator) -> Iterator[str]:
+    name = operator.id
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        yield f"{name!r} is no operator id: lower-case words joined by '_'"
+    if operator.category not in CATEGORIES:
+        yield f"{name}: category {operator.category!r} is none of {CATEGORIES}"
+    if operator.requires not in get_args(SolutionKind):
+        yield f"{name}: requires {operator.requires!r}"
+    if operator.provides not in ("partial", "complete"):
+        yield f"{name}: provides {operator.provides!r}"
+    if operator.tier not in get_args(Tier):
+        yield f"{name}: tier {operator.tier!r} is not basic or advanced"
+    if (operator.category == "initialisation") is not operator.is_initialiser:
+        yield f"{name}: requires = 'none' and category = 'initialisation' go together"
+    if not operator.implementations:
+        yield f"{name} has no implementation"
+    for text in ("title", "summary", "complexity", "source"):
+        if not getattr(operator, text).strip():
+            yield f"{name} has no {text}"
+    for implementation in operator.implementations:
+        if implementation.operator != name:
+            yield f"{implementation.origin} belongs to another operator than {name}"
+
+
+# -------------------------------------------------------------------- texts
+
+
+def sources_claim(domain: Domain) -> Contradictions:
+    """Every implementation obeys the source rules, and its marks are well formed."""
+    blocks: dict[str, str] = {}
+    count = 0
+    for implementation in implementations(domain):
+        count += 1
+        violations = check_source(implementation.source)
+        for violation in violations:
+            yield f"{implementation.origin}:{violation.line}: {violation.message}"
+        yield from _tunable_faults(implementation)
+        if any(violation.rule == "syntax" for violation in violations):
+            continue
+        for block, function in exchangeable_blocks(implementation).items():
+            arguments = ast.unparse(function.args)
+            known = blocks.setdefault(block, arguments)
+            if known != arguments:
+                yield (
+                    f"{implementation.origin}: block {block!r} takes ({arguments}), "
+                    f"elsewhere it takes ({known})"
+                )
+        yield from _block_faults(implementation)
+    return f"{count} texts, {len(blocks)} exchangeable blocks"
+
+
+def _tunable_faults(implementation: Implementation) -> Iterator[str]:
+    for number, line in enumerate(implementation.source.splitlines(), start=1):
+        if "# tunable" in line and (fault := _tunable_fault(line)) is not None:
+            yield f"{implementation.origin}:{number}: {fault}"
+
+
+def _tunable_fault(line: str) -> str | None:
+    expected = "expected NAME = VALUE  # tunable: int|float LOW..HIGH or choice WORDS"
+    match = TUNABLE.match(line)
+    if match is None:
+        return expected
+    try:
+        value = ast.literal_eval(match["value"])
+        if match["words"] is not None:
+            is_inside = str(value) in match["words"].split()
+        else:
+            kind = int if match["kind"] == "int" else float
+            low, high = kind(match["low"]), kind(match["high"])
+            is_inside = type(value) is kind and math.isfinite(high - low) and low <= value <= high
+    except (ValueError, SyntaxError):
+        return expected
+    if not is_inside:
+        return f"{match['name']} = {match['value']} is outside its range"
+    return None
+
+
+def exchangeable_blocks(implementation: Implementation) -> dict[str, ast.FunctionDef]:
+    """Return the functions below a mark ``# exchangeable: NAME``, by that name."""
+    lines = implementation.source.splitlines()
+    blocks = {}
+    for node in ast.parse(implementation.source).body:
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if match := BLOCK.match(lines[first - 2]):
+                blocks[match[1]] = node
+    return blocks
+
+
+def _block_faults(implementation: Implementation) -> Iterator[str]:
+    """Marks above no function, and blocks that use more than arguments, numpy, math, njit and constants."""
+    blocks = exchangeable_blocks(implementation)
+    constants = {
+        target.id
+        for node in ast.parse(implementation.source).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    if implementation.source.count("# exchangeable: ") != len(blocks):
+        yield f"{implementation.origin}: a mark '# exchangeable: NAME' stands above no function"
+    for block, function in blocks.items():
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        bound = {"np", "math", "njit", *dir(builtins), *(argument.arg for argument in function.args.args)}
+        bound |= constants | {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        if more := sorted({name.id for name in names} - bound):
+            yield f"{implementation.origin}: block {block!r} uses {more}, which another text may lack"
+
+
+# -------------------------------------------------------------------- baselines
+
+
+def baselines_claim(domain: Domain) -> Contradictions:
+    """Each baseline is made of the library and begins with its only initialiser."""
+    operators = {operator.id: operator for operator in domain.operators()}
+    named = {
+        "safe_baseline": domain.safe_baseline(),
+        "basic_baseline": domain.basic_baseline(),
+        "ils_baseline": domain.ils_baseline(),
+    }
+    for name, steps in named.items():
+        yield from _baseline(name, steps, operators)
+    tiers = {operators[step.operator].tier for step in named["basic_baseline"] if step.operator in operators}
+    if tiers != {"basic"}:
+        yield "basic_baseline uses an operator that is not of the basic tier"
+    basic = [operator for operator in operators.values() if operator.tier == "basic"]
+    if all(operator.is_initialiser for operator in basic):
+        yield ("the basic tier has nothing but initialisers, so `--library basic` cannot improve anything")
+    return ", ".join(f"{name.removesuffix('_baseline')} {len(steps)} steps" for name, steps in named.items())
+
+
+def _baseline(
+    name: str, steps: tuple[PipelineStep, ...], operators: Mapping[OperatorId, Operator]
+) -> Iterator[str]:
+    if not steps:
+        yield f"{name} is empty"
+    for position, step in enumerate(steps):
+        known = operators.get(step.operator)
+        if known is None or step.implementation not in known.implementations:
+            yield f"{name}: {step.operator} is not of the library"
+        elif known.is_initialiser is not (position == 0):
+            yield f"{name}: an initialiser belongs at its first place and nowhere else"
+
+
+# -------------------------------------------------------------------- instances
+
+
+def instances_claim(domain: Domain, refs: Iterable[InstanceRef]) -> Contradictions:
+    """Every instance can be had, twice alike, and has a reference."""
+    listed = [ref.key for ref in domain.generated()]
+    if listed != sorted(set(listed)):
+        yield "the generated instances are not sorted by key, or two have one key"
+    refs = tuple(refs)
+    for ref in refs:
+        yield from _instance(domain, ref)
+    return f"{len(refs)} instances in {len({ref.group for ref in refs})} groups"
+
+
+def _instance(domain: Domain, ref: InstanceRef) -> Iterator[str]:
+    if ref.domain != domain.name:
+        yield f"{ref.key} says it belongs to {ref.domain!r}"
+    reference = ref.reference
+    if reference is None:
+        yield f"{ref.key} has no reference value, so that its gap cannot be measured"
+    else:
+        if not math.isfinite(reference.value):
+            yield f"{ref.key}: the reference value is no finite number"
+        if not reference.source.strip():
+            yield f"{ref.key}: the reference does not say where it comes from"
+    first, second = (domain.environment(domain.load(ref)) for _ in range(2))
+    differing = [key for key in first if not np.array_equal(first[key], second[key])]
+    if differing:
+        yield f"{ref.key} differs from one time to the next in {differing}"
+
+
+def splits_claim(refs: Iterable[InstanceRef]) -> Contradictions:
+    """Training, validation and test have something each."""
+    parts = split(refs)
+    for name, part in parts._asdict().items():
+        if not part:
+            yield f"the {name} split is empty; a group of 5 instances or more has something for each"
+    return f"{len(parts.train)} training, {len(parts.validation)} validation, {len(parts.test)} test"
+
+
+def published_claim(domain: Domain, empty: Path) -> Contradictions:
+    """An empty data folder has no instances."""
+    if domain.published(empty) != ():
+        yield "published() finds instances in an empty folder"
+    return "an empty folder has none"
+
+
+DESCRIPTION_CLAIMS = (
+    Claim("the environment has the keys of the card", environment_claim),
+    Claim("the library is described completely", library_claim),
+    Claim("operators obey the source rules", sources_claim),
+    Claim("baselines are made of the library", baselines_claim),
+)
+"""Claims about what a domain says; each takes the domain alone."""

@@ -1,0 +1,212 @@
+"""Checks a domain claim by claim: what it says, what it does, then a run of two generations.
+
+The claims are those of :mod:`dga2d.domains.claims`. Operators run in the sandbox of a real run; what may take
+its process with it, as compiled code that misses a bound does, is tried in another process.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from dga2d.domains import claims
+from dga2d.domains.claims import Examination, Trial, examine
+from dga2d.domains.core.contract import Domain, Instance, State
+from dga2d.domains.core.errors import described
+from dga2d.domains.core.registry import loaded_plugin
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.domain_check import whole_run
+from dga2d.runtime.domain_check.processes import examine_elsewhere
+from dga2d.runtime.domain_check.trials import misconduct, solve_with_baselines, try_operators
+from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluator import cache_dir, evaluation_limits
+from dga2d.runtime.runs.problem import Problem
+
+N_INSTANCES = 2
+"""Training instances, besides the smoke instance, that operators are tried on: those with the least data."""
+LEFTOVERS = "nothing of the skeleton's problem is left"
+SCORING = "decoder and verifier agree"
+CONDUCT = "operators stop in time and leave their input alone"
+BASELINES = "baselines solve their instances"
+WRITING = "solutions can be written"
+PICTURE = "a picture can be drawn"
+CP_SAT = "OR-Tools gives solutions"
+SOLVER_FUNCTIONS = "the functions of a solver file say what the domain says"
+SOLVER_FILE = "the domain fits into a solver file"
+RUN = "a run evolves and can be replayed"
+NOT_TRIED = "not tried: library, baselines and instances come first"
+UNSOLVED = "not tried: no operator solved an instance"
+
+NEEDED = frozenset(
+    {
+        "the library is described completely",
+        "baselines are made of the library",
+        "instances can be had and have references",
+        "no split is empty",
+    }
+)
+"""Claims without which nothing can be run."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim and whether it holds."""
+
+    claim: str
+    holds: bool | None
+    """``None`` where it could not be tried, because what it needs is missing."""
+    detail: str
+    """What was tried, or the first contradiction."""
+    contradictions: tuple[str, ...] = ()
+    """Everything that contradicts the claim, a sentence each."""
+
+    @classmethod
+    def of(cls, claim: str, seen: Examination) -> Finding:
+        """The finding of a claim that was tried."""
+        if seen.contradictions:
+            return cls(claim, False, seen.contradictions[0], seen.contradictions)
+        return cls(claim, True, seen.tried)
+
+
+async def check_domain(name: str, data_dir: Path | None, settings: RunSettings) -> AsyncIterator[Finding]:
+    """Try every claim; one finding each, in a fixed order.
+
+    All claims are tried, whatever others have shown; but without operators, baselines and instances nothing
+    can be run. Of `settings` only the limits of evaluations, the sandbox and the number of processes count.
+
+    Raises
+    ------
+    DomainError, UsageError
+        There is no such domain, or it cannot be loaded at all.
+    """
+    problem = Problem.open(name, data_dir)
+    lacking = set[str]()
+    for finding in check_descriptions(problem):
+        if finding.holds is False:
+            lacking.add(finding.claim)
+        yield finding
+    if lacking & NEEDED:
+        for title in (
+            *(claim.title for claim in claims.OPERATOR_CLAIMS),
+            *(SCORING, CONDUCT, BASELINES, WRITING, PICTURE, CP_SAT, SOLVER_FUNCTIONS, SOLVER_FILE, RUN),
+        ):
+            yield Finding(title, None, NOT_TRIED)
+        return
+    async for finding in _check_work(problem, settings):
+        yield finding
+    with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
+        run = whole_run.evolve_and_replay(problem, Path(folder), data_dir, settings.evaluators)
+        yield Finding.of(RUN, await _examined(run))
+
+
+def check_descriptions(problem: Problem) -> Iterator[Finding]:
+    """Try the claims for which nothing is run."""
+    domain = problem.domain
+    refs = [ref for part in problem.splits for ref in part]
+    for claim in claims.DESCRIPTION_CLAIMS:
+        yield Finding.of(claim.title, examine(claim.check, domain))
+    yield Finding.of(
+        "instances can be had and have references", examine(claims.instances_claim, domain, refs)
+    )
+    yield Finding.of("no split is empty", examine(claims.splits_claim, refs))
+    with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
+        empty = examine(claims.published_claim, domain, Path(folder))
+    yield Finding.of("no data means no published instances", empty)
+    plugin = loaded_plugin(domain.name)
+    if plugin is not None and plugin.files.is_dir():
+        yield Finding.of(LEFTOVERS, examine(claims.leftovers_claim, domain, plugin.files))
+
+
+async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
+    """What operators, decoder, verifier and outputs do."""
+    domain = problem.domain
+    instances = small_instances(problem, N_INSTANCES)
+    pool = EvaluatorPool(
+        domain.name,
+        workers=settings.evaluators or os.cpu_count() or 1,
+        limits=evaluation_limits(settings),
+        sandbox=settings.sandbox,
+        cache_dir=cache_dir(),
+    )
+    async with pool:
+        trials = await try_operators(pool, domain, instances)
+        conduct = await _examined(misconduct(pool, domain))
+        solved = await _examined(solve_with_baselines(pool, domain, instances))
+    for claim in claims.OPERATOR_CLAIMS:
+        yield Finding.of(claim.title, examine(claim.check, domain, trials))
+    states = {instance.key: solutions(instance, trials) for instance in instances}
+    known = [instance for instance in instances if states[instance.key]]
+    yield await _scoring(problem, known, states)
+    yield Finding.of(CONDUCT, conduct)
+    yield Finding.of(BASELINES, solved)
+    for finding in _outputs(domain, known, states):
+        yield finding
+    yield Finding.of(SOLVER_FILE, await _examined(whole_run.solver_file(problem)))
+
+
+async def _scoring(
+    problem: Problem, instances: Sequence[Instance], states: dict[str, list[State]]
+) -> Finding:
+    """Decoder and verifier on the solutions that were found, and on mutations of them."""
+    if not instances:
+        return Finding(SCORING, None, UNSOLVED)
+    smoke = problem.smoke_instance().key
+    tried, contradictions = list[str](), list[str]()
+    for instance in instances:
+        ref = None if instance.key == smoke else problem.ref(instance.key)
+        seen = await examine_elsewhere(problem.domain, ref, states[instance.key])
+        tried.append(seen.tried)
+        contradictions += seen.contradictions
+    count = sum(int(words.split()[0]) for words in tried if words)
+    summary = f"{count} states, broken ones among them"
+    return Finding.of(SCORING, Examination(summary, tuple(contradictions)))
+
+
+def _outputs(
+    domain: Domain, instances: Sequence[Instance], states: dict[str, list[State]]
+) -> Iterator[Finding]:
+    if not instances:
+        for title in (WRITING, PICTURE, CP_SAT, SOLVER_FUNCTIONS):
+            yield Finding(title, None, UNSOLVED)
+        return
+    instance = instances[0]
+    found = states[instance.key]
+    yield Finding.of(WRITING, examine(claims.writing_claim, domain, instance, found))
+    yield Finding.of(PICTURE, examine(claims.picture_claim, domain, instance, found[0]))
+    yield Finding.of(CP_SAT, examine(claims.cp_sat_claim, domain, instance))
+    functions = partial(claims.solver_functions_claim, domain, instance, found)
+    yield Finding.of(SOLVER_FUNCTIONS, examine(functions))
+
+
+def solutions(instance: Instance, trials: Sequence[Trial]) -> list[State]:
+    """The different solutions of an instance that were found, the smallest encoding first."""
+    found = {
+        tuple(state.sequence.tolist()): state
+        for trial in trials
+        if trial.instance is instance and (state := trial.first.solution) is not None
+    }
+    return [found[key] for key in sorted(found)]
+
+
+def small_instances(problem: Problem, count: int) -> tuple[Instance, ...]:
+    """The smoke instance and the `count` training instances with the least data."""
+    domain = problem.domain
+
+    def size(instance: Instance) -> tuple[int, str]:
+        return sum(np.size(value) for value in domain.environment(instance).values()), instance.key
+
+    loaded = sorted((problem.instance(ref.key) for ref in problem.splits.train), key=size)
+    return (domain.smoke_instance(), *loaded[:count])
+
+
+async def _examined(trying: Awaitable[Examination]) -> Examination:
+    try:
+        return await trying
+    except Exception as error:  # a domain's own code may raise anything, in other processes too
+        return Examination("", (described(error),))

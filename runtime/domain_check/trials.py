@@ -1,0 +1,131 @@
+"""Operators and baselines at work: run by the evaluation processes of a real run, in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import anyio
+
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.domains.claims import Examination, Outcome, Trial, watched
+from dga2d.domains.claims.conduct import faults_in
+from dga2d.domains.claims.operators import grouped
+from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
+from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.runs.solving import state_of
+
+WORK = 1000
+"""Work units of one run."""
+SEEDS = (1, 2)
+
+
+async def try_operators(
+    pool: EvaluatorPool, domain: Domain, instances: Sequence[Instance]
+) -> tuple[Trial, ...]:
+    """Run every implementation twice on every instance with every seed, behind the safe baseline's start."""
+    start = domain.safe_baseline()[0].implementation
+    tasks, wanted = list[EvaluationRequest](), list[tuple[Operator, Implementation, Instance, str]]()
+    for operator in domain.operators():
+        for implementation, instance, seed in product(operator.implementations, instances, SEEDS):
+            steps = (implementation,) if operator.is_initialiser else (start, implementation)
+            key = f"{implementation.id} {instance.key} {seed}"
+            wanted.append((operator, implementation, instance, key))
+            tasks += [
+                EvaluationRequest(f"{key} {turn}", instance, steps, (seed,), WORK)
+                for turn in ("first", "again")
+            ]
+    results = await _evaluate(pool, tasks)
+    return tuple(
+        Trial(
+            operator,
+            implementation,
+            instance,
+            outcome_of(results[f"{key} first"]),
+            outcome_of(results[f"{key} again"]),
+        )
+        for operator, implementation, instance, key in wanted
+    )
+
+
+async def _evaluate(pool: EvaluatorPool, tasks: Sequence[EvaluationRequest]) -> dict[str, EvaluationReply]:
+    results: dict[str, EvaluationReply] = {}
+
+    async def evaluate(task: EvaluationRequest) -> None:
+        results[task.key] = await pool.evaluate(task)
+
+    async with anyio.create_task_group() as group:
+        for task in tasks:
+            group.start_soon(evaluate, task)
+    return results
+
+
+def outcome_of(result: EvaluationReply) -> Outcome:
+    """A result of the pool as claims see it."""
+    failure = None
+    if result.failure is not None:
+        failure = f"{result.failure}: {' '.join(result.diagnostic.split())}"
+    solution = None if result.solution is None else state_of(result.solution)
+    return Outcome(failure, result.objective, solution, result.trace)
+
+
+async def misconduct(pool: EvaluatorPool, domain: Domain) -> Examination:
+    """Watch every implementation on the smoke instance: it must stop in time and touch only its own."""
+    instance = domain.smoke_instance()
+    start = domain.safe_baseline()[0].implementation
+    tasks, places = list[EvaluationRequest](), dict[str, str]()
+    for operator in domain.operators():
+        for implementation in operator.implementations:
+            text = watched(implementation, domain.invalid_score)
+            steps = (text,) if operator.is_initialiser else (start, text)
+            places[text.id] = implementation.origin
+            tasks.append(EvaluationRequest(text.id, instance, steps, (SEEDS[0],), WORK))
+    results = await _evaluate(pool, tasks)
+    faults, failures = list[str](), list[tuple[str, str]]()
+    for task in tasks:
+        outcome = outcome_of(results[task.key])
+        found = faults_in(results[task.key].diagnostic)
+        faults += [f"{places[task.key]} {fault}" for fault in found]
+        if outcome.failure is not None and not found:
+            failures.append((f"{places[task.key]} could not be watched", outcome.failure))
+    return Examination(f"{len(tasks)} implementations", (*faults, *grouped(failures)))
+
+
+@dataclass(frozen=True)
+class _Baseline:
+    name: str
+    steps: tuple[Implementation, ...]
+
+
+async def solve_with_baselines(
+    pool: EvaluatorPool, domain: Domain, instances: Sequence[Instance]
+) -> Examination:
+    """Solve the small instances with each baseline."""
+    named = {
+        "safe": domain.safe_baseline(),
+        "basic": domain.basic_baseline(),
+        "iterated": domain.ils_baseline(),
+    }
+    tasks = {
+        (name, instance.key): EvaluationRequest(
+            f"{name} baseline on {instance.key}",
+            instance,
+            tuple(step.implementation for step in steps),
+            (SEEDS[0],),
+            WORK,
+        )
+        for name, steps in named.items()
+        for instance in instances
+    }
+    results = await _evaluate(pool, list(tasks.values()))
+    failures = list[tuple[str, str]]()
+    gaps: dict[str, list[float]] = {name: [] for name in named}
+    for (name, _), task in tasks.items():
+        outcome, reference = outcome_of(results[task.key]), task.instance.reference
+        if outcome.objective is None:
+            failures.append((task.key, outcome.failure or "no objective"))
+        elif reference is not None:
+            gaps[name].append(normalised_gap(outcome.objective, reference.value, domain.sense))
+    means = [f"{name} {100 * sum(found) / len(found):.2f} %" for name, found in gaps.items() if found]
+    return Examination("mean gaps: " + ", ".join(means), tuple(grouped(failures)))
