@@ -205,16 +205,20 @@ def draw_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, 
     return tuple(sorted(InstanceKey(keys[i]) for i in drawn))
 
 
-def held_out_test(state: RunState) -> TestStarted:
-    """Return what a held-out test compares, on which instances; a checkpoint must have been selected."""
+def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestStarted:
+    """Return what a held-out test compares, on which instances; a checkpoint must have been selected.
+
+    A checkpoint that is the safe baseline is evaluated once; with `repeats_baseline` under both names, as
+    earlier versions did.
+    """
     assert state.checkpoint is not None
+    evolved = TestCandidate(label="evolved", pipeline=state.checkpoint.steps)
+    baseline = TestCandidate(label="baseline", pipeline=state.header.baseline)
+    is_single = evolved.pipeline == baseline.pipeline and not repeats_baseline
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
         forced=state.test is not None,
-        candidates=(
-            TestCandidate(label="evolved", pipeline=state.checkpoint.steps),
-            TestCandidate(label="baseline", pipeline=state.header.baseline),
-        ),
+        candidates=(baseline,) if is_single else (evolved, baseline),
         instances=spread([entry.key for entry in state.header.splits.test], state.settings.test_instances),
     )
 

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
+from dga2d.runtime.cli.run_display import print_results
 from dga2d.runtime.errors import ExitCode, UsageError
-from dga2d.runtime.terminal.output import gap_text, print_csv, print_json, print_table
+from dga2d.runtime.terminal.output import print_csv, print_json, print_table
 
 
 @click.command(short_help="List the runs of a database.")
@@ -57,12 +58,11 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
     """Show RUN: progress, best algorithm, graph, credits, ledger."""
     import anyio
 
-    from dga2d.runtime.inspection.runs import state_at
-    from dga2d.runtime.inspection.views import state_view
+    from dga2d.runtime.inspection.runs import read_state_view
 
     if seq is not None and generation is not None:
         raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
-    view = state_view(run, anyio.run(state_at, url, run, seq, generation))
+    view = anyio.run(read_state_view, url, run, seq, generation)
     if as_json:
         print_json(view)
     else:
@@ -169,26 +169,21 @@ def _hash(text: str | None) -> str | None:
 
 
 def _print_state(view: dict[str, Any]) -> None:
-    from dga2d.runtime.inspection.views import algorithm_text
-
-    click.echo(f"run        {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
+    click.echo(f"run          {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
     if view["forked_from"] is not None:
-        click.echo(f"forked     from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
-    click.echo(f"status     {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
+        click.echo(f"forked       from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
+    click.echo(f"status       {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
     if view["suspension"] is not None:
-        click.echo(f"waiting    model calls are suspended: {view['suspension']}")
+        click.echo(f"waiting      model calls are suspended: {view['suspension']}")
     generation = view["open_generation"]
     opened = "" if generation is None else f", generation {generation} open"
-    click.echo(f"progress   {view['completed_generations']} generations closed{opened}")
-    click.echo(f"digest     {view['state_digest']}")
-    for label in ("best", "checkpoint"):
-        program = view[label]
-        if program is not None:
-            click.echo(f"{label:<10} gap {gap_text(program['gap_percent'])}: {algorithm_text(program)}")
+    click.echo(f"progress     {view['completed_generations']} generations closed{opened}")
+    click.echo(f"digest       {view['state_digest']}")
+    print_results(view)
     graph = view["graph"]
     if graph is not None:
         click.echo(
-            f"graph      {len(graph['operators'])} operators, {len(graph['edges'])} edges, "
+            f"graph        {len(graph['operators'])} operators, {len(graph['edges'])} edges, "
             f"{graph['pipelines']} pipelines"
         )
         print_table(
@@ -214,7 +209,7 @@ def _print_state(view: dict[str, Any]) -> None:
     if view["diagnostics"]:
         _print_diagnostics(view["diagnostics"])
     ledger = view["ledger"]
-    click.echo(f"calls      {ledger['used']} of {ledger['limit']}")
+    click.echo(f"calls        {ledger['used']} of {ledger['limit']}")
 
 
 def _print_diagnostics(rows: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ import click
 
 from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.terminal.output import check_writable, gap_text, print_json, shown, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, shown, write_file
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.interruption import Interruption
@@ -93,32 +93,43 @@ def follow(session: Session, show: Showing, go_on: str | None = None) -> Finishe
     return finished
 
 
-def _write_report(finished: Finished, url: str, path: Path | None) -> None:
+def _write_report(finished: Finished, url: str, path: Path) -> None:
+    import anyio
+
     from dga2d.runtime.report import read_report_data, render_html
 
-    if path is not None:
-        import anyio
+    write_file(path, render_html(anyio.run(read_report_data, url, finished.run_id)))
 
-        data = anyio.run(functools.partial(read_report_data, url, finished.run_id))
-        write_file(path, render_html(data))
+
+def _read_results(finished: Finished, url: str) -> dict[str, Any]:
+    import anyio
+
+    from dga2d.runtime.inspection.verdict import Achievement, read_achievement
+    from dga2d.runtime.inspection.views import results_view
+    from dga2d.store import open_store
+
+    async def read() -> Achievement:
+        async with open_store(url, create=False, read_only=True) as store:
+            return await read_achievement(store, finished.run_id, finished.state)
+
+    return results_view(finished.state, anyio.run(read))
 
 
 def conclude(finished: Finished, url: str, show: Showing) -> int:
-    """Write the report, print the result; the exit code."""
-    from dga2d.runtime.inspection.views import history_view, ledger_view, program_view, test_view
+    """Write the report and print the result; return the exit code."""
+    from dga2d.runtime.inspection.views import history_view, ledger_view
 
     state = finished.state
     path = show.report_of(finished.run_id)
-    _write_report(finished, url, path)
+    if path is not None:
+        _write_report(finished, url, path)
     view = {
         "run": finished.run_id,
         "status": state.status,
         "reason": state.reason,
         "store": url,
         "generations": state.completed,
-        "best": program_view(state, state.best),
-        "checkpoint": program_view(state, state.checkpoint),
-        "test": test_view(state),
+        **_read_results(finished, url),
         "ledger": ledger_view(state.ledger),
         "history": history_view(state),
         "head_hash": finished.head_hash,
@@ -143,23 +154,26 @@ def _has_open_test(view: dict[str, Any]) -> bool:
     return view.get("test") is not None and not view["test"]["finished"]
 
 
-def _print_summary(view: dict[str, Any]) -> None:
-    from dga2d.runtime.inspection.views import algorithm_text
+def print_results(view: dict[str, Any]) -> None:
+    """Print the verdict, the best programs and the held-out test of a view that has them."""
+    from dga2d.runtime.inspection.views import algorithm_text, figure_text, test_texts
 
-    click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
-    for label, key in (("best", "best"), ("checkpoint", "checkpoint")):
+    if view["verdict"] is not None:
+        click.echo(f"verdict      {view['verdict']['sentence']}")
+    for key, split in (("best", "training batch"), ("checkpoint", "validation split")):
         program = view[key]
         if program is not None:
-            names = algorithm_text(program)
-            split = "training batch" if key == "best" else "validation"
-            click.echo(f"{label:<12} gap {gap_text(program['gap_percent'])} on the {split}: {names}")
-    test = view["test"]
-    if test is not None and test["finished"]:
-        gaps = test["gap_percent"]
-        click.echo(
-            f"held-out     safe baseline {gap_text(gaps['baseline'])}, evolved {gap_text(gaps['evolved'])} "
-            f"({test['instances']} instances)"
-        )
+            click.echo(f"{key:<12} gap {figure_text(program)} on the {split}: {algorithm_text(program)}")
+    if view["test"] is not None and view["test"]["finished"]:
+        figures = test_texts(view["test"])
+        is_kept = view["verdict"] is not None and view["verdict"]["outcome"] == "baseline kept"
+        evolved = "" if is_kept else f"evolved {figures['evolved']}, "
+        click.echo(f"held-out     {evolved}safe baseline {figures['baseline']}")
+
+
+def _print_summary(view: dict[str, Any]) -> None:
+    click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
+    print_results(view)
     ledger = view["ledger"]
     per_purpose = ", ".join(
         f"{purpose} {row['calls']} ({row['accepted']} accepted)"

@@ -169,20 +169,24 @@ def solver(run: str, output: Path, url: str, as_json: bool) -> None:
     """
     import anyio
 
-    from dga2d.runtime.solver_export.export import solver_of_run
+    from dga2d.runtime.solver_export import export_solver
 
     check_writable(output)
-    taken = anyio.run(functools.partial(solver_of_run, url, run, datetime.now(UTC)))
-    write_file(output, taken.text)
+    exported = anyio.run(export_solver, url, run, datetime.now(UTC))
+    write_file(output, exported.text)
     if as_json:
         print_json(
             {
                 "run": run,
                 "output": str(output),
-                "generation": taken.generation,
-                "pipeline": list(taken.operators),
-                "head_hash": taken.head_hash,
+                "generation": exported.generation,
+                "pipeline": list(exported.operators),
+                "origin": exported.origin,
+                "results": list(exported.results),
+                "head_hash": exported.head_hash,
             }
         )
     else:
         click.echo(output)
+        for fact in (" → ".join(exported.operators), exported.origin, *exported.results):
+            click.echo(f"  {fact}")

@@ -11,7 +11,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.views import best_gap, run_row
+from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.code_version import code_version
 from dga2d.store import (
     BlobMissingError,
@@ -50,24 +50,32 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
     return rows
 
 
-async def state_at(url: str, run_id: str, seq: int | None, generation: int | None) -> RunState:
-    """State of a run now, after event `seq`, or when `generation` had closed (0: when the graph was there).
+async def read_state_view(url: str, run_id: str, seq: int | None, generation: int | None) -> dict[str, Any]:
+    """Return what ``dga2d show`` prints of the state that `state_at` returns. Raises as that."""
+    from dga2d.runtime.inspection.verdict import read_achievement
+
+    async with open_store(url, create=False, read_only=True) as store:
+        state = await state_at(store, run_id, seq, generation)
+        return state_view(run_id, state, await read_achievement(store, run_id, state))
+
+
+async def state_at(store: EventStore, run_id: str, seq: int | None, generation: int | None) -> RunState:
+    """Return the state of a run now, after event `seq`, or when `generation` had closed (0: with its graph).
 
     Raises
     ------
     RunStateError
         The run has not come that far.
     """
-    async with open_store(url, create=False, read_only=True) as store:
-        if generation is None:
-            state = await opened(store, RunId(run_id), code_version(), seq)
-            if seq is not None and state.seq < seq:
-                raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
-            return _begun(run_id, state)
-        found = await folded_to_generation(store, RunId(run_id), generation)
-        if found is not None:
-            return found
-        closed = (await folded(store, RunId(run_id))).completed
+    if generation is None:
+        state = await opened(store, RunId(run_id), code_version(), seq)
+        if seq is not None and state.seq < seq:
+            raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
+        return _begun(run_id, state)
+    found = await folded_to_generation(store, RunId(run_id), generation)
+    if found is not None:
+        return found
+    closed = (await folded(store, RunId(run_id))).completed
     raise RunStateError(f"run {run_id} has closed {closed} generations, not {generation}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dga2d.events.payloads import Step
 from dga2d.replay.state.digest import state_digest
@@ -12,6 +12,9 @@ from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.store import RunSummary
+
+if TYPE_CHECKING:
+    from dga2d.runtime.inspection.verdict import Achievement
 
 
 def percent(gap: float | None) -> float | None:
@@ -51,7 +54,7 @@ def steps_view(steps: tuple[Step, ...]) -> list[dict[str, str]]:
 
 
 def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, Any] | None:
-    """A* or the checkpoint; the gap is the negated score, ``None`` where the program failed."""
+    """Return A* or the checkpoint; the gap is the negated score, ``None`` where the program failed."""
     if program is None:
         return None
     return {
@@ -61,6 +64,53 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
         "gap_percent": gap_of(program.score, state.settings.failure_reward),
         "is_safe_baseline": program.steps == state.header.baseline,
         "pipeline": steps_view(program.steps),
+    }
+
+
+def figure_text(view: Mapping[str, Any]) -> str:
+    """Return ``gap_percent`` for people, with ``interval_percent`` and ``instances`` where they are known."""
+    if view["gap_percent"] is None:
+        return "failed"
+    bounds, instances = view.get("interval_percent"), view.get("instances")
+    facts = [] if bounds is None else [f"95 % interval {bounds[0]:.2f} to {bounds[1]:.2f}"]
+    if instances is not None:
+        facts.append(count_instances(instances))
+    return f"{view['gap_percent']:.2f} %" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def count_instances(number: int, kind: str = "") -> str:
+    """Return a number of instances in words, e.g. ``"1 instance"`` or ``"8 held-out instances"``."""
+    return f"{number} {kind + ' ' if kind else ''}instance{'' if number == 1 else 's'}"
+
+
+def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
+    """Return the figures of a finished `test_view` for people, by ``evolved`` and ``baseline``."""
+    return {
+        label: figure_text(
+            {
+                "gap_percent": view["gap_percent"][label],
+                "interval_percent": view["interval_percent"][label],
+                "instances": view["instances"],
+            }
+        )
+        for label in ("evolved", "baseline")
+    }
+
+
+def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
+    """Return A*, the checkpoint, the held-out test and the verdict."""
+    best, checkpoint = program_view(state, state.best), program_view(state, state.checkpoint)
+    if best is not None:
+        best |= {"interval_percent": None, "instances": len(state.header.batch)}
+    if checkpoint is not None:
+        estimate = {} if achievement.validation is None else achievement.validation.view()
+        checkpoint |= {key: estimate.get(key) for key in ("interval_percent", "instances")}
+    verdict = achievement.verdict
+    return {
+        "best": best,
+        "checkpoint": checkpoint,
+        "test": test_view(state, achievement),
+        "verdict": None if verdict is None else verdict.view(),
     }
 
 
@@ -207,13 +257,13 @@ def operator_credits(state: RunState) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["credit"], row["operator"]))
 
 
-def state_view(run_id: str, state: RunState) -> dict[str, Any]:
-    """``dga2d show``: the state at one event."""
-    return {**run_view(run_id, state), "diagnostics": diagnostics_view(state)}
+def state_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str, Any]:
+    """Return what ``dga2d show`` prints: the state at one event."""
+    return {**run_view(run_id, state, achievement), "diagnostics": diagnostics_view(state)}
 
 
-def run_view(run_id: str, state: RunState) -> dict[str, Any]:
-    """The state at one event without the theory's figures, which take longer than all the rest."""
+def run_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str, Any]:
+    """Return the state at one event without the theory's figures, which take longer than all the rest."""
     header = state.header
     return {
         "run": run_id,
@@ -231,12 +281,10 @@ def run_view(run_id: str, state: RunState) -> dict[str, Any]:
         "state_digest": state_digest(state),
         "graph": None if state.graph is None else graph_view(state.graph, state.settings.max_length),
         "operators": operator_credits(state),
-        "best": program_view(state, state.best),
-        "checkpoint": program_view(state, state.checkpoint),
+        **results_view(state, achievement),
         "history": history_view(state),
         "ledger": ledger_view(state.ledger),
         "policy": policy_view(state),
-        "test": test_view(state),
     }
 
 
@@ -253,16 +301,19 @@ def policy_view(state: RunState) -> dict[str, Any]:
     }
 
 
-def test_view(state: RunState) -> dict[str, Any] | None:
-    """The held-out test, ``None`` when there was none."""
+def test_view(state: RunState, achievement: Achievement) -> dict[str, Any] | None:
+    """Return the held-out test, ``None`` when there was none."""
     test = state.test
     if test is None:
         return None
-    gaps = test.mean_gaps or (None,) * len(test.candidates)
+    estimates = {label: estimate.view() for label, estimate in (achievement.test or {}).items()}
     return {
         "attempt": test.attempt,
         "forced": test.forced,
         "instances": len(test.instances),
         "finished": test.mean_gaps is not None,
-        "gap_percent": {c.label: percent(g) for c, g in zip(test.candidates, gaps, strict=True)},
+        **{
+            key: {label: estimates[label][key] if estimates else None for label in ("evolved", "baseline")}
+            for key in ("gap_percent", "interval_percent")
+        },
     }

@@ -15,6 +15,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
 from dga2d.runtime.inspection.views import calls_view, run_view
 from dga2d.runtime.report.evaluations import (
     FailureGroup,
@@ -143,7 +144,7 @@ async def gather_report_data(
     found = incumbents(state, notes)
     edits = await _edits(store, state, notes, {} if known is None else known) if "edits" in parts else ()
     return ReportData(
-        view=run_view(run_id, state),
+        view=run_view(run_id, state, achievement_of(state, _validations(state, notes))),
         begun_at=notes.times[0],
         ended_at=notes.times[-1],
         head_hash=head_hash,
@@ -168,6 +169,18 @@ async def gather_report_data(
         descent=draw_descent(state, edits),
         algorithm=await _algorithm(store, state, notes) if "algorithm" in parts else (),
     )
+
+
+def _validations(state: RunState, notes: Notes) -> ValidationRecord:
+    record = ValidationRecord()
+    if state.checkpoint is not None:
+        for (split, generation, index), steps in notes.programs.items():
+            if split == "validation":
+                record.pipelines[generation, index] = steps
+        for _, evaluation in notes.evaluations:
+            if evaluation.split == "validation":
+                record.record_evaluation(evaluation)
+    return record
 
 
 async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> SolutionPicture | None:

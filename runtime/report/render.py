@@ -38,6 +38,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
     )
     made.filters["gap"] = _gap
     made.filters["figure"] = _figure
+    made.filters["bounds"] = _bounds
     made.filters["utc"] = _utc
     made.filters["fenced"] = _fenced
     made.filters["cell"] = _table_cell
@@ -80,6 +81,10 @@ def _gap(value: float | None) -> str:
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
+
+
+def _bounds(interval: list[float] | None) -> str:
+    return "" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
 
 
 def _utc(microseconds: int) -> str:

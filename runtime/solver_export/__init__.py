@@ -1,5 +1,5 @@
-"""Takes an evolved algorithm out of the program: one readable file that needs numpy and numba only."""
+"""Export of an evolved algorithm: one readable file that needs numpy and numba only."""
 
-from dga2d.runtime.solver_export.export import Provenance, solver_source
+from dga2d.runtime.solver_export.export import Provenance, SolverExport, export_solver, solver_source
 
-__all__ = ["Provenance", "solver_source"]
+__all__ = ["Provenance", "SolverExport", "export_solver", "solver_source"]

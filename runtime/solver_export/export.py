@@ -12,10 +12,11 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.registry import get_domain, solver_entries
 from dga2d.events import RunId
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.views import gap_of, test_view
+from dga2d.runtime.inspection.verdict import Achievement, read_achievement
+from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
 from dga2d.runtime.runs.supervisor import load_state
 from dga2d.runtime.solver_export.bundle import BundleError, bundle
 from dga2d.runtime.solver_export.isolate import as_function
@@ -125,17 +126,20 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class TakenAway:
-    """A solver file before it is written."""
+class SolverExport:
+    """A solver file before it is written, and what is known of the program in it."""
 
     text: str
     generation: int
     operators: tuple[str, ...]
+    origin: str
+    results: tuple[str, ...]
     head_hash: str
 
 
-async def solver_of_run(url: str, run_id: str, now: datetime) -> TakenAway:
-    """The best validated algorithm of a run, or its best on the training batch before any validation.
+async def export_solver(url: str, run_id: str, now: datetime) -> SolverExport:
+    """Return the solver of a run's best validated algorithm, or of its best on the training batch before any
+    validation.
 
     Raises
     ------
@@ -149,29 +153,39 @@ async def solver_of_run(url: str, run_id: str, now: datetime) -> TakenAway:
             raise RunStateError(f"run {run_id} has not scored any algorithm yet")
         sources = SourceReader(store)
         steps = [await sources.implementation(state, step) for step in program.steps]
+        achievement = await read_achievement(store, run_id, state)
         head = (await store.head(RunId(run_id))).hash.hex()
+    origin = f"run {run_id}, generation {program.generation}, seed {state.header.seed}"
+    if program.steps == state.header.baseline:
+        origin += ": the safe baseline, nothing evolved was better"
+    results = tuple(_results(state, program, achievement))
     provenance = Provenance(
         domain=state.header.domain,
         title=get_domain(state.header.domain).card.title,
         program=state.code_version,
-        run=f"run {run_id}, generation {program.generation}, seed {state.header.seed}",
+        run=origin,
         head_hash=head,
-        results=tuple(_results(state)),
+        results=results,
         written_at=now,
     )
     text = solver_source(steps, provenance)
-    return TakenAway(text, program.generation, tuple(step.operator for step in steps), head)
+    operators = tuple(step.operator for step in steps)
+    return SolverExport(text, program.generation, operators, origin, results, head)
 
 
-def _results(state: RunState) -> list[str]:
-    lines = []
-    for label, program in (("training batch", state.best), ("validation", state.checkpoint)):
-        gap = None if program is None else gap_of(program.score, state.settings.failure_reward)
-        if gap is not None:
-            lines.append(f"{label} gap {gap:.2f} %")
-    test = test_view(state)
-    if test is not None and test["gap_percent"].get("evolved") is not None:
-        lines.append(
-            f"held-out gap {test['gap_percent']['evolved']:.2f} % over {test['instances']} instances"
-        )
+def _results(state: RunState, program: ScoredProgram, achievement: Achievement) -> list[str]:
+    """Return the figures of `program`, and of no other."""
+    view = results_view(state, achievement)
+    if program != state.checkpoint:
+        figure = figure_text(view["best"])
+        return [f"training gap {figure}, on the instances that chose it; not validated yet"]
+    lines = [f"validation gap {figure_text(view['checkpoint'])}, on the instances that chose it"]
+    test, verdict = state.test, achievement.verdict
+    if test is not None and achievement.test is not None:
+        tested = {candidate.label: candidate.pipeline for candidate in test.candidates}
+        if program.steps in tested.values():
+            label = next(label for label, pipeline in tested.items() if pipeline == program.steps)
+            lines.append(f"held-out gap {test_texts(view['test'])[label]}")
+    if verdict is not None:
+        lines.append(verdict.sentence)
     return lines

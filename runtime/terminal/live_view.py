@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
 from dga2d.runtime.inspection.views import gap_of
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.run_metrics import Measurements
@@ -47,6 +48,10 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
         rows.add_row(Text("outage", "bold yellow"), _outage(state, measured))
     if state.test is not None:
         rows.add_row("held out", _held_out(state))
+    if state.status not in ("new", "running") and not is_testing(state):
+        verdict = achievement_of(state, ValidationRecord()).verdict
+        if verdict is not None:
+            rows.add_row("verdict", _line(verdict.sentence))
     status = "testing" if is_testing(state) else "starting" if state.status == "new" else state.status
     return Panel(
         rows,
@@ -163,8 +168,9 @@ def _scores(state: RunState) -> Text:
 def _gaps(state: RunState) -> Text:
     best = None if state.best is None else state.best.score
     checked = None if state.checkpoint is None else state.checkpoint.score
+    is_baseline = state.checkpoint is not None and state.checkpoint.steps == state.header.baseline
     text = Text("incumbent ").append(_gap(state, best), "bold")
-    text.append(f"   validated {_gap(state, checked)}   ")
+    text.append(f"   {'baseline' if is_baseline else 'validated'} {_gap(state, checked)}   ")
     return text.append(curve(state), "cyan")
 
 

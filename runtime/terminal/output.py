@@ -59,11 +59,6 @@ def _is_number(cell: str) -> bool:
     return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit()
 
 
-def gap_text(gap_percent: float | None) -> str:
-    """A gap for people."""
-    return "failed" if gap_percent is None else f"{gap_percent:.2f} %"
-
-
 def check_writable(path: Path) -> None:
     """Raise :class:`OutputFileError` where `path` could not be written, before any work is done for it."""
     folder = path.parent

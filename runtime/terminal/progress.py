@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.inspection.views import figure_text, gap_of
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
@@ -80,7 +80,7 @@ class ProgressLines:
         elif isinstance(payload, p.CallsResumed):
             self._line(f"  ! model calls go on after {payload.waited_s:.0f} s")
         elif isinstance(payload, p.CheckpointSelected):
-            self._line(f"  * checkpoint: validation gap {self._gap(state, payload.score).strip()}")
+            self._line(f"  * checkpoint: {_checkpoint(state, payload)}")
 
     def show_workload(self, workload: Workload) -> None:
         """Lines say nothing of the processes."""
@@ -122,6 +122,15 @@ class ProgressLines:
         text = shown(text)
         self._stream.write(f"\r\x1b[K{text}\n" if self._counts else f"{text}\n")
         self._stream.flush()
+
+
+def _checkpoint(state: RunState, payload: p.CheckpointSelected) -> str:
+    from dga2d.runtime.inspection.verdict import estimate_open_validation  # numpy
+
+    estimate = estimate_open_validation(state, payload.pipeline)
+    gap = {"gap_percent": gap_of(payload.score, state.settings.failure_reward)}
+    name = "the safe baseline, " if payload.pipeline == state.header.baseline else ""
+    return f"{name}validation gap {figure_text(gap if estimate is None else estimate.view())}"
 
 
 class LiveProgress:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from dga2d.agents.agent import Duty, run_agent
 from dga2d.agents.conductor import held_out_test
+from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.evaluator_pool import evaluation_stream
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import RunPaused, SplitName, TestScored
@@ -44,10 +47,12 @@ def after_test(simulation: Simulation, before: MemoryLog) -> tuple[RunState, Mem
 def test_a_test_evaluates_the_checkpoint_and_the_baseline_on_every_held_out_instance(
     simulation: Simulation,
 ) -> None:
-    before, log = simulation.run()
-    state, log = after_test(simulation, log)
+    chosen = replace(simulation.changed(checkpoint_margin=0.0), baseline=("build",))
+    before, log = chosen.run()
+    state, log = after_test(chosen, log)
     assert state.status == "completed"
     assert before.checkpoint is not None
+    assert before.checkpoint.steps != before.header.baseline
     assert state.test is not None
     assert [c.pipeline for c in state.test.candidates] == [before.checkpoint.steps, before.header.baseline]
     assert len(state.test.outcomes) == 2 * 2
@@ -57,6 +62,26 @@ def test_a_test_evaluates_the_checkpoint_and_the_baseline_on_every_held_out_inst
     expected = [sum((y or 0.0) - 100 for y in row) / 200 for row in gaps]
     assert scored.mean_gaps == pytest.approx(expected)
     assert scored.failures == (0, 0)
+
+
+@pytest.mark.parametrize("repeats", [False, True], ids=["today", "an earlier version"])
+async def test_a_checkpoint_that_is_the_baseline_is_evaluated_once(
+    simulation: Simulation, repeats: bool
+) -> None:
+    """Earlier versions evaluated it under both names; their logs still verify."""
+    chosen = replace(simulation.changed(checkpoint_margin=0.0), baseline=("build",))
+    state, log = await to_thread.run_sync(chosen.run)
+    assert state.checkpoint is not None
+    kept = replace(state, checkpoint=replace(state.checkpoint, steps=state.header.baseline))
+    recorded = held_out_test(kept, repeats_baseline=repeats)
+    assert [c.label for c in recorded.candidates] == (["evolved"] if repeats else []) + ["baseline"]
+    verifier = DecisionVerifier(simulation.prompt_context, log)
+    expected = await verifier.replays["TestStarted"](kept, recorded)
+    assert expected is not None
+    assert expected.draft.payload == recorded
+    expected = await verifier.replays["TestStarted"](state, recorded)
+    assert expected is not None
+    assert expected.draft.payload != recorded, "another algorithm was to be compared with the baseline"
 
 
 def test_what_is_compared_draws_common_random_numbers() -> None:

@@ -36,11 +36,11 @@ def hook(event, arguments):
         raise RuntimeError("no network is needed to replay")
 sys.meta_path.insert(0, Refuse())
 sys.addaudithook(hook)
-from dga2d.runtime.inspection.runs import replay_run, state_at
+from dga2d.runtime.inspection.runs import read_state_view, replay_run
 from dga2d.runtime.inspection.audit import audit_run
 import anyio
 report = anyio.run(replay_run, sys.argv[1], "whole", False)
-anyio.run(state_at, sys.argv[1], "whole", 9, None)
+anyio.run(read_state_view, sys.argv[1], "whole", 9, None)
 anyio.run(audit_run, sys.argv[1], "whole")
 print(report["difference"], report["events"])
 """

@@ -17,10 +17,10 @@ from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cli.app import app
 from dga2d.runtime.cli.run_display import exit_code
 from dga2d.runtime.errors import OutputFileError, SettingsError, UsageError
-from dga2d.runtime.inspection.views import gap_of, percent
+from dga2d.runtime.inspection.views import figure_text, gap_of, percent
 from dga2d.runtime.runs.code_version import PACKAGES, SUFFIXES, code_version
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
-from dga2d.runtime.terminal.output import check_writable, gap_text, print_json, print_table, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, print_table, write_file
 
 
 def configured(*arguments: str) -> dict[str, Any]:
@@ -131,7 +131,8 @@ def test_a_gap_is_the_negated_score_in_percent_but_for_failures(score: float, ga
 def test_percentages_have_four_decimals() -> None:
     assert percent(1 / 3) == 33.3333
     assert percent(None) is None
-    assert (gap_text(33.3333), gap_text(None)) == ("33.33 %", "failed")
+    assert figure_text({"gap_percent": 33.3333}) == "33.33 %"
+    assert figure_text({"gap_percent": None}) == "failed"
 
 
 @pytest.mark.parametrize("name", ["a", "tsp-x7k2mp", "A.b_c-9", "9", "x" * 64])

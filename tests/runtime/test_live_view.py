@@ -71,7 +71,7 @@ def test_a_running_generation_shows_all_that_matters() -> None:
         "12:31, about 13:00 left",
         "evaluating, 1 of 8 evaluations",
         "best -0.0123 (generation 2)   mean -0.2500 (generation 2)",
-        "incumbent 1.23 %   validated 5.00 %   █▁",
+        "incumbent 1.23 %   baseline 5.00 %   █▁",
         "214 (1.8/s)   workers busy 1 of 2   failed 1 of 4",
         "21 of 500   tokens 1,700,000 of 2,000,000   cost $0.12 of $5.00",
         "1  + implementation nearest.2",

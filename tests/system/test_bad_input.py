@@ -244,7 +244,7 @@ def test_a_second_test_must_be_forced(doomed: Program, command: Command) -> None
     assert (forced.json["test"]["attempt"], forced.json["test"]["forced"]) == (2, True)
     started = [row.fields for row in doomed.rows("done") if row.type == "TestStarted"]
     assert [(s["attempt"], s["forced"]) for s in started] == [(1, False), (2, True)]
-    assert command("replay", "done", program=doomed).code == 0
+    assert command("replay", "done", "--verify", program=doomed).code == 0
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -9,13 +9,14 @@ pytestmark = pytest.mark.timeout(400)
 
 LEDGER = {"limit", "used", "left", "prompt_tokens", "completion_tokens", "cost_usd", "status", "by_purpose"}
 PROGRAM = {"generation", "candidate", "score", "gap_percent", "is_safe_baseline", "pipeline"}
+VERDICT = {"outcome", "sentence", "split", "points", "interval_points", "instances", "won", "lost"}
 HISTORY = {
     *("generation", "candidates", "failures", "mean_score", "best_gap_percent"),
     *("best_so_far_percent", "validation_gap_percent", "calls", "state_digest"),
 }
 FINISHED = {
     *("run", "status", "reason", "store", "generations", "best", "checkpoint"),
-    *("test", "ledger", "history", "head_hash", "report"),
+    *("test", "verdict", "ledger", "history", "head_hash", "report"),
 }
 
 
@@ -39,13 +40,14 @@ def test_show(finished: Program, command: Command) -> None:
         {
             *("run", "seq", "status", "reason", "domain", "seed", "code_version", "settings"),
             *("completed_generations", "open_generation", "state_digest", "graph", "operators", "best"),
-            *("checkpoint", "history", "ledger", "policy", "test"),
+            *("checkpoint", "verdict", "history", "ledger", "policy", "test"),
         },
     )
     assert_has(view["graph"], {"operators", "initialisers", "edges", "pipelines"})
     assert_has(view["operators"][0], {"operator", "credit", "implementations"})
     assert_has(view["best"], PROGRAM)
-    assert_has(view["checkpoint"], PROGRAM)
+    assert_has(view["checkpoint"], {*PROGRAM, "interval_percent", "instances"})
+    assert_has(view["verdict"], VERDICT)
     assert_has(view["history"][0], HISTORY)
     assert_has(view["ledger"], LEDGER)
     assert (view["status"], view["completed_generations"], view["test"]) == ("completed", 3, None)

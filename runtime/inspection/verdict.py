@@ -1,0 +1,281 @@
+"""What a run achieved: its algorithm against the safe baseline on the same instances.
+
+A figure is a mean of gaps with its 95 % interval, a difference one of pairs: both algorithms on one instance.
+Intervals are Student's, over instances. Held-out instances decide; where the algorithm was not tested yet,
+the validation instances do, and the sentence says that these chose it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from dga2d.events import InstanceKey, RecordedEvent, RunId
+from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
+from dga2d.replay.state.run_state import RunState, ScoredProgram
+from dga2d.runtime.inspection.views import count_instances
+from dga2d.store import EventStore
+
+LEVEL = 0.95
+Gaps = Mapping[InstanceKey, float | None]
+"""Gap in percent by instance, ``None`` where the algorithm failed."""
+Outcome = Literal["improved", "not improved", "baseline kept"]
+PLACES = {"test": "held-out", "validation": "validation"}
+
+
+class Interval(NamedTuple):
+    """A mean with the bounds of its 95 % interval; no bounds for fewer than two values."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class GapEstimate:
+    """Gap of an algorithm over instances, in percent."""
+
+    instances: int
+    failures: int
+    """Instances on which the algorithm gave no valid solution."""
+    gap: Interval | None
+    """``None`` where it failed on an instance."""
+
+    def view(self) -> dict[str, Any]:
+        """Plain values: ``gap_percent``, ``interval_percent``, ``instances`` and ``failures``."""
+        return {
+            "gap_percent": None if self.gap is None else round(self.gap.mean, 4),
+            "interval_percent": _bounds(self.gap),
+            "instances": self.instances,
+            "failures": self.failures,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The algorithm of a run beside the safe baseline."""
+
+    outcome: Outcome
+    split: Literal["test", "validation"] | None
+    """Where they were compared; ``None`` where there is only the baseline."""
+    sentence: str
+    points: Interval | None = None
+    """Gap of the baseline minus that of the algorithm in percentage points, where both solved an instance."""
+    instances: int = 0
+    won: int = 0
+    lost: int = 0
+
+    def view(self) -> dict[str, Any]:
+        """Plain values, as under ``verdict`` in the JSON of commands."""
+        return {
+            "outcome": self.outcome,
+            "sentence": self.sentence,
+            "split": self.split,
+            "points": None if self.points is None else round(self.points.mean, 4),
+            "interval_points": _bounds(self.points),
+            "instances": self.instances,
+            "won": self.won,
+            "lost": self.lost,
+        }
+
+
+@dataclass(frozen=True)
+class Achievement:
+    """The figures of a run's algorithm and what follows from them; ``None`` for what is not known yet."""
+
+    validation: GapEstimate | None = None
+    """The checkpoint on the validation instances that chose it."""
+    test: Mapping[str, GapEstimate] | None = None
+    """``evolved`` and ``baseline`` on the held-out instances."""
+    verdict: Verdict | None = None
+
+
+@dataclass
+class ValidationRecord:
+    """Objectives on validation instances, by generation and candidate; feed it every event of a run."""
+
+    pipelines: dict[tuple[int, int], tuple[Step, ...]] = field(default_factory=dict)
+    objectives: dict[tuple[int, int], dict[InstanceKey, float | None]] = field(default_factory=dict)
+    _is_open: bool = False
+
+    def record_event(self, event: RecordedEvent) -> None:
+        """Note a validation's event; payloads outside of validations are not even decoded."""
+        if event.type == "PipelinesDecoded":
+            payload = event.payload
+            assert isinstance(payload, PipelinesDecoded)
+            self._is_open = True
+            for index, steps in enumerate(payload.pipelines):
+                self.pipelines[payload.generation, index] = steps
+        elif event.type == "ValidationScored":
+            self._is_open = False
+        elif self._is_open and event.type == "EvaluationRecorded":
+            evaluation = event.payload
+            assert isinstance(evaluation, EvaluationRecorded)
+            if evaluation.split == "validation":
+                self.record_evaluation(evaluation)
+
+    def record_evaluation(self, evaluation: EvaluationRecorded) -> None:
+        """Note an evaluation of the validation split."""
+        key = evaluation.generation, evaluation.candidate
+        self.objectives.setdefault(key, {})[evaluation.instance] = evaluation.objective
+
+    def gaps(self, header: RunStarted, steps: tuple[Step, ...], until: int) -> Gaps:
+        """Return the gaps of a pipeline in its last validation up to generation `until`, if it had one."""
+        found = [key for key, pipeline in self.pipelines.items() if pipeline == steps and key[0] <= until]
+        objectives = self.objectives.get(max(found), {}) if found else {}
+        return gaps_of(header, "validation", objectives)
+
+
+async def read_achievement(store: EventStore, run_id: str, state: RunState) -> Achievement:
+    """Return what the run had achieved in `state`, reading the events of its validations."""
+    record = ValidationRecord()
+    if state.checkpoint is not None:
+        async for page in store.pages(RunId(run_id), until=state.seq):
+            for event in page:
+                record.record_event(event)
+    return achievement_of(state, record)
+
+
+def achievement_of(state: RunState, record: ValidationRecord) -> Achievement:
+    """Return what the run had achieved in `state`, given its validations."""
+    program, tested = state.checkpoint, _tested_gaps(state)
+    estimates = None if tested is None else {name: estimate_gap(gaps) for name, gaps in tested.items()}
+    if program is None:
+        return Achievement(test=estimates)
+    validated = record.gaps(state.header, program.steps, program.generation)
+    return Achievement(
+        validation=estimate_gap(validated) if validated else None,
+        test=estimates,
+        verdict=_verdict(state, program, record, validated),
+    )
+
+
+def estimate_gap(gaps: Gaps) -> GapEstimate:
+    """Return the mean gap over instances with its interval."""
+    solved = [gap for gap in gaps.values() if gap is not None]
+    failures = len(gaps) - len(solved)
+    return GapEstimate(len(gaps), failures, None if failures or not solved else interval(solved))
+
+
+def estimate_open_validation(state: RunState, steps: tuple[Step, ...]) -> GapEstimate | None:
+    """Return the estimate for a pipeline of the open validation; ``None`` where it is not part of one."""
+    validation = None if state.generation is None else state.generation.validation
+    if validation is None or validation.pipelines is None or steps not in validation.pipelines:
+        return None
+    row = validation.outcomes.row(validation.pipelines.index(steps))
+    objectives = {key: outcome.objective for key, outcome in row.items()}
+    return estimate_gap(gaps_of(state.header, "validation", objectives))
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the mean of `values`, one at least, with the bounds of its Student interval.
+
+    References
+    ----------
+    Student, "The probable error of a mean", Biometrika 6, 1908.
+    """
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return Interval(mean, None, None)
+    from scipy.special import stdtrit  # half a second, and only where there is something to say
+
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * deviation / math.sqrt(n)
+    return Interval(mean, mean - reach, mean + reach)
+
+
+def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps) -> Verdict:
+    """Return the verdict on two algorithms over the instances on which both were evaluated."""
+    pairs = [(evolved[key], baseline[key]) for key in evolved if key in baseline]
+    both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+    failures = sum(ours is None for ours, _ in pairs)
+    their_failures = sum(theirs is None for _, theirs in pairs)
+    won = sum(ours < theirs for ours, theirs in both)
+    won += sum(ours is not None and theirs is None for ours, theirs in pairs)
+    lost = sum(ours > theirs for ours, theirs in both)
+    lost += sum(ours is None and theirs is not None for ours, theirs in pairs)
+    points = interval([theirs - ours for ours, theirs in both]) if both else None
+    is_better = points is None or (points.low is not None and points.low > 0.0)
+    if failures != their_failures:
+        is_better = failures < their_failures and (points is None or points.mean >= 0.0)
+    outcome: Outcome = "improved" if is_better and won else "not improved"
+    details = _details(split, len(pairs), points, won, lost, (failures, their_failures))
+    return Verdict(outcome, split, f"{_headline(outcome, points)} {details}", points, len(pairs), won, lost)
+
+
+def _headline(outcome: Outcome, points: Interval | None) -> str:
+    if points is None or (outcome == "improved" and points.mean <= 0.0):
+        return outcome
+    if outcome == "improved":
+        return f"improved by {points.mean:.2f} points"
+    if points.mean == 0.0:
+        return f"{outcome}: no difference"
+    side = "better" if points.mean > 0.0 else "worse"
+    is_noise = points.low is None or points.high is None or points.low <= 0.0 <= points.high
+    return f"{outcome}: {abs(points.mean):.2f} points {side}{', within the noise,' if is_noise else ''}"
+
+
+def _details(
+    split: str, instances: int, points: Interval | None, won: int, lost: int, failures: tuple[int, int]
+) -> str:
+    facts = []
+    if points is not None and points.low is not None:
+        facts.append(f"95 % interval {points.low:.2f} to {points.high:.2f}")
+    facts.append(f"{won} won, {lost} lost")
+    if any(failures):
+        facts.append(f"failed on {failures[0]}, the safe baseline on {failures[1]}")
+    chosen = "; these chose the algorithm, `dga2d test` compares on held-out ones" if split != "test" else ""
+    return f"on {count_instances(instances, PLACES[split])} ({', '.join(facts)}){chosen}"
+
+
+def _verdict(
+    state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
+) -> Verdict | None:
+    baseline = state.header.baseline
+    if program.steps == baseline:
+        return Verdict("baseline kept", None, "not improved: baseline kept")
+    tested = _tested_gaps(state)
+    if tested is not None and state.test is not None and state.test.candidates[0].pipeline == program.steps:
+        return compare("test", tested["evolved"], tested["baseline"])
+    before = record.gaps(state.header, baseline, program.generation)
+    return compare("validation", validated, before) if validated and before else None
+
+
+def _tested_gaps(state: RunState) -> dict[str, Gaps] | None:
+    """Return the gaps of the last finished test by label; the baseline's are both arms' where it was kept."""
+    test = state.test
+    if test is None or test.mean_gaps is None:
+        return None
+    found = {
+        candidate.label: gaps_of(
+            state.header,
+            "test",
+            {key: outcome.objective for key, outcome in test.outcomes.row(number).items()},
+        )
+        for number, candidate in enumerate(test.candidates)
+    }
+    return {"evolved": found.get("evolved", found["baseline"]), "baseline": found["baseline"]}
+
+
+def gaps_of(
+    header: RunStarted,
+    split: Literal["test", "validation"],
+    objectives: Mapping[InstanceKey, float | None],
+) -> dict[InstanceKey, float | None]:
+    """Return gaps in percent behind the references of a split."""
+    from dga2d.domains.core.contract import normalised_gap  # numpy; a log is read without it
+
+    references = {entry.key: entry.reference for entry in getattr(header.splits, split)}
+    return {
+        key: None if objective is None else 100.0 * normalised_gap(objective, references[key], header.sense)
+        for key, objective in sorted(objectives.items())
+    }
+
+
+def _bounds(interval: Interval | None) -> list[float] | None:
+    if interval is None or interval.low is None or interval.high is None:
+        return None
+    return [round(interval.low, 4), round(interval.high, 4)]

@@ -1,0 +1,208 @@
+"""What a run achieved: figures with intervals, and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.runtime.run_states import BEGUN, STEPS, event, header
+
+from dga2d.events import ImplementationId, InstanceKey, OperatorId
+from dga2d.events import payloads as p
+from dga2d.replay.state.run_state import Outcome, Outcomes, RunState, ScoredProgram, TestState
+from dga2d.runtime.inspection.verdict import (
+    Gaps,
+    ValidationRecord,
+    achievement_of,
+    compare,
+    estimate_gap,
+    interval,
+)
+from dga2d.runtime.inspection.views import figure_text, results_view
+
+KEYS = tuple(InstanceKey(f"g/{i}") for i in range(4))
+EVOLVED = (p.Step(operator=OperatorId("two_opt"), implementation=ImplementationId("two_opt.1")),)
+
+
+def gaps(*values: float | None) -> Gaps:
+    return dict(zip(KEYS, values, strict=False))
+
+
+def test_an_interval_is_students() -> None:
+    """Differences 1, 0.5 and 1: mean 5/6, deviation 0.288675, t = 4.302653 for two degrees of freedom."""
+    mean, low, high = interval([1.0, 0.5, 1.0])
+    assert mean == pytest.approx(5 / 6)
+    assert low == pytest.approx(5 / 6 - 4.302653 * 0.288675 / 3**0.5, abs=1e-5)
+    assert high == pytest.approx(5 / 6 + 4.302653 * 0.288675 / 3**0.5, abs=1e-5)
+    assert interval([2.0]) == (2.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("evolved", "baseline", "sentence"),
+    [
+        pytest.param(
+            gaps(1.0, 2.0, 3.0),
+            gaps(2.0, 2.5, 4.0),
+            "improved by 0.83 points on 3 held-out instances (95 % interval 0.12 to 1.55, 3 won, 0 lost)",
+            id="improved",
+        ),
+        pytest.param(
+            gaps(1.0, 2.0, 3.0),
+            gaps(2.0, 1.5, 3.0),
+            "not improved: 0.17 points better, within the noise, on 3 held-out instances "
+            "(95 % interval -1.73 to 2.06, 1 won, 1 lost)",
+            id="noise",
+        ),
+        pytest.param(
+            gaps(2.0, 2.5, 4.0),
+            gaps(1.0, 2.0, 3.0),
+            "not improved: 0.83 points worse on 3 held-out instances "
+            "(95 % interval -1.55 to -0.12, 0 won, 3 lost)",
+            id="worse",
+        ),
+        pytest.param(
+            gaps(1.0, 2.0),
+            gaps(1.0, 2.0),
+            "not improved: no difference on 2 held-out instances (95 % interval 0.00 to 0.00, 0 won, 0 lost)",
+            id="equal",
+        ),
+        pytest.param(
+            gaps(1.0),
+            gaps(2.0),
+            "not improved: 1.00 points better, within the noise, on 1 held-out instance (1 won, 0 lost)",
+            id="one instance shows nothing",
+        ),
+        pytest.param(
+            gaps(1.0, 2.0, None),
+            gaps(2.0, 3.0, 4.0),
+            "not improved: 1.00 points better on 3 held-out instances (95 % interval 1.00 to 1.00, "
+            "2 won, 1 lost, failed on 1, the safe baseline on 0)",
+            id="a failure more",
+        ),
+        pytest.param(
+            gaps(1.0, 2.0, 3.0),
+            gaps(None, None, None),
+            "improved on 3 held-out instances (3 won, 0 lost, failed on 0, the safe baseline on 3)",
+            id="only the baseline fails",
+        ),
+    ],
+)
+def test_the_verdict_follows_from_the_pairs(evolved: Gaps, baseline: Gaps, sentence: str) -> None:
+    assert compare("test", evolved, baseline).sentence == sentence
+
+
+def test_a_verdict_on_validation_says_that_these_instances_chose_the_algorithm() -> None:
+    sentence = compare("validation", gaps(1.0, 2.0), gaps(2.0, 3.0)).sentence
+    assert sentence.startswith("improved by 1.00 points on 2 validation instances (")
+    assert sentence.endswith("; these chose the algorithm, `dga2d test` compares on held-out ones")
+
+
+def test_a_figure_names_its_interval_and_its_instances() -> None:
+    assert figure_text(estimate_gap(gaps(1.0, 2.0, 3.0)).view()) == (
+        "2.00 % (95 % interval -0.48 to 4.48, 3 instances)"
+    )
+    assert figure_text(estimate_gap(gaps(1.0)).view()) == "1.00 % (1 instance)"
+    assert figure_text(estimate_gap(gaps(1.0, None)).view()) == "failed"
+
+
+def validated(program: tuple[p.Step, ...]) -> tuple[RunState, ValidationRecord]:
+    """A run whose checkpoint is `program`, validated in generation 2 after the baseline in generation 1."""
+    entries = tuple(p.InstanceEntry(key=key, reference=100.0) for key in KEYS)
+    splits = p.SplitManifest(train=entries[:1], validation=entries, test=entries, digest="d")
+    record = ValidationRecord()
+    for generation, steps, objective in ((1, STEPS, 110.0), (2, EVOLVED, 105.0)):
+        decoded = p.PipelinesDecoded(generation=generation, pipelines=(steps,), log_probabilities=(0.0,))
+        record.record_event(event(decoded))
+        for number, key in enumerate(KEYS):
+            record.record_event(event(evaluated("validation", generation, key, objective + number)))
+        record.record_event(event(p.ValidationScored(generation=generation, scores=(-0.1,))))
+    state = replace(
+        BEGUN,
+        started=header().model_copy(update={"splits": splits}),
+        checkpoint=ScoredProgram(2, -1, -0.065, program),
+    )
+    return state, record
+
+
+def evaluated(split: str, generation: int, key: InstanceKey, objective: float) -> p.EvaluationRecorded:
+    return p.EvaluationRecorded.model_validate(
+        {
+            "split": split,
+            "generation": generation,
+            "candidate": 0,
+            "instance": key,
+            "objective": objective,
+            "failure": None,
+            "diagnostic": "",
+            "elapsed_s": 0.0,
+            "work": 0,
+            "trace": (),
+            "solution": None,
+        }
+    )
+
+
+def test_before_a_test_the_checkpoint_is_compared_with_the_baseline_s_validation() -> None:
+    state, record = validated(EVOLVED)
+    view = results_view(state, achievement_of(state, record))
+    assert view["checkpoint"]["instances"] == 4
+    assert view["checkpoint"]["interval_percent"] == [4.4457, 8.5543]  # 6.5 ± 3.182446 × 1.290994 / 2
+    assert view["verdict"]["outcome"] == "improved"
+    assert (view["verdict"]["split"], view["verdict"]["points"]) == ("validation", 5.0)
+
+
+def test_evaluations_outside_of_validations_are_not_taken_for_them() -> None:
+    state, record = validated(EVOLVED)
+    record.record_event(event(evaluated("validation", 2, KEYS[0], 999.0)))  # after its end: no such log holds
+    record.record_event(event(evaluated("train", 2, KEYS[1], 999.0)))
+    assert record.gaps(state.header, EVOLVED, 2) == pytest.approx(gaps(5.0, 6.0, 7.0, 8.0))
+    assert record.gaps(state.header, EVOLVED, 1) == {}
+
+
+def after_test(state: RunState, pipelines: dict[str, tuple[p.Step, ...]]) -> RunState:
+    candidates = tuple(
+        p.TestCandidate.model_validate({"label": label, "pipeline": steps})
+        for label, steps in pipelines.items()
+    )
+    objectives = {"evolved": 101.0, "baseline": 103.0}
+    outcomes = {
+        (number, key): Outcome(objectives[candidate.label], None)
+        for number, candidate in enumerate(candidates)
+        for key in KEYS
+    }
+    means = tuple(objectives[candidate.label] / 100.0 - 1.0 for candidate in candidates)
+    test = TestState(9, 1, False, candidates, KEYS, Outcomes.of(outcomes), 9, means)
+    return replace(state, test=test)
+
+
+def test_held_out_instances_decide_once_they_were_used() -> None:
+    state, record = validated(EVOLVED)
+    done = after_test(state, {"evolved": EVOLVED, "baseline": STEPS})
+    view = results_view(done, achievement_of(done, record))
+    assert (view["verdict"]["split"], view["verdict"]["points"], view["verdict"]["won"]) == ("test", 2.0, 4)
+    assert view["test"]["gap_percent"] == {"evolved": 1.0, "baseline": 3.0}
+    assert view["test"]["interval_percent"] == {"evolved": [1.0, 1.0], "baseline": [3.0, 3.0]}
+
+
+def test_a_test_of_an_earlier_checkpoint_says_nothing_of_the_present_one() -> None:
+    state, record = validated(EVOLVED)
+    other = (p.Step(operator=OperatorId("or_opt"), implementation=ImplementationId("or_opt.1")),)
+    done = after_test(state, {"evolved": other, "baseline": STEPS})
+    verdict = achievement_of(done, record).verdict
+    assert verdict is not None
+    assert verdict.split == "validation"
+
+
+@pytest.mark.parametrize("labels", [("baseline",), ("evolved", "baseline")], ids=["one arm", "two arms"])
+def test_a_checkpoint_that_is_the_baseline_is_no_improvement(labels: tuple[str, ...]) -> None:
+    state, record = validated(STEPS)
+    done = after_test(state, dict.fromkeys(labels, STEPS))
+    view = results_view(done, achievement_of(done, record))
+    assert view["verdict"]["outcome"] == "baseline kept"
+    assert view["verdict"]["sentence"] == "not improved: baseline kept"
+    assert view["test"]["gap_percent"]["baseline"] == 3.0
+    assert set(view["test"]["gap_percent"]) == {"evolved", "baseline"}
+
+
+def test_nothing_is_said_before_the_first_validation() -> None:
+    assert achievement_of(BEGUN, ValidationRecord()).verdict is None
