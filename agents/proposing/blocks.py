@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from dga2d.agents.proposing.answers import parsed
+from dga2d.domains.core.statements import Statement, split_statements
 
 _MARKER = re.compile(r"#\s*exchangeable:\s*(?P<name>[\w-]+)\s*")
 
@@ -54,18 +55,16 @@ def read_module(source: str) -> Module:
     ProposalError
         ``syntax``: the text is not Python.
     """
-    lines = tuple(source.split("\n"))
     bindings: dict[str, str] = {}
     constants: dict[str, str] = {}
     blocks = []
-    for node in parsed(source).body:
-        for name, meaning in _bound(node):
-            bindings[name] = meaning
-            if isinstance(node, ast.Assign) and _is_literal(node.value) and node.lineno == node.end_lineno:
-                constants[name] = lines[node.lineno - 1]
-        if isinstance(node, ast.FunctionDef) and (block := _block(node, lines)):
+    for statement in split_statements(source, parsed(source)):
+        bindings.update(_bindings(statement))
+        if _is_constant(statement):
+            constants.update(dict.fromkeys(statement.names, statement.text))
+        if block := _block(statement):
             blocks.append(block)
-    return Module(lines, bindings, constants, tuple(blocks))
+    return Module(tuple(source.split("\n")), bindings, constants, tuple(blocks))
 
 
 def exchanged(target: Module, block: Block, donor: Module, replacement: Block) -> str | None:
@@ -100,19 +99,19 @@ def _replaced(target: Module, block: Block, brought: list[str], replacement: Blo
     return "\n".join((*before, *brought, marker, text, *target.lines[block.last_line :]))
 
 
-def _block(node: ast.FunctionDef, lines: tuple[str, ...]) -> Block | None:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    marker = _MARKER.fullmatch(lines[first - 2]) if first > 1 else None
-    if marker is None or node.end_lineno is None:
+def _block(statement: Statement) -> Block | None:
+    node = statement.node
+    marker = _MARKER.fullmatch(statement.above[-1]) if statement.above else None
+    if marker is None or not isinstance(node, ast.FunctionDef):
         return None
     return Block(
         name=marker["name"],
         function=node.name,
         signature=_signature(node.args),
-        text="\n".join(lines[first - 1 : node.end_lineno]),
-        first_line=first,
-        last_line=node.end_lineno,
-        needs=_needs(node),
+        text=statement.text,
+        first_line=statement.first,
+        last_line=statement.last,
+        needs=tuple(sorted(name for name in statement.reads if not hasattr(builtins, name))),
     )
 
 
@@ -123,32 +122,20 @@ def _signature(args: ast.arguments) -> str:
     return f"{names} {starred} {defaults}"
 
 
-def _needs(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Names a function reads and does not bind itself, without the builtins."""
-    own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    own.update(node.id for node in names if not isinstance(node.ctx, ast.Load))
-    own.update(
-        inner.name
-        for inner in ast.walk(function)
-        if isinstance(inner, ast.FunctionDef) and inner is not function
-    )
-    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    return tuple(sorted(name for name in read - own if not hasattr(builtins, name)))
-
-
-def _bound(node: ast.stmt) -> tuple[tuple[str, str], ...]:
-    """Names a top-level statement binds, each with a text that is equal where the meaning is."""
+def _bindings(statement: Statement) -> dict[str, str]:
+    """Names that the statement binds, each with a text that is equal where the meaning is."""
+    node = statement.node
     if isinstance(node, ast.Import):
-        return tuple(
-            (alias.asname or alias.name.split(".")[0], f"import {alias.name}") for alias in node.names
-        )
+        return {alias.asname or alias.name.partition(".")[0]: f"import {alias.name}" for alias in node.names}
     if isinstance(node, ast.ImportFrom):
-        return tuple((alias.asname or alias.name, f"from {node.module} {alias.name}") for alias in node.names)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return ((node.name, ast.dump(node)),)
-    stored = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    return tuple((name, ast.dump(node)) for name in stored)
+        return {alias.asname or alias.name: f"from {node.module} {alias.name}" for alias in node.names}
+    return dict.fromkeys(statement.names, statement.meaning)
+
+
+def _is_constant(statement: Statement) -> bool:
+    """Return whether the statement is a literal assigned on one line."""
+    node = statement.node
+    return isinstance(node, ast.Assign) and _is_literal(node.value) and node.lineno == node.end_lineno
 
 
 def _is_literal(value: ast.expr) -> bool:

@@ -16,10 +16,10 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass
 from functools import lru_cache
 
 from dga2d.agents.proposing.answers import parsed
+from dga2d.domains.core.statements import Statement, split_statements
 
 CONSTRUCT, IMPROVE, PERTURB = "construct_once", "improve_once", "perturb_once"
 _DRIVER = """
@@ -50,20 +50,6 @@ def run(env_data, state, calc_makespan_fn):
 """
 _IMPROVING = "Improve `state`, then perturb and improve again while the share lasts; the best found."
 _CONSTRUCTING = "Construct a solution, improve it, then perturb and improve again while the share lasts."
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A statement of a module's top level, with the comments above it."""
-
-    names: tuple[str, ...]
-    """What it binds; nothing for a docstring."""
-    needs: frozenset[str]
-    """Names it reads."""
-    meaning: str
-    """Equal where the meaning is."""
-    text: str
-    is_import: bool
 
 
 def is_iterated(source: str) -> bool:
@@ -101,11 +87,11 @@ def _merged(parts: tuple[tuple[str, str], ...]) -> str | None:
         return None
     imports: dict[str, None] = {}
     texts: list[str] = []
-    before: tuple[_Piece, ...] = ()
+    before: tuple[Statement, ...] = ()
     bound = {"KICKS_IN_VAIN"}
     for source, role in parts:
         pieces = _pieces(source)
-        imports.update((piece.text.strip(), None) for piece in pieces if piece.is_import)
+        imports.update((_commented(piece).strip(), None) for piece in pieces if piece.is_import)
         shared = _shared(before, pieces)
         own = [piece for piece in pieces if not piece.is_import and piece.meaning not in shared]
         prefix = role.partition("_")[0] if before else ""
@@ -113,7 +99,7 @@ def _merged(parts: tuple[tuple[str, str], ...]) -> str | None:
         if bound & {*renamed.values()}:
             return None
         bound.update(renamed.values())
-        texts += [_renamed(piece.text, renamed) for piece in own]
+        texts += [_renamed(_commented(piece), renamed) for piece in own]
         before = before or pieces
     heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
     return "\n\n\n".join((f'"""Iterated local search.\n\n{heading}\n"""', "\n".join(imports), *texts))
@@ -125,7 +111,7 @@ def _prefixed(prefix: str, name: str) -> str:
     return f"{prefix.upper()}_{name}" if name.isupper() else f"{prefix}_{name}"
 
 
-def _shared(first: tuple[_Piece, ...], second: tuple[_Piece, ...]) -> set[str]:
+def _shared(first: tuple[Statement, ...], second: tuple[Statement, ...]) -> set[str]:
     """Meanings of the definitions that one copy may serve: equal, and so is all they rest on."""
     shared = {piece.meaning for piece in first} & {piece.meaning for piece in second}
     while True:
@@ -135,7 +121,7 @@ def _shared(first: tuple[_Piece, ...], second: tuple[_Piece, ...]) -> set[str]:
             if not piece.is_import and (piece.meaning not in shared or "run" in piece.names)
             for name in piece.names
         }
-        kept = {piece.meaning for piece in second if piece.meaning in shared and not piece.needs & foreign}
+        kept = {piece.meaning for piece in second if piece.meaning in shared and not piece.reads & foreign}
         kept -= {piece.meaning for piece in second if "run" in piece.names}
         if kept == shared:
             return shared
@@ -147,31 +133,15 @@ def _summary(source: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _pieces(source: str) -> tuple[_Piece, ...]:
-    lines, pieces, end = source.split("\n"), [], 0
-    for node in parsed(source).body:
-        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-        comments = "\n".join(line for line in lines[end : first - 1] if line.strip())
-        last = node.end_lineno or node.lineno
-        text = "\n".join(filter(None, (comments, "\n".join(lines[first - 1 : last]))))
-        end = last
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            pieces.append(_piece(node, text))
-    return tuple(pieces)
+def _pieces(source: str) -> tuple[Statement, ...]:
+    """Return the statements of a text without its docstring and other strings."""
+    statements = split_statements(source, parsed(source))
+    return tuple(statement for statement in statements if not statement.is_constant_expression)
 
 
-def _piece(node: ast.stmt, text: str) -> _Piece:
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    is_import = isinstance(node, ast.Import | ast.ImportFrom)
-    bound: tuple[str, ...]
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        bound = (node.name,)
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        bound = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
-    else:
-        bound = tuple(n.id for n in names if isinstance(n.ctx, ast.Store))
-    needs = frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
-    return _Piece(bound, needs, ast.dump(node), text, is_import)
+def _commented(piece: Statement) -> str:
+    """Return a statement with the comments above it."""
+    return "\n".join((*filter(str.strip, piece.above), piece.text))
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:

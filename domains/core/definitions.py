@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import symtable
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 from dga2d.domains.core.errors import BundlingError
+from dga2d.domains.core.statements import Statement, split_statements
 
 PARTS = "parts"
 """The module that texts take shared definitions from."""
@@ -24,20 +24,31 @@ _IMPORT = re.compile(r"^\s*(?:from|import)\b.*\bparts\b", flags=re.MULTILINE)
 class Definition:
     """A function, class or constant of a text's top level."""
 
-    names: tuple[str, ...]
-    """What it binds: one name, several for ``A, B = 1, 2``."""
-    text: str
-    """Whole lines, from the comments directly above to a string below a constant; without a line end."""
+    statement: Statement
     first: int
-    """Line of the first comment or decorator, from 1."""
-    line: int
-    is_constant: bool
+    """Line of the first comment directly above or, without one, of the first decorator or the statement."""
+    text: str
+    """Whole lines from `first` on, to a string below a constant; without a line end."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it binds: one name, several for ``A, B = 1, 2``."""
+        return self.statement.names
+
+    @property
+    def line(self) -> int:
+        """Line of the statement itself."""
+        return self.statement.node.lineno
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is an assignment."""
+        return isinstance(self.statement.node, ast.Assign | ast.AnnAssign)
 
     @cached_property
     def needs(self) -> frozenset[str]:
         """Names of the module that it uses, without its own and the builtins."""
-        used = _global_names(symtable.symtable(self.text, "", "exec"))
-        return used.difference(self.names, dir(builtins))
+        return self.statement.reads.difference(self.names, dir(builtins))
 
 
 @dataclass(frozen=True, order=True)
@@ -101,15 +112,16 @@ def take_apart(path: str, source: str) -> Text:
     text = Text(path, source.split("\n"))
     _refuse_nested(tree, text)
     end = 0
-    for node in tree.body:
+    for statement in split_statements(source, tree):
+        node = statement.node
         if node.lineno <= end:
             raise BundlingError(path, node.lineno, "two statements on one line; give each a line of its own")
-        end = node.end_lineno or node.lineno
+        end = statement.last
         if isinstance(node, ast.Import | ast.ImportFrom):
             text.import_lines.extend(range(node.lineno, end + 1))
             _add_imports(node, text)
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            _add_definition(node, text)
+        elif not statement.is_constant_expression:
+            _add_definition(statement, text)
         elif text.definitions and text.definitions[-1].is_constant:
             text.definitions[-1] = _prolonged(text.definitions[-1], text, end)
     return text
@@ -174,25 +186,21 @@ def _refuse_odd(found: Import, text: Text, line: int) -> None:
     raise BundlingError(text.path, line, fault)
 
 
-def _add_definition(node: ast.stmt, text: Text) -> None:
-    names = _bound(node)
-    if not names:
+def _add_definition(statement: Statement, text: Text) -> None:
+    line = statement.node.lineno
+    if not isinstance(statement.node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
         reason = "only imports, constants, functions and classes may stand at the top level"
-        raise BundlingError(text.path, node.lineno, reason)
-    for name in names:
-        _refuse_bound(name, text, node.lineno)
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    while first > 1 and text.lines[first - 2].startswith("#"):
-        first -= 1
-    body = "\n".join(text.lines[first - 1 : node.end_lineno])
-    is_constant = isinstance(node, ast.Assign | ast.AnnAssign)
-    text.definitions.append(Definition(names, body, first, node.lineno, is_constant))
+        raise BundlingError(text.path, line, reason)
+    for name in statement.names:
+        _refuse_bound(name, text, line)
+    comments = list(takewhile(lambda above: above.startswith("#"), reversed(statement.above)))
+    body = "\n".join([*reversed(comments), statement.text])
+    text.definitions.append(Definition(statement, statement.first - len(comments), body))
 
 
 def _prolonged(definition: Definition, text: Text, end: int) -> Definition:
     body = "\n".join(text.lines[definition.first - 1 : end])
-    return Definition(definition.names, body, definition.first, definition.line, definition.is_constant)
+    return Definition(definition.statement, definition.first, body)
 
 
 def _refuse_bound(name: str, text: Text, line: int) -> None:
@@ -201,30 +209,3 @@ def _refuse_bound(name: str, text: Text, line: int) -> None:
     if before or any(found.local == name for found in text.imports):
         where = f"at line {before} already" if before else "by an import already"
         raise BundlingError(text.path, line, f"{name} is bound {where}; rename one of the two")
-
-
-def _bound(node: ast.stmt) -> tuple[str, ...]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return (node.name,)
-    if not isinstance(node, ast.Assign | ast.AnnAssign):
-        return ()
-    return tuple(_target_names(node.targets if isinstance(node, ast.Assign) else [node.target]))
-
-
-def _target_names(targets: Sequence[ast.expr]) -> Iterator[str]:
-    for target in targets:
-        if isinstance(target, ast.Tuple | ast.List):
-            yield from _target_names(target.elts)
-        elif isinstance(target, ast.Name):
-            yield target.id
-
-
-def _global_names(table: symtable.SymbolTable) -> frozenset[str]:
-    """Names that a scope and those within it read from the module."""
-    is_module = table.get_type() == "module"
-    own = {
-        symbol.get_name()
-        for symbol in table.get_symbols()
-        if (symbol.is_referenced() if is_module else symbol.is_global())
-    }
-    return frozenset(own).union(*map(_global_names, table.get_children()))
