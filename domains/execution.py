@@ -6,7 +6,6 @@ verifies. The answer is the best complete state seen at the borders between posi
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import time
@@ -46,35 +45,34 @@ class Execution:
 
 
 def load_implementation(implementation: Implementation, cache_dir: Path) -> Run:
-    """Import an implementation's text from ``cache_dir/<digest>/impl_<digest12>.py`` and return its ``run``.
+    """Execute the text of a trusted implementation, one of a library, and return its ``run``.
 
-    The text is written there once, so that tracebacks show its lines and numba's on-disk cache finds the
-    compiled machine code again.
+    What runs is the text in hand, never byte code found on disk. It is also written below `cache_dir`, where
+    tracebacks find its lines and numba keeps machine code of functions that ask for it: that folder must be
+    open to nobody else.
+
+    Raises
+    ------
+    Exception
+        Whatever the text raises.
     """
-    folder = cache_dir / implementation.digest
+    folder = cache_dir / "library" / implementation.digest
     path = folder / f"impl_{implementation.digest[:12]}.py"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = path.with_suffix(f".{os.getpid()}.partial")
         partial.write_text(implementation.source, encoding="utf-8")
         partial.replace(path)
-    module = _import_file(path)
-    run: Run = module.run
-    return run
-
-
-def _import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
     sys.modules[path.stem] = module  # numba's on-disk cache finds a function's module by name
     try:
-        spec.loader.exec_module(module)
+        exec(compile(implementation.source, path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
         del sys.modules[path.stem]
         raise
-    return module
+    run: Run = module.run
+    return run
 
 
 def execute(

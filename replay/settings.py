@@ -150,7 +150,7 @@ class RunSettings(BaseModel):
     open_file_limit: int = Field(32, ge=8)
     """Files one evaluation may hold open."""
     file_size_limit: int = Field(64, ge=1)
-    """MiB of the largest file an evaluation may write; only the compiler's cache can be written at all."""
+    """MiB of compiled code that is kept of one implementation; evaluations write no files."""
     answer_limit: int = Field(8, ge=1)
     """MiB of the largest answer of an evaluation."""
 

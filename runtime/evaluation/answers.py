@@ -127,6 +127,21 @@ def _count(value: object, name: str) -> int:
     return value
 
 
+def compiled_code(ended: Mapping[str, Any], max_bytes: int) -> bytes | None:
+    """What a successful preparation compiled, as it came; ``None`` where it is not of the right form.
+
+    It is opaque: only sealed children of the same implementation look into it.
+    """
+    try:
+        code = wire.decode(ended["answer"]).get("compiled")
+        if not isinstance(code, bytes) or len(code) > max_bytes:
+            return None
+        files = wire.decode(code)
+    except WireError:
+        return None
+    return code if all(isinstance(content, bytes) for content in files.values()) else None
+
+
 def judge(
     domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
 ) -> EvaluationReply:

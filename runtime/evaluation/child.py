@@ -1,18 +1,22 @@
-"""What happens inside a sealed child: import the candidate, run it, write one answer, end.
+"""What happens inside a sealed child: import the candidate, receive the instance, run, write one answer, end.
 
 Nothing here is trusted once the candidate's code has run: the answer is bytes that the parent checks.
 
-The answer pipe carries marks of one byte (:data:`SEALED`, …) and after :data:`ANSWER` one message.
+The answer pipe carries marks of one byte (:data:`SEALED`, …) and after :data:`ANSWER` one message. The
+instance comes through the order pipe when the zygote has read :data:`STARTED`: no candidate's code meets it
+earlier.
 """
 
 from __future__ import annotations
 
+import linecache
+import marshal
 import os
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 from typing import Any, Literal
 
@@ -22,10 +26,13 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
-from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD
+from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD, ORDER_FD
 from dga2d.runtime.evaluation.warm_up import seed_compiled_code
 
 SEALED, STARTED, COMPILING, COMPILED, ANSWER = b"R", b"S", b"C", b"c", b"A"
+MakeDecoder = Callable[[Mapping[str, Any]], Decoder]
+_BYTECODE = "bytecode"
+"""Entry of a program's compiled code that is not numba's."""
 _INT32 = np.iinfo(np.int32)
 
 
@@ -35,87 +42,137 @@ class Program:
 
     operator: str
     path: str
-    """File of the text: names it in tracebacks and places numba's cache; never read here."""
+    """Names the text in tracebacks and the place of its machine code; there is no such file."""
     source: str
-    scale: float
-    """What a work unit that it charges counts."""
-    code: CodeType | None
-    """Compiled text, where the zygote has it from an earlier evaluation."""
+    compiled: dict[str, bytes] = field(default_factory=dict)
+    """What an earlier preparation of the same text compiled: byte code and numba's files."""
+
+    @classmethod
+    def from_message(cls, data: bytes) -> Program:
+        """The program that the parent packed as `data`."""
+        fields = wire.decode(data)
+        compiled = wire.decode(fields["compiled"]) if "compiled" in fields else {}
+        return cls(fields["operator"], fields["path"], fields["source"], compiled)
 
 
 @dataclass(frozen=True)
-class Job:
-    """One evaluation."""
+class Order:
+    """What a child is to do with its programs."""
 
-    programs: tuple[Program, ...]
     budget: float
     unit: Literal["s", "work"]
     seed: tuple[int, ...]
+    scales: tuple[float, ...]
+    """What a work unit counts, by position."""
     is_preparation: bool
+    """Whether it may compile outside its budget, and hands back what it compiled of its last program."""
 
 
 class _InvalidAnswerError(Exception):
     """The candidate returned something that is no state of this encoding."""
 
 
-def run_job(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> None:
-    """Run `job` and write the answer to :data:`ANSWER_FD`. Call in a sealed child only."""
+def carry_out(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder) -> None:
+    """Run `programs` and write the answer to :data:`ANSWER_FD`. Call in a sealed child only."""
     _write(SEALED)
     last_words = _failure("out_of_memory", "the memory limit was exceeded")
     try:
-        answer = _answer(job, environment, decoder)
+        answer = _answer(order, programs, make_decoder)
     except MemoryError:
         answer = last_words
     _write(ANSWER + answer)
 
 
 def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
-    """Go through the motions of a job: a waiting process then has its own copy of the memory they touch."""
+    """Go through the motions of an order: a waiting child then has its own copy of the memory they touch."""
     rng = seeded_generator((0,))
     budget = Budget(1, "work", 1)
     execution = execute([lambda env_data, state, score: state], environment, decoder, budget, rng)
-    _solution(execution, budget.work)
+    _solution(execution, budget.work, {})
 
 
-def _answer(job: Job, environment: Mapping[str, Any], decoder: Decoder) -> bytes:
-    sources = {program.path: program.source for program in job.programs}
-    numba_cache.guard(fills_own_cache=job.is_preparation)
-    compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
-    compiler.watch()
-    if job.is_preparation and not numba_cache.has_machine_code(job.programs[-1].path):
-        numba_cache.shorten_slice_errors()
-    clock = compiler.time_without_compiler if job.is_preparation else time.perf_counter
+def _answer(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder) -> bytes:
+    sources = {program.path: program.source for program in programs}
+    clock = _compile_in_memory(order, programs)
     runs: list[Run] = []
     is_loading = True
     try:
-        rng = seeded_generator(job.seed)
-        for index, program in enumerate(job.programs):
+        rng = seeded_generator(order.seed)
+        for index, program in enumerate(programs):
             runs.append(_checked(_load(program), index))
         is_loading = False
         _write(STARTED)
-        scales = [program.scale for program in job.programs]
-        budget = Budget(job.budget, job.unit, len(runs), clock, scales)
+        environment = wire.decode(read_frame(ORDER_FD))
+        decoder = make_decoder(environment)
+        budget = Budget(order.budget, order.unit, len(runs), clock, order.scales)
         execution = execute(runs, environment, decoder, budget, rng)
-        return _solution(execution, budget.work)
+        return _solution(execution, budget.work, programs[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))
     except BaseException as error:
-        place = _place(job.programs, len(runs) if is_loading else _position(error, sources, job), is_loading)
+        index = len(runs) if is_loading else _position(error, programs)
         kind = diagnostics.kind_of(error, is_loading)
-        return _failure(kind, diagnostics.describe(error, sources, place))
+        return _failure(kind, diagnostics.describe(error, sources, _place(programs, index, is_loading)))
+
+
+def _compile_in_memory(order: Order, programs: Sequence[Program]) -> Callable[[], float]:
+    """Give numba its memory; the clock of the budget, which stands still while a preparation compiles."""
+    numba_cache.use_memory({program.path: program.compiled for program in programs})
+    for program in programs:  # numba and tracebacks quote lines
+        lines = program.source.splitlines(keepends=True)
+        linecache.cache[program.path] = (len(program.source), None, lines, program.path)
+    if not order.is_preparation:
+        return time.perf_counter
+    if not programs[-1].compiled:
+        numba_cache.shorten_slice_errors()
+    compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
+    compiler.watch()
+    return compiler.time_without_compiler
 
 
 def _load(program: Program) -> Run:
-    code = program.code or compile(program.source, program.path, "exec", dont_inherit=True)
     name = os.path.splitext(os.path.basename(program.path))[0]
     module = ModuleType(name)
     module.__file__ = program.path
     sys.modules[name] = module
-    exec(code, module.__dict__)
+    exec(_code(program), module.__dict__)
     run: Run | None = getattr(module, "run", None)
     if run is None or not callable(run):
         raise ImportError("the module defines no function run(env_data, state, calc_makespan_fn)")
     return run
+
+
+def _code(program: Program) -> CodeType:
+    known = program.compiled.get(_BYTECODE)
+    if known is not None:
+        code: CodeType = marshal.loads(known)
+        return code
+    code = compile(program.source, program.path, "exec", dont_inherit=True)
+    program.compiled[_BYTECODE] = marshal.dumps(code)
+    return code
+
+
+def read_frame(descriptor: int) -> bytes:
+    """One message as it was encoded.
+
+    Raises
+    ------
+    EOFError
+        The pipe ended before it.
+    """
+    prefix = _read(descriptor, wire.PREFIX.size)
+    return prefix + _read(descriptor, sum(wire.PREFIX.unpack(prefix)))
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    chunks = []
+    while size:
+        chunk = os.read(descriptor, min(size, 1 << 20))
+        if not chunk:
+            raise EOFError
+        chunks.append(chunk)
+        size -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def _checked(run: Run, index: int) -> Run:
@@ -162,13 +219,14 @@ def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(sequence))
 
 
-def _position(error: BaseException, sources: Mapping[str, str], job: Job) -> int:
+def _position(error: BaseException, programs: Sequence[Program]) -> int:
     """Index of the position whose lines the traceback enters first."""
     trace = error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
-        if path in sources:
-            return next(i for i, program in enumerate(job.programs) if program.path == path)
+        for index, program in enumerate(programs):
+            if program.path == path:
+                return index
         trace = trace.tb_next
     return 0
 
@@ -178,16 +236,15 @@ def _place(programs: Sequence[Program], index: int, is_loading: bool) -> str:
     return f"{verb} position {index + 1} ({programs[index].operator})"
 
 
-def _solution(execution: Execution, work: int) -> bytes:
-    return wire.encode(
-        {
-            "kind": "solution",
-            "sequence": execution.state.sequence,
-            "metadata": wire.encode(_plain_metadata(execution.state.metadata)),
-            "trace": execution.trace,
-            "work": work,
-        }
-    )
+def _solution(execution: Execution, work: int, compiled: Mapping[str, bytes]) -> bytes:
+    fields = {
+        "kind": "solution",
+        "sequence": execution.state.sequence,
+        "metadata": wire.encode(_plain_metadata(execution.state.metadata)),
+        "trace": execution.trace,
+        "work": work,
+    }
+    return wire.encode({**fields, "compiled": wire.encode(compiled)} if compiled else fields)
 
 
 def _plain_metadata(metadata: Mapping[Any, Any]) -> dict[str, Any]:

@@ -16,7 +16,10 @@ MAX_CHARACTERS = 1500
 _MAX_FRAMES = 8
 _PATH = re.compile(r"(?:/[\w.@+~-]+)+/([\w.@+~-]+)")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_FORBIDDEN_ERRNOS = frozenset({errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV, errno.EFBIG})
+_FORBIDDEN_ERRNOS = frozenset(
+    {errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV, errno.EFBIG, errno.ENOENT}
+)
+"""What the sandbox answers; no solver needs files, so one that is not there is one it may not ask for."""
 _FORBIDDEN_MESSAGES = (
     (RuntimeError, "can't start new thread"),
     (ValueError, "not allowed to raise maximum limit"),

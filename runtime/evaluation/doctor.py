@@ -10,9 +10,9 @@ from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings, zygote_command, zygote_environment
-from dga2d.runtime.evaluation.worker_pool import build_filters
+from dga2d.runtime.evaluation.worker_pool import build_filter
 
-_HANG_LIMIT_S = 60.0
+_START_LIMIT_S = 60.0
 
 
 def probe_sandbox(
@@ -26,9 +26,9 @@ def probe_sandbox(
         No evaluation worker comes up at all.
     """
     limits = limits or EvaluationLimits()
-    filters, missing = build_filters(limits) if mode != "off" else ({}, {})
+    seccomp_filter, missing = build_filter(limits) if mode != "off" else (b"", {})
     with tempfile.TemporaryDirectory(prefix="dga2d-doctor-") as folder:
-        settings = ZygoteSettings("", None, mode, limits, Path(folder), missing, filters)
+        settings = ZygoteSettings(mode, limits, Path(folder), missing=missing, seccomp_filter=seccomp_filter)
         try:
             run = subprocess.run(
                 zygote_command(mode),
@@ -36,7 +36,7 @@ def probe_sandbox(
                 cwd=folder,
                 input=settings.message(),
                 capture_output=True,
-                timeout=_HANG_LIMIT_S,
+                timeout=_START_LIMIT_S,
                 check=False,
                 start_new_session=True,
             )

@@ -37,7 +37,7 @@ class EvaluationLimits:
     """Address space a candidate may add to that of its zygote."""
     open_files: int = 32
     file_bytes: int = 64 * MIB
-    """Largest file, which only the compiler's cache may need."""
+    """Most compiled code of one implementation. Candidates write no files at all."""
     answer_bytes: int = 8 * MIB
     """Largest answer."""
     processes: int = 0

@@ -1,44 +1,79 @@
-"""How numba caches candidates' machine code: in the implementation's own folder, filled by its preparation
-and only read by evaluations.
-"""
+"""numba's cache of implementations, held in memory: what a child compiles leaves it in its answer only."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numba
 from numba.core import caching, event
 
 FILE_PREFIX = "impl_"
+Files = dict[str, bytes]
+"""What numba would write to the folder of one implementation: content by file name."""
 
 
-class ImplementationCacheLocator(caching.InTreeCacheLocator):
-    """``__pycache__`` beside the implementation's file, whether or not it is writable."""
+class ImplementationCacheLocator(caching._CacheLocator):
+    """Gives numba the implementation's own path as the place of its cache, whatever it may read or write."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file = py_file
+        self._line = py_func.__code__.co_firstlineno
 
     @classmethod
     def from_function(cls, py_func: object, py_file: str) -> ImplementationCacheLocator | None:
         return cls(py_func, py_file) if _is_implementation(py_file) else None
 
+    def ensure_cache_path(self) -> None:
+        return
+
+    def get_cache_path(self) -> str:
+        return self._py_file
+
+    def get_source_stamp(self) -> int:
+        return 0
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class MemoryCacheFile(caching.IndexDataCacheFile):
+    """Index and machine code of one function, among the files of its implementation.
+
+    The files are pickles: they are read in the sealed child of the very implementation they came from.
+    """
+
+    def __init__(self, files: Files, cache_path: str, filename_base: str, source_stamp: object) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)  # type: ignore[no-untyped-call]
+        self._files = files
+
+    def _load_index(self) -> Any:
+        index = self._files.get(self._index_name)
+        return {} if index is None else pickle.loads(index)
+
+    def _save_index(self, overloads: object) -> None:
+        self._files[self._index_name] = self._dump(overloads)  # type: ignore[no-untyped-call]
+
+    def _load_data(self, name: str) -> Any:
+        if name not in self._files:
+            raise FileNotFoundError(name)
+        return pickle.loads(self._files[name])
+
+    def _save_data(self, name: str, data: object) -> None:
+        self._files[name] = self._dump(data)  # type: ignore[no-untyped-call]
+
 
 def cache_implementations() -> None:
-    """Make the ``@njit`` and ``@jit`` of implementations cache on disk unless told otherwise: they seldom ask
-    for it. Those of numba itself (it compiles its merge sort by them) stay as they are: its folder cannot be
-    written, and what calls them keeps their machine code.
+    """Make the ``@njit`` and ``@jit`` of implementations use numba's cache unless told otherwise: they seldom
+    ask for it. Those of numba itself (it compiles its merge sort by them) stay as they are: what calls them
+    keeps their machine code.
     """
     for name in ("jit", "njit"):
         setattr(numba, name, _caching(getattr(numba, name)))
-
-
-def has_machine_code(path: str) -> bool:
-    """Whether numba has cached anything of the implementation at `path`."""
-    return any(
-        name.endswith(".nbc") for name in os.listdir(os.path.join(os.path.dirname(path), "__pycache__"))
-    )
 
 
 def shorten_slice_errors() -> None:
@@ -76,15 +111,22 @@ def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def guard(fills_own_cache: bool) -> None:
-    """From now on save machine code of implementations only, and only if `fills_own_cache`."""
-    save: Any = caching.Cache.save_overload
+def use_memory(files: Mapping[str, Files]) -> None:
+    """From now on read and keep the machine code of implementations in `files`, by their paths, and nowhere
+    else; save no other machine code.
+    """
+    on_disk: Any = caching.IndexDataCacheFile
     load: Any = caching.Cache.load_overload
+    save: Any = caching.Cache.save_overload
+
+    def cache_file(cache_path: str, filename_base: str, source_stamp: object) -> Any:
+        if cache_path in files:
+            return MemoryCacheFile(files[cache_path], cache_path, filename_base, source_stamp)
+        return on_disk(cache_path, filename_base, source_stamp)
 
     def save_overload(cache: Any, signature: object, data: object) -> None:
-        if fills_own_cache and isinstance(cache._impl.locator, ImplementationCacheLocator):
-            with suppress(PermissionError):  # another position's folder: its own trial fills it
-                save(cache, signature, data)
+        if isinstance(cache._cache_file, MemoryCacheFile):
+            save(cache, signature, data)
 
     def load_overload(cache: Any, signature: object, target: object) -> Any:
         try:
@@ -92,8 +134,21 @@ def guard(fills_own_cache: bool) -> None:
         except OSError:  # sealed off: a cache of the program's own, not needed where decoders are warm
             return None
 
-    for method in (save_overload, load_overload):
-        setattr(caching.Cache, method.__name__, method)
+    replaced: Any = caching
+    replaced.IndexDataCacheFile = cache_file
+    replaced.Cache.save_overload = save_overload
+    replaced.Cache.load_overload = load_overload
+
+
+def platform() -> str:
+    """What machine code depends on besides its source: processor and versions, as text."""
+    import llvmlite  # type: ignore[import-untyped]
+    import numpy
+    from numba.core.registry import cpu_target
+
+    magic = cpu_target.target_context.codegen().magic_tuple()
+    versions = (sys.version, numba.__version__, llvmlite.__version__, numpy.__version__)
+    return repr((magic, versions))
 
 
 class CompilerClock(event.Listener):

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import anyio
 from anyio import to_thread
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance
-from dga2d.domains.core.registry import get_domain, loaded_plugin
+from dga2d.domains.core.registry import get_domain
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.answers import Failure, failed, judge, read_ending
+from dga2d.runtime.evaluation.answers import Failure, compiled_code, failed, judge, read_ending
+from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, user_key
+from dga2d.runtime.evaluation.decoders import decoder_address
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.source_cache import SourceCache
 from dga2d.runtime.evaluation.worker import ZygoteSettings
-from dga2d.runtime.evaluation.worker_pool import Job, WorkerPool, World
+from dga2d.runtime.evaluation.worker_pool import Blob, Job, WorkerPool
 
 _WORLDS_KEPT = 64
+_PROGRAMS_KEPT = 1024
 _PREPARATION_S = 1e9
 """Others wait for preparations, so these start before every evaluation, the longest texts first."""
-_WARMINGS = 4
-"""Times an implementation may compile, outside its budget, what no run of it had met before."""
+_HANDOVER_BYTES_PER_S = 32 << 20
+"""What an evaluation's time limit allows for, besides its grace, while its instance is handed over."""
+
+
+class _Budget(NamedTuple):
+    amount: float
+    unit: Literal["s", "work"]
 
 
 class EvaluatorPool:
@@ -45,7 +51,7 @@ class EvaluatorPool:
     workers
         Number of zygotes, ≥ 1: evaluations that run at the same time.
     cache_dir
-        Folder for implementations and their machine code; kept between runs.
+        Folder for machine code, kept between runs; no candidate can read or write there.
     budget
         Amount and unit of requests that bring no budget of their own; without it they must.
     domain_file
@@ -72,16 +78,16 @@ class EvaluatorPool:
         self._n_workers = workers
         self._limits = limits or EvaluationLimits()
         self._mode: SandboxMode = sandbox
-        self._sources = SourceCache(cache_dir)
-        self._budget = budget
+        self._cache = cache_dir.resolve()
+        self._budget = None if budget is None else _Budget(*budget)
         self._has_source_rules = has_source_rules
         self._violations: dict[str, Failure | None] = {}
         self._preparations: dict[str, Failure | None] = {}
         self._preparing: dict[str, anyio.Lock] = {}
-        self._worlds: OrderedDict[str, tuple[Instance, World]] = OrderedDict()
-        self._warmings: Counter[str] = Counter()
-        self._is_warming = anyio.Lock()
+        self._worlds: OrderedDict[str, tuple[Instance, Blob]] = OrderedDict()
+        self._programs: OrderedDict[str, Blob] = OrderedDict()
         self._worker_pool: WorkerPool
+        self._compiled: CompiledCodeStore
         self._domain: Domain
 
     # ---------------------------------------------------------------- life
@@ -96,18 +102,17 @@ class EvaluatorPool:
         WorkerStartError
             A worker did not come up.
         """
-        self._domain = await to_thread.run_sync(self._load_domain)
-        plugin = None if self._domain_file is not None else loaded_plugin(self._domain_name)
-        settings = ZygoteSettings(
-            self._domain_name,
-            self._domain_file,
-            self._mode,
-            self._limits,
-            self._sources.root,
-            plugin=None if plugin is None else plugin.address(),
-        )
+        settings = await to_thread.run_sync(self._settings)
         self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
+        self._compiled = CompiledCodeStore(self._cache, user_key(), self._worker_pool.platform)
         return self
+
+    def _settings(self) -> ZygoteSettings:
+        self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._domain = self._load_domain()
+        smoke = self._domain.environment(self._domain.smoke_instance())
+        address = decoder_address(self._domain_name, self._domain_file)
+        return ZygoteSettings(self._mode, self._limits, self._cache, address, wire.encode(smoke))
 
     async def __aexit__(
         self,
@@ -157,40 +162,27 @@ class EvaluatorPool:
         if failure is not None:
             return failed(failure.kind, failure.diagnostic)
         world = await self._world(request.instance)
-        budget, unit = self._budget_of(request)
-        is_timed = unit == "s"
-        expected_s = budget if is_timed or request.budget is None else 0.0
-        while True:
-            warmings = self._n_warmings(request)
-            job = self._job(
-                world,
-                request.steps,
-                budget,
-                unit,
-                request.seed,
-                self._deadlines(budget, is_timed),
-                scales=request.scales,
-            )
-            ended = await self._worker_pool.submit(job, expected_s)
-            if ended is None:
-                return failed("crashed", "the evaluation worker died twice while it ran this task")
-            if not (
-                is_timed and ended["has_compiled"] and await self._warm(world, request, budget, warmings)
-            ):
-                break
+        budget = self._budget_of(request)
+        job = await self._job(world, request.steps, budget, request.seed, self._deadlines(budget, world))
+        job.fields["scales"] = list(request.scales)
+        is_long = budget.unit == "s" or request.budget is None
+        ended = await self._worker_pool.submit(job, budget.amount if is_long else 0.0)
+        if ended is None:
+            return failed("crashed", "the evaluation worker died twice while it ran this task")
         outcome = read_ending(ended)
         return await to_thread.run_sync(judge, self._domain, request.instance, ended, outcome)
 
-    def _budget_of(self, request: EvaluationRequest) -> tuple[float, Literal["s", "work"]]:
+    def _budget_of(self, request: EvaluationRequest) -> _Budget:
         if request.budget is not None:
-            return request.budget, request.unit
+            return _Budget(request.budget, request.unit)
         if self._budget is None:
             raise ValueError(f"{request.key} has no budget and the pool has none for it")
         return self._budget
 
-    def _deadlines(self, budget: float, is_timed: bool) -> tuple[float, float, float]:
+    def _deadlines(self, budget: _Budget, world: Blob) -> tuple[float, float, float]:
         limits = self._limits
-        run_s = budget + limits.wall_grace_s if is_timed else limits.work_wall_s
+        run_s = budget.amount + limits.wall_grace_s if budget.unit == "s" else limits.work_wall_s
+        run_s += len(world.data) / _HANDOVER_BYTES_PER_S
         return limits.load_s, run_s, limits.load_s + run_s
 
     def _check_sources(self, steps: Sequence[Implementation]) -> Failure | None:
@@ -226,13 +218,35 @@ class EvaluatorPool:
                 self._preparations[step.id] = await self._trial(step, is_first)
 
     async def _trial(self, step: Implementation, is_first: bool) -> Failure | None:
-        """Run `step` on the smoke instance where it may fill its compiler cache."""
+        """Run `step` on the smoke instance and keep what it compiled.
+
+        It runs alone or behind the library's initialiser, so that what comes back is its own.
+        """
         steps: tuple[Implementation, ...] = (step,)
         if not self._is_initialiser(step, is_first):
             steps = (self._initialiser(), step)
             await self._prepare_step(steps[0], True)
+        limits = self._limits
+        deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         world = await self._world(self._domain.smoke_instance())
-        return await self._fill_cache(world, steps, steps[-1:])
+        job = await self._job(world, steps, _Budget(limits.prepare_work, "work"), (0,), deadlines)
+        job.fields["is_preparation"] = True
+        job.answer_bytes += limits.file_bytes
+        ended = await self._worker_pool.submit(job, _PREPARATION_S + len(step.source))
+        if ended is None:
+            return Failure("crashed", "the evaluation worker died twice while it compiled this text")
+        outcome = read_ending(ended)
+        if isinstance(outcome, Failure):
+            return outcome
+        code = compiled_code(ended, limits.file_bytes)
+        if code is not None:
+            await to_thread.run_sync(self._keep, step, code)
+        return None
+
+    def _keep(self, step: Implementation, code: bytes) -> None:
+        if self._compiled.load(step.digest) != code:
+            self._compiled.save(step.digest, code)
+        self._programs[step.id] = _program(step, code)
 
     def _is_initialiser(self, step: Implementation, is_first: bool) -> bool:
         for operator in self._domain.operators():
@@ -243,79 +257,55 @@ class EvaluatorPool:
     def _initialiser(self) -> Implementation:
         return self._domain.safe_baseline()[0].implementation
 
-    async def _warm(self, world: World, request: EvaluationRequest, budget: float, before: int) -> bool:
-        """Let `request` compile on its own instance what no run had met; whether it is worth another try.
-
-        `before` is the number of its steps' warmings when it was run. Code that compiles something new
-        whenever it runs is no business of ours: its time is its own.
-        """
-        async with self._is_warming:
-            if self._n_warmings(request) > before:
-                return True
-            if any(self._warmings[step.id] >= _WARMINGS for step in request.steps):
-                return False
-            self._warmings.update({step.id for step in request.steps})
-            run_s = budget + self._limits.prepare_run_s
-            deadlines = (self._limits.load_s, run_s, run_s + self._limits.prepare_s)
-            job = self._job(world, request.steps, budget, "s", request.seed, deadlines, request.steps)
-            await self._worker_pool.submit(job, _PREPARATION_S)
-            return True
-
-    def _n_warmings(self, request: EvaluationRequest) -> int:
-        return sum(self._warmings[step.id] for step in request.steps)
-
-    async def _fill_cache(
-        self, world: World, steps: Sequence[Implementation], filled: Sequence[Implementation]
-    ) -> Failure | None:
-        limits = self._limits
-        deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
-        job = self._job(world, steps, limits.prepare_work, "work", (0,), deadlines, filled)
-        ended = await self._worker_pool.submit(job, _PREPARATION_S + max(len(step.source) for step in filled))
-        if ended is None:
-            return Failure("crashed", "the evaluation worker died twice while it compiled this text")
-        outcome = read_ending(ended)
-        return outcome if isinstance(outcome, Failure) else None
-
     # ---------------------------------------------------------------- jobs
 
-    async def _world(self, instance: Instance) -> World:
+    async def _world(self, instance: Instance) -> Blob:
         known = self._worlds.get(instance.key)
         if known is not None and known[0] is instance:
             self._worlds.move_to_end(instance.key)
             return known[1]
-        data = wire.encode(await to_thread.run_sync(self._domain.environment, instance))
-        world = World(hashlib.sha256(data).hexdigest(), data)
+        world = await to_thread.run_sync(lambda: Blob(wire.encode(self._domain.environment(instance))))
         self._worlds[instance.key] = (instance, world)
         while len(self._worlds) > _WORLDS_KEPT:
             self._worlds.popitem(last=False)
         return world
 
-    def _job(
+    async def _job(
         self,
-        world: World,
+        world: Blob,
         steps: Sequence[Implementation],
-        budget: float,
-        unit: str,
+        budget: _Budget,
         seed: Sequence[int],
         deadlines: tuple[float, float, float],
-        filled: Sequence[Implementation] = (),
-        scales: Sequence[float] = (),
     ) -> Job:
-        paths = [self._sources.place(step) for step in steps]
-        writable = {str(self._sources.machine_code(self._sources.place(step))) for step in filled}
+        programs = [await self._program(step) for step in steps]
         fields = {
-            "op": "evaluate",
-            "programs": [
-                [step.operator, str(path), step.source, scale]
-                for step, path, scale in zip(steps, paths, scales or (1.0,) * len(steps), strict=True)
-            ],
-            "budget": budget,
-            "unit": unit,
+            "budget": budget.amount,
+            "unit": budget.unit,
             "seed": list(seed),
+            "scales": [],
             "deadlines": list(deadlines),
-            "writable": sorted(writable),
+            "is_preparation": False,
         }
-        return Job(world, fields, deadlines[2])
+        return Job(programs, world, fields, deadlines[2], self._limits.answer_bytes)
+
+    async def _program(self, step: Implementation) -> Blob:
+        if step.id not in self._programs:
+            code = await to_thread.run_sync(self._compiled.load, step.digest)
+            self._programs[step.id] = _program(step, code)
+        self._programs.move_to_end(step.id)
+        while len(self._programs) > _PROGRAMS_KEPT:
+            self._programs.popitem(last=False)
+        return self._programs[step.id]
+
+
+def _program(step: Implementation, code: bytes | None) -> Blob:
+    fields = {
+        "operator": step.operator,
+        "path": f"/dga2d/impl_{step.digest[:12]}.py",
+        "source": step.source,
+    }
+    return Blob(wire.encode(fields if code is None else {**fields, "compiled": code}))
 
 
 def _violation(step: Implementation) -> Failure | None:

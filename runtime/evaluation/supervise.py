@@ -1,7 +1,8 @@
-"""One child from its fork to its end: order, deadlines, the answer's size, cancellation, reaping.
+"""One child from its fork to its end: order, instance, deadlines, the answer's size, cancellation, reaping.
 
 A child is forked ahead of its work where that is safe: it then waits for its order, and the caller of an
-evaluation does not wait for the fork. It has ended its work as soon as its whole answer is there.
+evaluation does not wait for the fork. The instance is handed over once the child says that all texts are
+imported; from then on its time counts. It has ended its work as soon as its whole answer is there.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from dga2d.runtime.evaluation import wire
+from dga2d.runtime.evaluation.blobs import Blob, read_chunk, wipe
 from dga2d.runtime.evaluation.sandbox import namespaces
 
 End = Literal["answered", "died", "timeout", "oversized_answer", "cancelled"]
 _SEALED, _STARTED, _COMPILING, _COMPILED, _ANSWER = b"RSCcA"
-_CHUNK = 1 << 16
+_MAX_MARKS = 1 << 16
+"""Bytes a child may send before its answer."""
+_PIPE_BYTES = 1 << 20
 _REAP_POLL_S = 0.002
 _SHARE_AT_KILL = 0.95
 """Part of its processor time after which a killed child was killed for it: the kernel counts in ticks."""
@@ -35,7 +39,7 @@ class Deadlines:
     load_s: float
     """From its order to its start mark."""
     run_s: float
-    """From its start mark to its end."""
+    """From its start mark, at which it is handed the instance, to its end."""
     total_s: float
     """From its order to its end, whatever its marks say."""
     cpu_s: float
@@ -57,50 +61,76 @@ class Ending:
     elapsed_s: float
     """From its start mark to its end; 0 when there was none."""
     cpu_s: float
-    """Processor time of all its threads; 0 where the system does not tell."""
-    has_compiled: bool
-    """Whether it said, after its start mark, that it compiles: its time was not all its own."""
-    answer: bytes
+    """Processor time of all its threads from its start mark to its end; 0 where the system does not tell."""
+    answer_bytes: int
+    """Length of its answer; 0 without one."""
+
+
+class Sink(Protocol):
+    """Where an answer is collected."""
+
+    def write(self, data: bytes | memoryview, /) -> object: ...
 
 
 class Watch:
-    """Reads a child's pipe and keeps its clocks."""
+    """Follows what a child says and keeps its clocks.
 
-    def __init__(self, deadlines: Deadlines, answer_bytes: int, now: float) -> None:
+    Parameters
+    ----------
+    answer_bytes
+        Largest answer.
+    sink
+        Gets the bytes of the answer.
+    now
+        Time of the order on the clock of the deadlines, in seconds.
+    """
+
+    def __init__(self, deadlines: Deadlines, answer_bytes: int, sink: Sink, now: float) -> None:
         self._deadlines = deadlines
         self._answer_bytes = answer_bytes
+        self._sink = sink
         self._ordered = now
         self._is_sealed = False
         self._started: float | None = None
+        self._cpu_at_start = 0.0
         self._compiling_since: float | None = None
         self._compiled_s = 0.0
-        self._has_compiled = False
-        self._answer = bytearray()
-        self._is_answering = False
+        self._marks = 0
+        self._prefix = b""
+        self._received = 0
+        self.has_answer = False
+        """Whether the child has begun to answer."""
 
-    def feed(self, data: bytes, now: float) -> None:
-        """Take bytes from the pipe."""
-        if self._is_answering:
-            self._answer += data
+    def feed(self, data: bytes | memoryview, now: float, cpu_s: float = 0.0) -> None:
+        """Take bytes from the pipe; `cpu_s` is the child's processor time so far."""
+        if self.has_answer:
+            self._take(data)
             return
         for index, mark in enumerate(data):
+            self._marks += 1
             if mark == _SEALED:
                 self._is_sealed = True
             elif mark == _STARTED and self._started is None:
                 self._started = now
+                self._cpu_at_start = cpu_s
                 self._compiled_s = 0.0
             elif mark == _COMPILING and self._compiling_since is None:
                 self._compiling_since = now
-                self._has_compiled = self._started is not None
             elif mark == _COMPILED and self._compiling_since is not None:
                 self._compiled_s += now - self._compiling_since
                 self._compiling_since = None
             elif mark == _ANSWER:
-                self._is_answering = True
-                self._answer += data[index + 1 :]
+                self.has_answer = True
+                self._take(data[index + 1 :])
                 return
-            else:
-                self._answer.append(mark)
+
+    def _take(self, data: bytes | memoryview) -> None:
+        missing = wire.PREFIX.size - len(self._prefix)
+        if missing > 0:
+            self._prefix += bytes(data[:missing])
+        if self._received <= self._answer_bytes:
+            self._sink.write(data)
+        self._received += len(data)
 
     def deadline(self) -> float:
         """Moment at which the child must have ended, as far as is known now."""
@@ -116,36 +146,37 @@ class Watch:
         return min(phase, total)
 
     @property
+    def has_started(self) -> bool:
+        """Whether all texts are imported, as the child says."""
+        return self._started is not None
+
+    @property
     def announced(self) -> int | None:
         """Length of the answer, once its first bytes have told."""
-        if not self._is_answering or len(self._answer) < wire.PREFIX.size:
+        if len(self._prefix) < wire.PREFIX.size:
             return None
-        header, body = wire.PREFIX.unpack_from(self._answer)
+        header, body = wire.PREFIX.unpack(self._prefix)
         return wire.PREFIX.size + int(header) + int(body)
 
     @property
     def is_oversized(self) -> bool:
-        """Whether more bytes came than an answer may have."""
-        return len(self._answer) > self._answer_bytes
+        """Whether more bytes came than there may be."""
+        return self._received > self._answer_bytes or self._marks > _MAX_MARKS
 
     @property
     def is_complete(self) -> bool:
         """Whether all of the announced answer is there; what follows it is not read."""
-        return self.announced is not None and len(self._answer) >= self.announced
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether the child has begun to answer."""
-        return self._is_answering
+        return self.announced is not None and self._received >= self.announced
 
     def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
         """What is reported of a child that ended at `now` on the clock of the deadlines."""
-        elapsed = now - self._started if self._started is not None else 0.0
-        answer = bytes(self._answer[: self.announced]) if end == "answered" else b""
         has_started = self._started is not None
-        return Ending(
-            end, exit_code, self._is_sealed, has_started, elapsed, cpu_s, self._has_compiled, answer
-        )
+        elapsed_s = 0.0 if self._started is None else now - self._started
+        used_s = cpu_s - self._cpu_at_start if has_started else 0.0
+        received = 0
+        if end == "answered":
+            received = min(self._received, self.announced or self._received)
+        return Ending(end, exit_code, self._is_sealed, has_started, elapsed_s, used_s, received)
 
 
 class Child:
@@ -158,8 +189,8 @@ class Child:
         self._status: int | None = None
 
     @classmethod
-    def fork(cls, carry_out: Callable[[bytes, int], None], rehearse: Callable[[], None] | None) -> Child:
-        """Fork a process that will call `carry_out` with its order and the descriptor of its answer pipe.
+    def fork(cls, carry_out: Callable[[int, int], None], rehearse: Callable[[], None] | None) -> Child:
+        """Fork a process that will call `carry_out` with the descriptors of its order and its answer pipe.
 
         While it waits it calls `rehearse`, to have copied the memory that every order writes to.
         """
@@ -172,40 +203,47 @@ class Child:
                 os.close(answer_reader)
                 if rehearse is not None:
                     rehearse()
-                order = _read_all(order_reader)
-                if order:
-                    carry_out(order, answer_writer)
+                carry_out(order_reader, answer_writer)
             finally:
                 os._exit(0 if sys.exc_info()[0] is None else 70)
         os.close(order_reader)
         os.close(answer_writer)
+        os.set_blocking(order_writer, False)
+        os.set_blocking(answer_reader, False)
         return cls(pid, order_writer, answer_reader)
 
     def command(self, order: bytes) -> None:
-        """Give the child its work.
+        """Give the child its order, which has room in a pipe.
 
         Raises
         ------
         BrokenPipeError
             It is dead.
         """
-        view = memoryview(order)
-        try:
-            while view:
-                view = view[os.write(self._order, view) :]
-        finally:
-            os.close(self._order)
-            self._order = -1
+        assert len(order) <= 1 << 14
+        os.write(self._order, order)
 
     def see_end(
-        self, deadlines: Deadlines, answer_bytes: int, is_cancelled: Callable[[], bool], control: int
+        self,
+        deadlines: Deadlines,
+        answer_bytes: int,
+        programs: list[Blob],
+        instance: Blob,
+        answer: Blob,
+        is_cancelled: Callable[[], bool],
+        control: int,
     ) -> Ending:
         """Wait until it has answered, died, or must be ended; call :meth:`bury` afterwards, whatever happens.
 
-        `is_cancelled` is asked whenever `control` becomes readable.
+        It gets `programs` at once and `instance` when it says that it has imported them; what it sends back
+        is in `answer` afterwards. `is_cancelled` is asked whenever `control` becomes readable.
         """
-        watch = Watch(deadlines, answer_bytes, time.monotonic())
-        end = self._see_end(watch, is_cancelled, control)
+        watch = Watch(deadlines, answer_bytes, answer, time.monotonic())
+        feed = _Feed(self._order, programs)
+        try:
+            end = self._see_end(watch, feed, instance, is_cancelled, control)
+        finally:
+            wipe()
         now, cpu_s = time.monotonic(), _cpu_s(self.pid)
         exit_code = 0
         if end == "died":
@@ -214,9 +252,10 @@ class Child:
                 end = "timeout"  # it ignored SIGXCPU
         return watch.ending(end, exit_code, now, cpu_s)
 
-    def _see_end(self, watch: Watch, is_cancelled: Callable[[], bool], control: int) -> End:
-        reader, is_open = self._answer, True
-        os.set_blocking(reader, False)
+    def _see_end(
+        self, watch: Watch, feed: _Feed, instance: Blob, is_cancelled: Callable[[], bool], control: int
+    ) -> End:
+        reader, is_open, has_instance = self._answer, True, False
         handle = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else None
         poll = select.poll()
         for descriptor in (reader, control, handle):
@@ -224,12 +263,16 @@ class Child:
                 poll.register(descriptor, select.POLLIN)
         try:
             while True:
+                if watch.has_started and not has_instance:
+                    feed.add(instance)
+                    has_instance = True
+                feed.go_on(poll)
                 left = watch.deadline() - time.monotonic()
                 if left <= 0:
                     return "timeout"
                 ready = {descriptor for descriptor, _ in poll.poll(min(left, 60.0) * 1000 + 1)}
                 is_dead = handle in ready
-                if is_open and (reader in ready or is_dead) and not _drain(reader, watch):
+                if is_open and (reader in ready or is_dead) and not self._drain(watch):
                     is_open = False
                     poll.unregister(reader)
                     is_dead = is_dead or handle is None
@@ -245,10 +288,21 @@ class Child:
             if handle is not None:
                 os.close(handle)
 
+    def _drain(self, watch: Watch) -> bool:
+        """Read what is there; ``False`` once the pipe has ended."""
+        while not (watch.is_oversized or watch.is_complete):
+            try:
+                data = read_chunk(self._answer)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            watch.feed(data, time.monotonic(), 0.0 if watch.has_started else _cpu_s(self.pid))
+        return True
+
     def bury(self, with_descendants: bool) -> None:
         """Kill the child, `with_descendants` all it may have left behind too, and collect them."""
-        if self._order >= 0:
-            os.close(self._order)
+        os.close(self._order)
         os.close(self._answer)
         self._reap()
         if with_descendants:
@@ -265,11 +319,54 @@ class Child:
         return os.waitstatus_to_exitcode(self._status)
 
 
-def _read_all(descriptor: int) -> bytes:
-    chunks = []
-    while chunk := os.read(descriptor, 1 << 20):
-        chunks.append(chunk)
-    return b"".join(chunks)
+class _Feed:
+    """Writes to a child's order pipe as much as it takes, so that no child can keep its zygote waiting."""
+
+    def __init__(self, pipe: int, blobs: list[Blob]) -> None:
+        self._pipe = pipe
+        self._blobs = list(blobs)
+        self._offset = 0
+        self._is_polled = False
+
+    def add(self, blob: Blob) -> None:
+        """Write `blob` too."""
+        self._blobs.append(blob)
+
+    def go_on(self, poll: select.poll) -> None:
+        """Write what the pipe takes now; `poll` tells when it takes more."""
+        try:
+            self._write()
+        except BrokenPipeError:  # the child is dead or wants no more: its end will be seen
+            self._blobs.clear()
+        if bool(self._blobs) is not self._is_polled:
+            self._is_polled = bool(self._blobs)
+            if self._is_polled:
+                _widen(self._pipe)
+                poll.register(self._pipe, select.POLLOUT)
+            else:
+                poll.unregister(self._pipe)
+
+    def _write(self) -> None:
+        while self._blobs:
+            blob = self._blobs[0]
+            while self._offset < blob.size:
+                try:
+                    self._offset += blob.send(self._pipe, self._offset)
+                except BlockingIOError:
+                    return
+            self._blobs.pop(0)
+            self._offset = 0
+
+
+def _widen(pipe: int) -> None:
+    """Let `pipe` hold a mebibyte, where the system allows it: large instances then take fewer turns."""
+    if sys.platform == "linux":
+        import fcntl
+
+        try:
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:  # the user's pipes hold too much already
+            return
 
 
 def _cpu_s(pid: int) -> float:
@@ -277,19 +374,6 @@ def _cpu_s(pid: int) -> float:
     if sys.platform != "linux":
         return 0.0
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
-
-
-def _drain(reader: int, watch: Watch) -> bool:
-    """Read what is there; ``False`` once the pipe has ended."""
-    while not (watch.is_oversized or watch.is_complete):
-        try:
-            data = os.read(reader, _CHUNK)
-        except BlockingIOError:
-            return True
-        if not data:
-            return False
-        watch.feed(data, time.monotonic())
-    return True
 
 
 def kill_descendants() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio.abc import Process
@@ -40,32 +41,32 @@ _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM", "BLI
 class ZygoteSettings:
     """What a zygote is told when it starts."""
 
-    domain: str
-    domain_file: Path | None
     mode: SandboxMode
     limits: EvaluationLimits
     cache: Path
-    """Folder for compiled code of the program's own decoders, where the package itself is read-only."""
+    """Folder for compiled code of the program's own decoders, where the package itself is read-only. No
+    candidate can write there."""
+    decoder: Mapping[str, Any] = field(default_factory=dict)
+    """Where the domain's decoder is (:func:`~dga2d.runtime.evaluation.decoders.decoder_address`)."""
+    smoke: bytes = b""
+    """Environment of the domain's smoke instance, encoded."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Layers that cannot be closed, and why."""
-    filters: Mapping[str, bytes] = field(default_factory=dict)
+    seccomp_filter: bytes = b""
     sandbox_status: Mapping[str, str] | None = None
     """Outcome of another zygote's self-test; ``None``: make it."""
-    plugin: Mapping[str, str] | None = None
-    """Where the domain is found if it is not one of the program's own."""
 
     def message(self) -> bytes:
         """The first message to a zygote."""
         return wire.encode(
             {
-                "domain": self.domain,
-                "domain_file": None if self.domain_file is None else str(self.domain_file),
-                "plugin": None if self.plugin is None else dict(self.plugin),
+                "decoder": dict(self.decoder),
+                "smoke": self.smoke,
                 "mode": self.mode,
                 "limits": asdict(self.limits),
                 "missing": dict(self.missing),
                 "sandbox_status": None if self.sandbox_status is None else dict(self.sandbox_status),
-                **{f"filter_{purpose}": program for purpose, program in self.filters.items()},
+                "filter": self.seccomp_filter,
             }
         )
 
@@ -98,8 +99,10 @@ class Worker:
         assert process.stdout is not None
         self._answers = BufferedByteReceiveStream(process.stdout)
         self.sandbox_status = sandbox_status
-        self.worlds: dict[str, None] = {}
-        """Digests of the environments the zygote holds, oldest first."""
+        self.platform = ""
+        """Processor and versions that its machine code depends on."""
+        self.held: dict[str, int] = {}
+        """Sizes of the blobs that the zygote holds by their names, oldest first."""
 
     @property
     def pid(self) -> int:
@@ -127,6 +130,7 @@ class Worker:
                 await worker.send(settings.message())
                 ready = await worker.receive(1 << 20)
             worker.sandbox_status = dict(ready["sandbox_status"])
+            worker.platform = str(ready["platform"])
         except (*GONE, WireError) as error:
             reason = await worker._last_words() or str(error) or type(error).__name__
             await worker.stop()
@@ -166,6 +170,10 @@ class Worker:
         if size > max_bytes:
             raise WireError(f"message of {size} bytes exceeds {max_bytes}")
         return wire.decode(prefix + await self._answers.receive_exactly(size))
+
+    async def receive_bytes(self, size: int) -> bytes:
+        """The next `size` bytes; raises one of `GONE` where the zygote is gone."""
+        return await self._answers.receive_exactly(size) if size else b""
 
     async def stop(self) -> None:
         """Kill the zygote with everything it started, and collect it; safe to call twice."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,35 +28,50 @@ from dga2d.runtime.evaluation.sandbox import seccomp
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
 
-_WORLDS_PER_ZYGOTE = 4
+_BLOBS_HELD = 256
+_BYTES_HELD = 128 << 20
+"""What a zygote keeps of programs and environments for later requests."""
 _HANG_LIMIT_S = 10.0
 """Seconds past a child's last possible end before its zygote counts as hung."""
-_OVERHEAD_BYTES = 1 << 16
+_MESSAGE_BYTES = 1 << 16
 _TRIES = 2
 _STARTS = 5
 
 
-@dataclass(frozen=True)
-class World:
-    """An environment as it is sent to zygotes."""
+_names = itertools.count(1)
 
-    digest: str
+
+@dataclass(frozen=True, eq=False)
+class Blob:
+    """An encoded program or environment as it is sent to zygotes, once to each."""
+
     data: bytes
+    name: str = field(default_factory=lambda: str(next(_names)))
+    """A number that tells nothing of the contents."""
 
 
 @dataclass
 class Job:
     """One request to a zygote and who waits for it."""
 
-    world: World
-    fields: Mapping[str, Any]
+    programs: Sequence[Blob]
+    world: Blob
+    """The environment of the instance."""
+    fields: dict[str, Any]
     last_end_s: float
     """Latest moment at which the child has ended, counted from the request."""
+    answer_bytes: int
+    """Largest answer."""
     done: anyio.Event = field(default_factory=anyio.Event)
     cancelled: anyio.Event = field(default_factory=anyio.Event)
     ended: wire.Message | None = None
     """The zygote's last message; ``None`` when workers died of it."""
     error: Exception | None = None
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """All that the zygote must hold, each once."""
+        return tuple({blob.name: blob for blob in (*self.programs, self.world)}.values())
 
 
 class WorkerPool:
@@ -74,6 +89,8 @@ class WorkerPool:
         self._group: TaskGroup
         self.sandbox_status: dict[str, str] = {}
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
+        self.platform = ""
+        """Processor and versions that machine code depends on."""
         self.busy = 0
         """Zygotes that serve a job at this moment."""
 
@@ -88,10 +105,11 @@ class WorkerPool:
             A worker did not come up.
         """
         if self._settings.mode != "off":
-            filters, missing = await to_thread.run_sync(build_filters, self._settings.limits)
-            self._settings = replace(self._settings, filters=filters, missing=missing)
+            program, missing = await to_thread.run_sync(build_filter, self._settings.limits)
+            self._settings = replace(self._settings, seccomp_filter=program, missing=missing)
         first = await Worker.start(self._settings)
         self.sandbox_status = first.sandbox_status
+        self.platform = first.platform
         absent = {layer: state for layer, state in self.sandbox_status.items() if state != ACTIVE}
         if self._settings.mode == "strict" and absent:
             await first.stop()
@@ -204,7 +222,8 @@ class WorkerPool:
                 await worker.send(self._request(worker, job, number))
                 async with anyio.create_task_group() as group:
                     group.start_soon(partial(self._pass_on_cancellation, worker, job))
-                    job.ended = await worker.receive(self._settings.limits.answer_bytes + _OVERHEAD_BYTES)
+                    job.ended = await worker.receive(_MESSAGE_BYTES)
+                    job.ended["answer"] = await worker.receive_bytes(job.ended["answer_bytes"])
                     group.cancel_scope.cancel()
         except* (*GONE, WireError, TimeoutError):
             job.ended = None
@@ -223,31 +242,38 @@ class WorkerPool:
         with anyio.CancelScope(shield=True):
             await worker.send(wire.encode({"op": "cancel"}))
 
-    @staticmethod
-    def _request(worker: Worker, job: Job, number: int) -> bytes:
-        forget: list[str] = []
-        fields: dict[str, Any] = {}
-        known = job.world.digest in worker.worlds
-        worker.worlds.pop(job.world.digest, None)
-        worker.worlds[job.world.digest] = None
-        if not known:
-            fields["environment"] = job.world.data
-            while len(worker.worlds) > _WORLDS_PER_ZYGOTE:
-                oldest = next(iter(worker.worlds))
-                del worker.worlds[oldest]
-                forget.append(oldest)
-        fields |= {"id": number, "world": job.world.digest, "forget": forget}
-        return wire.encode({**job.fields, **fields})
+    def _request(self, worker: Worker, job: Job, number: int) -> bytes:
+        """The message for `job`, followed by the blobs that the zygote does not hold yet."""
+        new, forget = [], []
+        for blob in job.blobs:
+            if worker.held.pop(blob.name, None) is None:
+                new.append(blob)
+            worker.held[blob.name] = len(blob.data)
+        needed = {blob.name for blob in job.blobs}
+        while len(worker.held) > max(_BLOBS_HELD, len(needed)) or sum(worker.held.values()) > _BYTES_HELD:
+            oldest = next(iter(worker.held))
+            if oldest in needed:
+                break
+            del worker.held[oldest]
+            forget.append(oldest)
+        message = wire.encode(
+            {
+                **job.fields,
+                "op": "evaluate",
+                "id": number,
+                "programs": [blob.name for blob in job.programs],
+                "world": job.world.name,
+                "new": [[blob.name, len(blob.data)] for blob in new],
+                "forget": forget,
+                "answer_bytes": job.answer_bytes,
+            }
+        )
+        return b"".join([message, *(blob.data for blob in new)])
 
 
-def build_filters(limits: EvaluationLimits) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The seccomp programs by purpose, and why there are none (layer → reason)."""
-    starts = limits.processes > 0
+def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
+    """The seccomp program, and why there is none (layer → reason)."""
     try:
-        programs = {
-            "evaluate": seccomp.build(writes_files=False, starts_processes=starts),
-            "prepare": seccomp.build(writes_files=True, starts_processes=starts),
-        }
+        return seccomp.build(starts_processes=limits.processes > 0), {}
     except (ImportError, OSError, RuntimeError) as error:
-        return {}, {"seccomp": str(error)}
-    return programs, {}
+        return b"", {"seccomp": str(error)}

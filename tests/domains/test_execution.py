@@ -115,7 +115,7 @@ def test_a_text_is_loaded_from_a_file_named_after_its_digest(tmp_path: Path) -> 
     text = implementation("def run(env_data, state, calc_makespan_fn):\n    return state\n")
     state = State()
     assert load_implementation(text, tmp_path)({}, state, total) is state
-    path = tmp_path / text.digest / f"impl_{text.digest[:12]}.py"
+    path = tmp_path / "library" / text.digest / f"impl_{text.digest[:12]}.py"
     assert path.read_text(encoding="utf-8") == text.source
     assert [file.name for file in path.parent.iterdir() if file.suffix != ".pyc" and file.is_file()] == [
         path.name

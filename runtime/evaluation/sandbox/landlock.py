@@ -17,10 +17,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _CREATE_RULESET_VERSION = 1
 _RULE_PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
-_EXECUTE = 1 << 0
 _REFER, _TRUNCATE, _IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
 _ABI_1_RIGHTS = (1 << 13) - 1
-_WRITE_FILE, _REMOVE_FILE, _MAKE_REGULAR = 1 << 1, 1 << 5, 1 << 8
 _BIND_AND_CONNECT_TCP = 0b11
 _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
@@ -43,31 +41,37 @@ def abi() -> int:
     )
 
 
-def restrict(version: int, readable: Sequence[int], writable: Sequence[int]) -> None:
-    """Confine this process to reading below `readable` and to files below the folders `writable`.
+def ruleset(readable: Sequence[str]) -> int:
+    """Descriptor of a set of rules that allows to read the files and folders `readable` and nothing else.
 
-    Both are descriptors opened with ``O_PATH``. From ABI 4 on, TCP is closed; from
-    ABI 6 on, abstract Unix sockets and signals to processes outside are too. Needs no-new-privileges.
+    From ABI 4 on, it closes TCP; from ABI 6 on, abstract Unix sockets and signals to processes outside too.
+
+    Raises
+    ------
+    OSError
+        The kernel has no Landlock, or it is switched off.
     """
-    handled = _handled(version)
+    version = abi()
     attributes = struct.pack(
         "=QQQ",
-        handled,
+        _handled(version),
         _BIND_AND_CONNECT_TCP if version >= 4 else 0,
         _ABSTRACT_SOCKETS_AND_SIGNALS if version >= 6 else 0,
     )
     size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = call("syscall", _CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0))
-    try:
-        for descriptor in readable:
-            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-            _allow(ruleset, descriptor, _READ_FILE | _EXECUTE | (_READ_DIR if is_folder else 0))
-        for descriptor in writable:
-            writing = _READ_FILE | _READ_DIR | _WRITE_FILE | _REMOVE_FILE | _MAKE_REGULAR
-            _allow(ruleset, descriptor, (writing | _TRUNCATE) & handled)
-        call("syscall", _RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
-    finally:
-        os.close(ruleset)
+    created = call("syscall", _CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0))
+    for path in readable:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            _allow_reading(created, descriptor)
+        finally:
+            os.close(descriptor)
+    return created
+
+
+def restrict(ruleset: int) -> None:
+    """Bind the calling process to a :func:`ruleset`, for good. Needs no-new-privileges."""
+    call("syscall", _RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
 
 
 def _handled(version: int) -> int:
@@ -81,6 +85,7 @@ def _handled(version: int) -> int:
     return rights
 
 
-def _allow(ruleset: int, descriptor: int, rights: int) -> None:
-    rule = _PathBeneath(rights, descriptor)
+def _allow_reading(ruleset: int, descriptor: int) -> None:
+    is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+    rule = _PathBeneath(_READ_FILE | (_READ_DIR if is_folder else 0), descriptor)
     call("syscall", _ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), ctypes.c_uint32(0))

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from dga2d.runtime.evaluation.sandbox import landlock, privileges, rlimits, seccomp
+from dga2d.runtime.evaluation.sandbox import file_tree, landlock, privileges, rlimits, seccomp
+from dga2d.runtime.evaluation.sandbox.file_tree import UNREADABLE
 from dga2d.runtime.evaluation.sandbox.libc import call
-from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, ANSWER_FD, LAYERS, Seal, keep_only
+from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, ANSWER_FD, LAYERS, ORDER_FD, Seal, keep_only
 
 ACTIVE = "active"
 _CLONE_NEWUTS = 0x04000000
@@ -35,6 +36,7 @@ def self_test(seal: Seal, missing: Mapping[str, str]) -> dict[str, str]:
         "resource_limits": lambda: _resource_limits(seal),
         "closed_descriptors": _closed_descriptors,
         "namespaces": _namespaces,
+        "empty_root": _empty_root,
         "no_new_privileges": _no_new_privileges,
         "parent_death": _parent_death,
         "no_inspection": _no_inspection,
@@ -97,7 +99,8 @@ def _must_fail(what: str, action: Callable[[], object], *codes: int) -> None:
 def _resource_limits(seal: Seal) -> None:
     limits = replace(seal.limits, memory_bytes=min(seal.limits.memory_bytes, 1 << 28))
     rlimits.apply(limits, seal.baseline_bytes, seal.baseline_tasks, 5.0)
-    keep_only(ANSWER_FD, os.open(os.devnull, os.O_RDWR))
+    null = os.open(os.devnull, os.O_RDWR)
+    keep_only(ANSWER_FD, null, null)
 
     def open_many() -> None:
         for _ in range(limits.open_files + 1):
@@ -109,9 +112,9 @@ def _resource_limits(seal: Seal) -> None:
 
 
 def _closed_descriptors() -> None:
-    os.open(os.devnull, os.O_RDONLY)
-    keep_only(ANSWER_FD, os.open(os.devnull, os.O_RDWR))
-    for descriptor in range(ANSWER_FD + 1, 64):
+    null = os.open(os.devnull, os.O_RDWR)
+    keep_only(ANSWER_FD, null, null)
+    for descriptor in range(ORDER_FD + 1, 64):
         _must_fail(f"use of descriptor {descriptor}", lambda fd=descriptor: os.fstat(fd), errno.EBADF)  # type: ignore[misc]
 
 
@@ -124,6 +127,14 @@ def _namespaces() -> None:
     with socket.socket() as client:
         client.settimeout(1.0)
         _must_fail("a connection to the host", lambda: client.connect(("127.0.0.1", 9)), errno.ENETUNREACH)
+
+
+def _empty_root() -> None:
+    visible = {path.split("/")[1] for path in (*file_tree.interpreter_paths(), UNREADABLE)}
+    if not visible.issuperset(os.listdir("/")):
+        raise _HoleError("the root holds what no solver needs")
+    _must_fail("seeing /etc/passwd", lambda: os.stat("/etc/passwd"), errno.ENOENT)
+    _must_fail("making a folder", lambda: os.mkdir("/folder"), errno.EROFS)
 
 
 def _no_new_privileges() -> None:
@@ -159,12 +170,13 @@ def _parent_death() -> None:
 
 def _landlock(seal: Seal) -> None:
     privileges.forbid_new_privileges()
-    landlock.restrict(seal.landlock_abi, seal.readable, ())
+    hidden = UNREADABLE if os.path.exists(UNREADABLE) else "/etc/passwd"
+    landlock.restrict(seal.landlock_ruleset)
     denied = (errno.EACCES, errno.EPERM)
-    _must_fail("reading /etc/passwd", lambda: os.open("/etc/passwd", os.O_RDONLY), *denied)
+    _must_fail(f"reading {hidden}", lambda: os.open(hidden, os.O_RDONLY), *denied)
     _must_fail("listing /", lambda: os.listdir("/"), *denied)
-    name = f"/tmp/landlock-{os.getpid()}"
-    _must_fail("creating a file", lambda: os.open(name, os.O_CREAT | os.O_WRONLY | os.O_EXCL), *denied)
+    name, flags = f"/tmp/landlock-{os.getpid()}", os.O_CREAT | os.O_WRONLY | os.O_EXCL
+    _must_fail("creating a file", lambda: os.open(name, flags), *denied, errno.ENOENT, errno.EROFS)
 
 
 def _capabilities() -> None:
@@ -174,7 +186,7 @@ def _capabilities() -> None:
 
 def _seccomp(seal: Seal) -> None:
     privileges.forbid_new_privileges()
-    seccomp.install(seal.filters["evaluate"])
+    seccomp.install(seal.seccomp_filter)
     _must_fail("a socket", lambda: socket.socket(), errno.EPERM)
     _must_fail("exec", lambda: os.execv("/bin/true", ["true"]), errno.EPERM)
     _must_fail("a signal", lambda: os.kill(os.getppid(), 0), errno.EPERM)

@@ -47,7 +47,7 @@ def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cp
     seconds = math.ceil(cpu_s)
     _limit("RLIMIT_CPU", seconds, seconds + 1)
     _limit("RLIMIT_CORE", 0)
-    _limit("RLIMIT_FSIZE", limits.file_bytes)
+    _limit("RLIMIT_FSIZE", 0)  # there is no file a child should write
     _limit("RLIMIT_NOFILE", limits.open_files)
     own = baseline_tasks + 1 if limits.processes else 0
     _limit("RLIMIT_NPROC", own + limits.processes)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
-import sysconfig
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluation.sandbox import landlock, privileges, rlimits, seccomp
 
 LAYERS = (
     "namespaces",
+    "empty_root",
     "parent_death",
     "no_new_privileges",
     "no_inspection",
@@ -27,16 +24,9 @@ LAYERS = (
 ALWAYS = ("resource_limits", "closed_descriptors", "parent_death")
 """Layers that ``off`` keeps: limits, and that nothing is left behind."""
 
-ANSWER_FD = 3
-_SHARED_LIBRARIES = (
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/etc/ld.so.cache",
-    "/dev/null",
-    "/dev/urandom",
-)
+ANSWER_FD, ORDER_FD = 3, 4
+"""Descriptors that a sealed child keeps: of the pipe that takes its answer, and of the one that brings its
+order and then the instance."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +35,17 @@ class Seal:
 
     limits: EvaluationLimits
     layers: frozenset[str]
-    """Layers to close; the namespaces are the zygote's own."""
-    landlock_abi: int = 0
-    filters: Mapping[str, bytes] = field(default_factory=dict)
-    """Seccomp programs: ``evaluate`` and ``prepare``."""
-    readable: tuple[int, ...] = ()
-    """``O_PATH`` descriptors of the interpreter's own folders."""
+    """Layers to close; namespaces and root are the zygote's own."""
+    landlock_ruleset: int = -1
+    """Descriptor of what may be read."""
+    seccomp_filter: bytes = b""
     baseline_bytes: int = 0
     """Address space the zygote had before any candidate."""
     baseline_tasks: int = 0
     """Processes and threads the kernel counts for the zygote's user before any candidate."""
 
-    def close(
-        self,
-        answer: int,
-        cpu_s: float,
-        readable: Iterable[Path] = (),
-        writable: Iterable[Path] = (),
-        purpose: str = "evaluate",
-    ) -> None:
-        """Seal the calling process. `answer` continues as descriptor 3, all others are closed; of the file
-        tree only the interpreter, `readable` and `writable` stay.
+    def close(self, answer: int, order: int, cpu_s: float) -> None:
+        """Seal the calling process; `answer` continues as descriptor 3, `order` as 4, all others are closed.
 
         Raises
         ------
@@ -80,35 +60,27 @@ class Seal:
         if "no_inspection" in self.layers:
             privileges.forbid_inspection()
         if "landlock" in self.layers:
-            own = [open_path(path) for path in readable]
-            landlock.restrict(
-                self.landlock_abi, [*self.readable, *own], [open_path(path) for path in writable]
-            )
-        keep_only(answer, null)
+            landlock.restrict(self.landlock_ruleset)
+        keep_only(answer, order, null)
         rlimits.apply(self.limits, self.baseline_bytes, self.baseline_tasks, cpu_s)
         if "capabilities" in self.layers:
             privileges.drop_capabilities()
         if "seccomp" in self.layers:
-            seccomp.install(self.filters[purpose])
+            seccomp.install(self.seccomp_filter)
 
 
-def open_path(path: Path | str) -> int:
-    """Descriptor that names `path` without opening it."""
-    return os.open(path, os.O_PATH | os.O_CLOEXEC)
-
-
-def keep_only(answer: int, null: int) -> None:
-    """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD` and close every other descriptor."""
-    answer = os.dup(answer) if answer < ANSWER_FD else answer
+def keep_only(answer: int, order: int, null: int) -> None:
+    """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD`, `order` at :data:`ORDER_FD`; close all others."""
+    answer, order = _above_the_kept(answer), _above_the_kept(order)
     for standard in range(ANSWER_FD):
         os.dup2(null, standard)
-    if answer != ANSWER_FD:
-        os.dup2(answer, ANSWER_FD)
-    os.closerange(ANSWER_FD + 1, 65536)
+    os.dup2(answer, ANSWER_FD)
+    os.dup2(order, ORDER_FD)
+    os.closerange(ORDER_FD + 1, 65536)
 
 
-def interpreter_paths() -> tuple[str, ...]:
-    """What a running interpreter reads: its library, site-packages, shared libraries. Sorted, existing."""
-    libraries = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    libraries.add(os.path.join(sys.base_prefix, "lib"))
-    return tuple(sorted(path for path in {*libraries, *_SHARED_LIBRARIES} if path and os.path.exists(path)))
+def _above_the_kept(descriptor: int) -> int:
+    """The same file under a number that :func:`keep_only` does not give away."""
+    while descriptor <= ORDER_FD:
+        descriptor = os.dup(descriptor)
+    return descriptor

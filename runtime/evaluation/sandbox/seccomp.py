@@ -22,9 +22,6 @@ _ALWAYS = """
     geteuid getgid getegid getresuid getresgid getgroups getrusage getrlimit sysinfo uname getrandom
     arch_prctl exit exit_group
 """
-_WRITING_FILES = """
-    rename renameat renameat2 unlink unlinkat ftruncate fsync fdatasync flock utimensat pwrite64
-"""
 _STARTING_PROCESSES = "clone clone3 fork vfork wait4 waitid"
 _TERMINAL_ATTRIBUTES = (0x5401, 0x80045432, 0x5451, 0x5450, 0x5421)
 """ioctl requests Python makes when it opens a file: TCGETS, TIOCGPTN, FIOCLEX, FIONCLEX, FIONBIO."""
@@ -36,7 +33,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def build(writes_files: bool, starts_processes: bool = False) -> bytes:
+def build(starts_processes: bool = False) -> bytes:
     """The BPF program.
 
     Raises
@@ -51,8 +48,6 @@ def build(writes_files: bool, starts_processes: bool = False) -> bytes:
     import pyseccomp
 
     names = _ALWAYS.split()
-    if writes_files:
-        names += _WRITING_FILES.split()
     if starts_processes:
         names += _STARTING_PROCESSES.split()
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))

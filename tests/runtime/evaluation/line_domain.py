@@ -66,6 +66,12 @@ def _distance(points: Any, sequence: Any) -> float:  # pragma: no cover - compil
     return total
 
 
+def make_decoder(environment: Mapping[str, Any]) -> Decoder:
+    """Distance along a sequence; what a worker imports of a domain."""
+    points = environment["points"]
+    return lambda state: float(_distance(points, state.sequence))
+
+
 class LineDomain:
     name = "line"
     sense: Literal["min", "max"] = "min"
@@ -101,8 +107,7 @@ class LineDomain:
         return {"n": len(instance.data["points"]), "points": instance.data["points"]}
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        points = environment["points"]
-        return lambda state: float(_distance(points, state.sequence))
+        return make_decoder(environment)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         points = instance.data["points"]

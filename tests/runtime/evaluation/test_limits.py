@@ -31,12 +31,6 @@ BEYOND: dict[str, tuple[Any, str, str]] = {
     "work_wall_s": (0.3, "    while env_data['n'] > 8:\n        pass\n    return state\n", "timeout"),
     "prepare_run_s": (0.3, "    while True:\n        pass\n", "timeout"),
     "load_s": (0.5, "    return state\n\n\nwhile True:\n    pass\n", "timeout"),
-    "file_bytes": (
-        1 << 10,
-        "    path = __file__.rsplit('/', 1)[0] + '/__pycache__/x'\n"
-        "    open(path, 'wb').write(bytes(1 << 11))\n    return state\n",
-        "forbidden",
-    ),
 }
 THREADS = (
     "import threading\nimport time\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
@@ -55,6 +49,18 @@ async def test_a_limit_that_is_set_binds(name: str, line: Any, tmp_path: Path) -
     async with pool:
         result = await pool.evaluate(line.task(line.order, line.program(HEAD + body)))
     assert result.failure == kind, result
+
+
+@pytest.mark.parametrize(("file_bytes", "is_kept"), [(1 << 10, False), (1 << 20, True)])
+async def test_the_limit_of_compiled_code_binds(
+    file_bytes: int, is_kept: bool, line: Any, tmp_path: Path
+) -> None:
+    limits = EvaluationLimits(file_bytes=file_bytes)
+    source = HEAD + "    return state\n" + "".join(f"\n\ndef f{i}():\n    return {i}\n" for i in range(20))
+    program = line.program(source)
+    async with EvaluatorPool("line", 1, limits, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+        assert (await pool.evaluate(line.task(line.order, program))).failure is None
+    assert any((tmp_path / "machine-code").glob(f"{program.digest}-*")) is is_kept
 
 
 @pytest.mark.skipif("os.geteuid() == 0", reason="the kernel does not count the processes of root")

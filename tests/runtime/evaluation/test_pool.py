@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.domains.core.contract import Implementation
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -144,6 +145,11 @@ async def test_a_slice_of_the_wrong_size_in_compiled_code_is_told(pool: Evaluato
     assert "ValueError: cannot assign slice from input of different size" in result.diagnostic
 
 
+def machine_code(cache_dir: Path, program: Implementation) -> list[Path]:
+    """What is kept of a program's compiled code."""
+    return list((cache_dir / "machine-code").glob(f"{program.digest}-*"))
+
+
 async def test_compiled_code_is_cached_once_and_for_all(
     pool: EvaluatorPool, line: Any, cache_dir: Path
 ) -> None:
@@ -153,11 +159,12 @@ async def test_compiled_code_is_cached_once_and_for_all(
     )
     program = line.program(source)
     assert (await pool.evaluate(line.task(line.order, program))).failure is None
-    folder = cache_dir / program.digest / "__pycache__"
-    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert any(name.endswith(".nbc") for name in before)
-    assert (await pool.evaluate(line.task(line.order, program))).failure is None
-    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+    (kept,) = machine_code(cache_dir, program)
+    before = kept.stat().st_mtime_ns
+    assert b".nbc" in kept.read_bytes()
+    async with EvaluatorPool("line", 1, cache_dir=cache_dir, domain_file=DOMAIN_FILE) as another:
+        assert (await another.evaluate(line.task(line.order, program))).failure is None
+    assert [path.stat().st_mtime_ns for path in machine_code(cache_dir, program)] == [before]
 
 
 @pytest.mark.parametrize("kind", ["quicksort", "mergesort"])
@@ -174,7 +181,7 @@ async def test_compiled_code_sorts_though_numba_has_its_own_functions_to_compile
     result = await pool.evaluate(line.task(program))
     assert (result.failure, result.diagnostic) == (None, "")
     assert json.loads(result.solution or b"")["sequence"] == list(range(30))[::-1]
-    assert any((cache_dir / program.digest / "__pycache__").glob("*order*.nbc"))
+    assert b".nbc" in machine_code(cache_dir, program)[0].read_bytes()
 
 
 LATE = """
@@ -196,19 +203,17 @@ def run(env_data, state, calc_makespan_fn):
 """
 
 
-async def test_code_that_only_a_real_instance_reaches_is_not_compiled_in_its_budget(
+async def test_what_only_a_real_instance_reaches_is_compiled_in_its_time_and_not_kept(
     pool: EvaluatorPool, line: Any, cache_dir: Path
 ) -> None:
     program = line.program(LATE)
     task = line.task(line.order, program, budget=30.0, unit="s")
-    result = await pool.evaluate(task)
-    assert result.failure is None
-    assert any((cache_dir / program.digest / "__pycache__").glob("*late*.nbc"))
+    traces = [(await pool.evaluate(task)).trace for _ in range(2)]
+    assert all(trace[1].elapsed_s > 0.01 for trace in traces), traces
+    assert b".nbc" not in b"".join(path.read_bytes() for path in machine_code(cache_dir, program))
 
 
-async def test_code_that_compiles_in_every_run_pays_for_it_and_is_not_run_for_ever(
-    pool: EvaluatorPool, line: Any
-) -> None:
+async def test_code_that_compiles_in_every_run_pays_for_it(pool: EvaluatorPool, line: Any) -> None:
     source = (
         "import numba\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
         "    k = float(env_data['rng'].random())\n"
@@ -400,4 +405,4 @@ async def test_static_rules_refuse_a_text_unseen(line: Any, cache_dir: Path) -> 
     assert result.failure == "forbidden"
     assert "line 1: import of os is not allowed" in result.diagnostic
     assert broken.failure == "compile_error"
-    assert not (cache_dir / program.digest).exists()
+    assert not machine_code(cache_dir, program)

@@ -84,8 +84,10 @@ class Host:
         return self.folder / "cache"
 
     @property
-    def competitor_folder(self) -> Path:
-        return self.cache / self.competitor.digest
+    def competitor_code(self) -> Path:
+        """File of the competitor's machine code, once it was evaluated."""
+        found = list((self.cache / "machine-code").glob(f"{self.competitor.digest}-*"))
+        return found[0] if found else self.cache / "machine-code" / "not-yet"
 
     def aim(self, source: str) -> str:
         """`source` with its targets filled in."""
@@ -93,8 +95,8 @@ class Host:
             "HOME": os.path.expanduser("~"),
             "DATABASE": self.database,
             "FORBIDDEN_FOLDER": self.folder,
-            "OTHER_CANDIDATE": self.competitor_folder / f"impl_{self.competitor.digest[:12]}.py",
-            "OTHER_CACHE": self.competitor_folder / "__pycache__",
+            "OTHER_CANDIDATE": self.competitor_code,
+            "OTHER_CACHE": self.cache / "machine-code",
             "DECODER_FOLDER": DOMAIN_FILE.parent,
         }
         for name, value in targets.items():
@@ -109,7 +111,7 @@ class Host:
 
     def snapshot(self) -> dict[str, object]:
         """State of the host that no attack may change."""
-        watched = [self.database, *sorted(self.competitor_folder.rglob("*"))]
+        watched = [self.database, self.competitor_code]
         return {
             "files": {str(path): path.read_bytes() for path in watched if path.is_file()},
             "folder": sorted(path.name for path in self.folder.iterdir()),

@@ -50,7 +50,6 @@ async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: 
     assert_honest_result(result, host)
     assert host.snapshot() == before
     await assert_idle(IDLE_PROCESSES)
-    assert (host.cache / program.digest / f"impl_{program.digest[:12]}.py").read_text() == program.source
     await assert_honest_task_succeeds(pool, host)
 
 

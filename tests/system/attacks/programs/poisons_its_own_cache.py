@@ -1,5 +1,5 @@
 """Leaves code in its own compiler cache for whoever loads it next."""
-# sandbox: none
+# sandbox: forbidden
 # rules: forbidden
 
 import os

@@ -1,0 +1,95 @@
+"""Compiled code of implementations between evaluations, kept by the trusted parent.
+
+A preparation hands back what it compiled. It is opaque here: bytes that only sealed children of the very same
+implementation will read. On disk it carries a keyed digest, and nothing passes without it, so that a file
+which somebody else wrote, or which is damaged, is dropped and compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+_KEY_BYTES = 32
+_DIGEST_BYTES = 32
+_FOLDER = "machine-code"
+
+
+class CompiledCodeStore:
+    """Compiled code below `root`, sealed with `key`; `platform` names processor and versions it is for."""
+
+    def __init__(self, root: Path, key: bytes, platform: str) -> None:
+        self._folder = root / _FOLDER
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._key = key
+        self._platform = hashlib.sha256(platform.encode()).hexdigest()
+
+    def load(self, implementation_digest: str) -> bytes | None:
+        """What :meth:`save` was given; ``None`` where there is nothing, or nothing that can be believed."""
+        path = self._path(implementation_digest)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        seal, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+        if not secrets.compare_digest(seal, self._seal(implementation_digest, code)):
+            path.unlink(missing_ok=True)
+            return None
+        return code
+
+    def save(self, implementation_digest: str, code: bytes) -> None:
+        """Keep `code` of an implementation, in place of what there was."""
+        path = self._path(implementation_digest)
+        partial = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.partial")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(self._seal(implementation_digest, code) + code)
+        partial.replace(path)
+
+    def _path(self, implementation_digest: str) -> Path:
+        return self._folder / f"{implementation_digest}-{self._platform[:16]}"
+
+    def _seal(self, implementation_digest: str, code: bytes) -> bytes:
+        keyed = hashlib.blake2b(key=self._key, digest_size=_DIGEST_BYTES, person=b"dga2d-code")
+        keyed.update(f"{implementation_digest}\0{self._platform}\0".encode())
+        keyed.update(code)
+        return keyed.digest()
+
+
+def user_key() -> bytes:
+    """The user's own key, made on first use and readable by nobody else.
+
+    A key that others could read or write is replaced. Where it cannot be kept, the key is this process's own:
+    what it seals is then compiled again by the next.
+    """
+    path = user_data_path("dga2d") / "machine-code.key"
+    try:
+        return _kept_key(path) or _new_key(path)
+    except OSError:
+        return secrets.token_bytes(_KEY_BYTES)
+
+
+def _kept_key(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            key = file.read(_KEY_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    is_private = status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    return key if is_private and len(key) == _KEY_BYTES else None
+
+
+def _new_key(path: Path) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    key = secrets.token_bytes(_KEY_BYTES)
+    partial = path.with_suffix(f".{secrets.token_hex(8)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(key)
+    partial.replace(path)
+    return _kept_key(path) or key  # another process may have put its own there meanwhile

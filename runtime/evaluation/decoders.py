@@ -1,0 +1,90 @@
+"""A domain's decoder without the domain: no instances, references or generators come with it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from dga2d.domains.core.errors import PluginError
+from dga2d.domains.core.plugins import digest_of, load_again
+from dga2d.runtime.evaluation.domain_file import load_domain_file
+
+if TYPE_CHECKING:
+    from dga2d.runtime.evaluation.child import MakeDecoder
+
+_FUNCTION = "make_decoder"
+
+
+def decoder_address(domain: str, domain_file: Path | None) -> dict[str, Any]:
+    """What another process needs to load the decoder of `domain` (:func:`load_make_decoder`).
+
+    Raises
+    ------
+    UnknownDomainError, PluginError
+        There is no such domain.
+    """
+    from dga2d.domains.core.registry import loaded_plugin, solver_entries
+
+    if domain_file is not None:
+        return {"file": str(domain_file)}
+    plugin = loaded_plugin(domain)
+    module = next(module for module, function in solver_entries(domain) if function == _FUNCTION)
+    if plugin is None:
+        return {"module": module}
+    if importlib.util.find_spec(module) is None:  # it makes decoders elsewhere: the domain itself must tell
+        return {"plugin": plugin.address()}
+    package = sys.modules[module.rpartition(".")[0]]
+    return {
+        "module": module,
+        "folders": list(package.__path__),
+        "name": domain,
+        "files": str(plugin.files),
+        "digest": plugin.digest,
+    }
+
+
+def load_make_decoder(address: Mapping[str, Any]) -> MakeDecoder | None:
+    """The function at an address that another process gave; ``None`` for an empty one.
+
+    Raises
+    ------
+    ImportError, PluginError
+        It cannot be imported, or a plug-in's files are not those the other process had.
+    """
+    if "file" in address:
+        path = Path(address["file"])
+        load_domain_file(path)
+        return cast("MakeDecoder", getattr(sys.modules[f"dga2d_domain_{path.stem}"], _FUNCTION))
+    if "plugin" in address:
+        return cast("MakeDecoder", load_again(address["plugin"]).decoder)
+    if not address:
+        return None
+    module = address["module"]
+    if "folders" in address:
+        _check_plugin(address)
+        folders = address["folders"]
+    else:
+        parent = importlib.import_module("dga2d.domains")
+        folders = [str(Path(folder) / module.split(".")[-2]) for folder in parent.__path__]
+    _stand_in(module.rpartition(".")[0], folders)
+    return cast("MakeDecoder", getattr(importlib.import_module(module), _FUNCTION))
+
+
+def _check_plugin(address: Mapping[str, Any]) -> None:
+    files = Path(address["files"])
+    if digest_of(files) != address["digest"]:
+        raise PluginError(files, None, f"the domain {address['name']!r} was changed while it was in use")
+    if str(files.parent) not in sys.path:
+        sys.path.append(str(files.parent))
+
+
+def _stand_in(package: str, folders: list[str]) -> None:
+    """Put an empty package in the place of `package`, whose own code would import the whole domain."""
+    empty = ModuleType(package)
+    empty.__path__ = folders
+    sys.modules[package] = empty
