@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,7 +30,7 @@ class ArchiveError(Dga2dError):
 EVENTS = "events.jsonl"
 BLOBS = "blobs.jsonl"
 MANIFEST = "manifest.json"
-LONGEST_LINE = 512 * 2**20
+LONGEST_LINE = 64 * 2**20
 """Bytes; a longer line is refused instead of being read into memory."""
 _BEFORE_PAYLOAD = b',"payload":'
 """Cannot occur earlier in a line: in a JSON text a quote inside a value is always escaped."""
@@ -44,7 +44,7 @@ class SegmentEntry(_Model):
     """An ancestor of a forked run and the last event it gave to it."""
 
     run: RunId
-    until: int = Field(ge=1)
+    until: int = Field(ge=1, lt=2**63)
     hash: str = Field(pattern="^[0-9a-f]{64}$")
 
 
@@ -64,9 +64,9 @@ class Manifest(_Model):
     run: RunId
     head: str = Field(pattern="^[0-9a-f]{64}$")
     """Hash of the last event."""
-    lineage: tuple[SegmentEntry, ...]
+    lineage: tuple[SegmentEntry, ...] = Field(max_length=1000)
     """Ancestors from the first event on, if the run is a fork."""
-    quotas: dict[str, int]
+    quotas: dict[str, Annotated[int, Field(ge=0, lt=2**63)]]
     """Amounts granted to the run, by kind."""
     events: FileEntry
     blobs: FileEntry

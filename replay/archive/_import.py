@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import IO, BinaryIO, cast
 
 from anyio.to_thread import run_sync
 from pydantic import ValidationError
@@ -33,6 +34,8 @@ from dga2d.store import EMPTY_LOG, DigestSet, EventStore, Head, RunImport, Store
 EVENTS_AT_ONCE = 500
 BLOBS_AT_ONCE = 100
 LONGEST_MANIFEST = 2**24
+LONGEST_TABLE = 2**17
+"""Bytes read at once while a file is opened; the comment at the end of a zip file may have 2^16."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compressions that are read; each of the others has errors of its own for damaged data."""
 ENCRYPTED = 0x1
@@ -57,7 +60,9 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
     """
     with ExitStack() as stack:
         with _damage_named(path, "table of contents"):
-            file = zipfile.ZipFile(stack.enter_context(path.open("rb")))
+            data = _OpenedFile(stack.enter_context(path.open("rb")))
+            file = zipfile.ZipFile(cast(IO[bytes], data))
+            data.is_table_read = True
         _check_table(file, path)
         manifest = _manifest(file, path)
         lineage = tuple((entry.run, entry.until) for entry in manifest.lineage)
@@ -67,6 +72,31 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
                 await _take_events(file, path, manifest, target, named)
                 await _take_blobs(file, path, manifest, target, named)
     return manifest
+
+
+class _OpenedFile:
+    """A file whose table of contents is refused when it is much longer than that of a run.
+
+    ``zipfile`` reads the whole table and makes an object for each of its entries before anybody is asked.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.is_table_read = False
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.is_table_read:
+            return self._file.read(size if size is not None else -1)
+        data = self._file.read(
+            LONGEST_TABLE + 1 if size is None or size < 0 else min(size, LONGEST_TABLE + 1)
+        )
+        if len(data) > LONGEST_TABLE:
+            raise zipfile.BadZipFile("too many entries")
+        return data
 
 
 def _check_table(file: zipfile.ZipFile, path: Path) -> None:

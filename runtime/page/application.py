@@ -88,7 +88,7 @@ class Page:
     async def call(self, request: Request) -> Response:
         """Prompt and answer of one model call."""
         timeline = await self._timeline(request.path_params["run"])
-        number = request.path_params["number"]
+        number = _in_path(request, "number")
         call = timeline.states[-1].ledger.calls.get(number)
         if call is None:
             raise HTTPException(404, f"there is no call {number}")
@@ -98,7 +98,7 @@ class Page:
     async def edit(self, request: Request) -> Response:
         """The code that an edit brought, by its event."""
         timeline = await self._timeline(request.path_params["run"])
-        seq = request.path_params["seq"]
+        seq = _in_path(request, "seq")
         data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
         found = [edit for edit in data.edits if edit.seq == seq]
         if not found:
@@ -108,7 +108,7 @@ class Page:
     async def solution(self, request: Request) -> Response:
         """Picture of the solution that an evaluation found, by its event."""
         timeline = await self._timeline(request.path_params["run"])
-        seq = request.path_params["seq"]
+        seq = _in_path(request, "seq")
         payload = timeline.events[seq - 1].payload if 1 <= seq <= timeline.length else None
         if not isinstance(payload, EvaluationRecorded) or payload.solution is None:
             raise HTTPException(404, f"event {seq} brought no solution")
@@ -190,6 +190,15 @@ def _seq(request: Request, length: int) -> int:
     return seq
 
 
+def _in_path(request: Request, name: str) -> int:
+    """Return the number called `name` in the address; one that no log can hold is answered with 404."""
+    text = request.path_params[name]
+    number = _number(text)
+    if number is None:
+        raise HTTPException(404, f"expected a number of at most 18 digits, got {text[:24]!r}")
+    return number
+
+
 def _number(text: str) -> int | None:
     """A number of an event as the page writes it; ``None`` for anything else."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
@@ -263,9 +272,9 @@ def make_application(
             Route("/runs/{run}", page.run),
             Route("/runs/{run}/facts", page.facts),
             Route("/runs/{run}/stream", page.stream),
-            Route("/runs/{run}/calls/{number:int}", page.call),
-            Route("/runs/{run}/edits/{seq:int}", page.edit),
-            Route("/runs/{run}/solutions/{seq:int}.svg", page.solution),
+            Route("/runs/{run}/calls/{number}", page.call),
+            Route("/runs/{run}/edits/{seq}", page.edit),
+            Route("/runs/{run}/solutions/{seq}.svg", page.solution),
             Route("/runs/{run}/{panel}", page.panel),
             Route("/static/report.css", page.stylesheet),
             Mount("/static", StaticFiles(directory=Path(str(files("dga2d.runtime.page"))) / "static")),

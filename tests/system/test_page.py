@@ -76,6 +76,13 @@ async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finish
         ("/runs/done/graph?seq=x", 400, "expected seq in 1.."),
         (f"/runs/done/graph?seq={1:018}99999", 400, "expected seq in 1.."),
         ("/runs/done/stream?after=x", 400, "number of an event"),
+        *(
+            (f"/runs/done/{kind}", 404, "expected a number")
+            for kind in ("calls/x", "edits/-1", "solutions/x.svg")
+        ),
+        *((f"/runs/done/{kind}/{'9' * 5000}", 404, "at most 18 digits") for kind in ("calls", "edits")),
+        (f"/runs/done/solutions/{'9' * 5000}.svg", 404, "at most 18 digits"),
+        (f"/runs/done/calls/{10**18 - 1}", 404, "there is no call"),
     ],
 )
 async def test_wrong_addresses_say_what_is_wrong(
