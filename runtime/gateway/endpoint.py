@@ -70,9 +70,10 @@ def _checked_url(text: str) -> str:
     """A base URL without its last slash; what is wrong with one is said without showing it."""
     try:
         url = httpx.URL(text)
-    except httpx.InvalidURL:
+        host = url.host
+    except (httpx.InvalidURL, UnicodeError):  # the latter for hosts that only look like encoded names
         raise SettingsError("setting llm_base_url: is not a URL") from None
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not host:
         raise SettingsError("setting llm_base_url: expected http://HOST… or https://HOST…")
     if url.userinfo or url.query or url.fragment:
         raise SettingsError(

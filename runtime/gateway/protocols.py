@@ -63,6 +63,10 @@ class ChatAnswer:
     finish_reason: str | None
 
 
+def _empty_if_null(value: object) -> object:
+    return "" if value is None else value
+
+
 def _without_surrogates(value: object) -> object:
     """Return text without lone surrogates, which no database takes; anything else as it is."""
     return value.encode("utf-8", errors="replace").decode() if isinstance(value, str) else value
@@ -70,6 +74,9 @@ def _without_surrogates(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_without_surrogates)]
 """Text of a provider."""
+
+TextOrNull = Annotated[Text, BeforeValidator(_empty_if_null)]
+"""Text of a provider, which some write as ``null`` where there is none."""
 
 
 class Document(BaseModel):
@@ -96,6 +103,8 @@ class StreamPart(NamedTuple):
     finish_reason: str | None = None
     is_whole: bool = False
     """The text is complete; what may follow is accounting."""
+    tool_input: str = ""
+    """The answer as the input of a tool; text beside it is talk."""
 
 
 class ChatProtocol(Protocol):
@@ -185,6 +194,7 @@ class StreamReader:
     def __init__(self, protocol: ChatProtocol) -> None:
         self._protocol = protocol
         self._texts: list[str] = []
+        self._tool_inputs: list[str] = []
         self._thoughts: list[str] = []
         self._n_chars = 0
         self._usage: UsageReport | None = None
@@ -208,8 +218,9 @@ class StreamReader:
             self._has_ended = True
             return
         self._texts.append(part.text)
+        self._tool_inputs.append(part.tool_input)
         self._thoughts.append(part.reasoning)
-        self._n_chars += len(part.text) + len(part.reasoning)
+        self._n_chars += len(part.text) + len(part.tool_input) + len(part.reasoning)
         _check_length(self._n_chars)
         self._usage = _updated(self._usage, part.usage)
         self._response_id = self._response_id or part.response_id
@@ -226,14 +237,19 @@ class StreamReader:
         """
         if not self._has_ended and not self._is_whole:
             raise MalformedAnswerError("the stream ended before the answer did")
-        return _answer(self._texts, self._thoughts, self._usage, self._response_id, self._finish_reason)
+        texts = self._tool_inputs if any(self._tool_inputs) else self._texts
+        return _answer(texts, self._thoughts, self._usage, self._response_id, self._finish_reason)
 
 
 def _updated(before: UsageReport | None, after: UsageReport | None) -> UsageReport | None:
-    """Return the counts of `before` with those that `after` reports in their place."""
+    """Return `before` with the counts that `after` reports; counts are running totals and never shrink."""
     if before is None or after is None:
         return after or before
-    return before.model_copy(update={name: value for name, value in after if value is not None})
+    counts = dict(before)
+    for name, count in after:
+        if not (isinstance(count, int) and isinstance(counts[name], int) and count < counts[name]):
+            counts[name] = counts[name] if count is None else count
+    return before.model_copy(update=counts)
 
 
 # ---------------------------------------------------------------- OpenAI
@@ -359,16 +375,9 @@ class _MessageUsage(UsageReport):
 
 class _Block(Document):
     type: Text = ""
-    text: Text = ""
-    thinking: Text = ""
+    text: TextOrNull = ""
+    thinking: TextOrNull = ""
     input: Any = None
-
-    @property
-    def answer(self) -> str:
-        """What the block adds to the answer; thoughts add nothing."""
-        if self.type == "tool_use":
-            return json.dumps(self.input, ensure_ascii=True)
-        return self.text if self.type == "text" else ""
 
 
 class _Message(Document):
@@ -379,9 +388,9 @@ class _Message(Document):
 
 
 class _Delta(Document):
-    text: Text = ""
-    thinking: Text = ""
-    partial_json: Text = ""
+    text: TextOrNull = ""
+    thinking: TextOrNull = ""
+    partial_json: TextOrNull = ""
     stop_reason: Text | None = None
 
 
@@ -419,9 +428,10 @@ class AnthropicMessages:
 
     def read_document(self, document: Any) -> ChatAnswer:
         message = _read(_Message, document, "a message")
-        texts = [block.answer for block in message.content]
+        inputs = [json.dumps(block.input) for block in message.content if block.type == "tool_use"]
+        texts = [block.text for block in message.content if block.type == "text"]
         thoughts = [block.thinking for block in message.content]
-        return _answer(texts, thoughts, message.usage, message.id, message.stop_reason)
+        return _answer(inputs or texts, thoughts, message.usage, message.id, message.stop_reason)
 
     def read_event(self, data: str) -> StreamPart | None:
         event = _read_json(_Event, data, "a message")
@@ -429,11 +439,13 @@ class AnthropicMessages:
             raise MalformedAnswerError("the stream broke off with an error of the provider")
         if event.type == "message_stop":
             return None
-        started, delta = event.message, event.delta
-        return StreamPart(
-            delta.text + delta.partial_json,
-            delta.thinking,
-            event.usage if started is None else started.usage,
-            None if started is None else started.id,
-            delta.stop_reason,
-        )
+        if event.message is not None:
+            return StreamPart(usage=_at_start(event.message.usage), response_id=event.message.id)
+        delta, reason = event.delta, event.delta.stop_reason
+        is_whole = reason is not None
+        return StreamPart(delta.text, delta.thinking, event.usage, None, reason, is_whole, delta.partial_json)
+
+
+def _at_start(usage: _MessageUsage | None) -> _MessageUsage | None:
+    """Return what a message's first event says of the prompt; its count of the answer is a first guess."""
+    return None if usage is None else usage.model_copy(update={"output_tokens": None})

@@ -97,6 +97,7 @@ class RemoteModel:
             except CallLostError as error:
                 self._breaker.record_failure(error.reason)
                 raise
+            answer = self._without_key(answer)
             self._rejections = 0
             await self._breaker.record_success()
             completion = replace(self._completion(answer, chat), refused_attempts=refused)
@@ -148,17 +149,26 @@ class RemoteModel:
     # ------------------------------------------------------------ answers
 
     def _completion(self, answer: ChatAnswer, chat: ChatRequest) -> Completion:
-        text = self._endpoint.without_key(answer.text)
-        reasoning = self._endpoint.without_key(answer.reasoning)
         prompt_tokens, completion_tokens, is_estimated = self._tokens(answer, chat)
         return Completion(
-            text=text,
+            text=answer.text,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             is_estimated=is_estimated,
             cost_usd=self._prices.cost_usd(prompt_tokens, completion_tokens),
-            reasoning=reasoning,
-            response_id=_plain_id(self._endpoint.without_key(answer.response_id or "")),
+            reasoning=answer.reasoning,
+            response_id=answer.response_id,
+        )
+
+    def _without_key(self, answer: ChatAnswer) -> ChatAnswer:
+        """Return the answer as it may be recorded: a proxy under attack may repeat the key anywhere."""
+        clean, reason = self._endpoint.without_key, answer.finish_reason
+        return replace(
+            answer,
+            text=clean(answer.text),
+            reasoning=clean(answer.reasoning),
+            response_id=_plain_id(clean(answer.response_id or "")),
+            finish_reason=_plain_id(clean(reason or "")),
         )
 
     def _tokens(self, answer: ChatAnswer, chat: ChatRequest) -> tuple[int, int, bool]:
@@ -188,7 +198,7 @@ def _credible(reported: object, estimate: int, bound: int) -> tuple[int, bool]:
 
 
 def _plain_id(text: str) -> str | None:
-    """A provider's id as far as it is one: short, without blanks or control characters."""
+    """A provider's id or word as far as it is one: short, without blanks or control characters."""
     return text if re.fullmatch(r"[\x21-\x7e]{1,200}", text) else None
 
 

@@ -18,6 +18,7 @@ import httpx
 
 from dga2d import __version__
 from dga2d.agents.proposing import CallLostError
+from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.endpoint import Endpoint
 from dga2d.runtime.gateway.protocols import ChatAnswer, MalformedAnswerError, StreamReader
 from dga2d.runtime.gateway.retries import AttemptRefusedError, EndpointStatusError
@@ -121,13 +122,29 @@ class Transport:
 
 
 def new_client(timeout_s: float) -> httpx.AsyncClient:
-    """An HTTP client that asks for plain bytes and follows no redirects, which could carry the key away."""
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
-        limits=httpx.Limits(max_keepalive_connections=0),
-        follow_redirects=False,
-        headers={"Accept-Encoding": "identity", "User-Agent": f"dga2d/{__version__}"},
-    )
+    """Return an HTTP client that asks for plain bytes and follows no redirects, which could leak the key.
+
+    Raises
+    ------
+    SettingsError
+        The environment names a proxy or certificates that cannot be used.
+    """
+    try:
+        return httpx.AsyncClient(
+            timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
+            limits=httpx.Limits(max_keepalive_connections=0),
+            follow_redirects=False,
+            headers={"Accept-Encoding": "identity", "User-Agent": f"dga2d/{__version__}"},
+        )
+    except OSError:
+        raise SettingsError(
+            "the environment variable SSL_CERT_FILE or SSL_CERT_DIR names no readable certificates"
+        ) from None
+    except (httpx.InvalidURL, ValueError, ImportError):  # messages could show a proxy's password
+        raise SettingsError(
+            "the environment variables HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name a proxy that "
+            "cannot be used: expected http://HOST:PORT or https://HOST:PORT"
+        ) from None
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -143,7 +160,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             until = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
@@ -183,19 +200,24 @@ async def server_sent_data(pieces: AsyncIterator[bytes], limit: int) -> AsyncIte
     ----------
     WHATWG HTML, "Server-sent events", Section 9.2.6.
     """
-    rest, total = b"", 0
+    rest, total, event_bytes = bytearray(), 0, 0
     lines: list[bytes] = []
     async for piece in pieces:
         total += len(piece)
-        *complete, rest = (rest + piece).split(b"\n")
-        if total > limit or len(rest) + sum(len(line) for line in lines) > MAX_DOCUMENT_BYTES:
-            raise MalformedAnswerError("the answer is too large")
+        rest += piece
+        complete: list[bytes] = []
+        if b"\n" in piece:
+            *complete, last = bytes(rest).split(b"\n")
+            rest = bytearray(last)
         for line in complete:
             if line.startswith(b"data:"):
                 lines.append(line.removeprefix(b"data:").strip(b" \r"))
+                event_bytes += len(lines[-1])
             elif not line.strip(b"\r") and lines:
                 yield b"\n".join(lines).decode("utf-8", errors="replace")
-                lines = []
+                lines, event_bytes = [], 0
+        if total > limit or len(rest) + event_bytes > MAX_DOCUMENT_BYTES:
+            raise MalformedAnswerError("the answer is too large")
     if rest.startswith(b"data:"):
         lines.append(rest.removeprefix(b"data:").strip(b" \r"))
     if lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,14 +129,39 @@ def test_usage_is_priced_as_reported(conversation: Conversation, llm: str) -> No
     assert call.response_id is not None
 
 
-@pytest.mark.parametrize("behaviour", ["no-usage", "negative-usage", "odd-usage", "vast-usage"])
+@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+@pytest.mark.parametrize(
+    "behaviour", ["no-usage", "negative-usage", "odd-usage", "vast-usage", "truth-usage"]
+)
 def test_usage_that_cannot_be_true_is_estimated_and_marked(
-    conversation: Conversation, behaviour: str
+    conversation: Conversation, behaviour: str, llm: str
 ) -> None:
-    call = conversation.hold(behaviour, llm_calls=1).ledger.calls[1]
+    call = conversation.hold(behaviour, llm=llm, llm_calls=1).ledger.calls[1]
     assert call.is_estimated
     expected = 1000 if behaviour == "vast-usage" else -(-len(TEXT) // 4)
     assert call.completion_tokens == expected
+
+
+@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+@pytest.mark.parametrize("behaviour", ["repeated-usage", "growing-usage", "shrinking-usage"])
+def test_usage_reported_many_times_is_charged_once_at_its_most(
+    conversation: Conversation, behaviour: str, llm: str
+) -> None:
+    call = conversation.hold(behaviour, llm=llm, llm_calls=1).ledger.calls[1]
+    assert (call.completion_tokens, call.is_estimated) == (7, False)
+
+
+def test_the_count_at_the_start_of_a_message_is_not_that_of_the_answer(conversation: Conversation) -> None:
+    call = conversation.hold("first-usage-alone", llm="anthropic:fake", llm_calls=1).ledger.calls[1]
+    assert (call.completion_tokens, call.is_estimated) == (-(-len(TEXT) // 4), True)
+
+
+def test_words_before_the_tool_are_no_part_of_an_answer_in_json(conversation: Conversation) -> None:
+    for stream in (True, False):
+        run = f"stream-{stream}"
+        conversation.hold("talking", run=run, llm="anthropic:fake", llm_stream=stream, llm_calls=1)
+        (settled,) = [e.payload for e in conversation.events(run) if isinstance(e.payload, LLMCallSettled)]
+        assert json.loads(conversation.blob(settled.response)) == json.loads(TEXT)
 
 
 def test_json_is_asked_for_by_schema_and_in_words_where_that_is_unknown(conversation: Conversation) -> None:

@@ -12,21 +12,37 @@ from tests.fakes.conversation import HASTE, KEY
 if TYPE_CHECKING:
     from tests.runtime.gateway.conftest import Conversation
 
-SETTLED = {
-    *("good", "storm-429", "storm-503", "prose", "two-blocks", "empty", "thinking", "reasoning", "unicode"),
-    *("injection", "negative-usage", "vast-usage", "odd-usage", "no-usage", "key-in-answer", "no-structure"),
+ENDINGS = {
+    **dict.fromkeys(("good", "prose", "two-blocks", "empty", "thinking", "reasoning", "unicode"), "settled"),
+    **dict.fromkeys(("storm-429", "storm-503", "storm-529", "storm-429-without-date"), "settled"),
+    **dict.fromkeys(("storm-503-odd-date", "without-last-event", "null-fields", "talking"), "settled"),
+    **dict.fromkeys(("injection", "key-in-answer", "no-structure", "deep-input"), "settled"),
+    **dict.fromkeys(("negative-usage", "vast-usage", "odd-usage", "no-usage", "truth-usage"), "settled"),
+    **dict.fromkeys(("repeated-usage", "growing-usage", "shrinking-usage"), "settled"),
+    "first-usage-alone": "settled",
+    **dict.fromkeys(("slow", "silent", "reset", "reset-after", "half", "half-stream"), "lost"),
+    **dict.fromkeys(("broken-stream", "error-first", "cut-in-a-character", "not-http"), "lost"),
+    **dict.fromkeys(("broken-chunks", "many-headers", "error-500", "error-504", "invalid-json"), "lost"),
+    **dict.fromkeys(("deep-json", "bytes", "wrong-schema", "wrong-types", "wrong-usage-type"), "lost"),
+    **dict.fromkeys(("no-choices", "a-list", "not-events", "empty-body", "html-with-success"), "lost"),
+    **dict.fromkeys(("error-with-success", "huge", "huge-document", "huge-event", "compressed"), "lost"),
+    **dict.fromkeys(("key-in-500", "redirect-nowhere"), "lost"),
+    **dict.fromkeys(("always-429", "always-529", "key-in-401", "redirect", "redirect-308"), "paused"),
+    **dict.fromkeys(("error-400", "error-413"), "paused"),
 }
-"""Behaviours that are answers all the same."""
+"""How each behaviour ends, in both protocols.
 
-STOPPED = {"always-429", "key-in-401", "redirect", "error-400"}
-"""Behaviours under which no call can succeed."""
+*settled*: it is an answer all the same, at least once. *lost*: every call is spent without one, and the run
+goes on. *paused*: no call can succeed, and the run waits for somebody to act.
+"""
 
 LATE = {"silent", "slow"}
 """Behaviours that only a deadline ends."""
 
 OF_THE_PROTOCOL = {
     *("good", "half-stream", "broken-stream", "wrong-schema", "reasoning", "unicode", "vast-usage"),
-    *("odd-usage", "no-usage", "key-in-answer", "no-structure", "key-in-401"),
+    *("odd-usage", "no-usage", "key-in-answer", "no-structure", "key-in-401", "error-first", "null-fields"),
+    *("without-last-event", "deep-input", "talking", "first-usage-alone", "shrinking-usage", "wrong-types"),
 }
 """Behaviours that meet other code in each protocol."""
 
@@ -51,27 +67,35 @@ def test_a_run_survives(
     assert all(call.reason for call in calls.values() if call.status == "abandoned")
     assert all(call.charged_tokens <= call.reserved_tokens for call in calls.values())
     endings = {call.status for call in calls.values()}
-    if behaviour in STOPPED:
+    if ENDINGS[behaviour] == "paused":
         assert (state.status, endings) == ("paused", {"abandoned"})
         assert "127.0.0.1" in state.reason
     else:
         assert state.graph is not None
-        assert "settled" in endings if behaviour in SETTLED else endings == {"abandoned"}
+        assert "settled" in endings if ENDINGS[behaviour] == "settled" else endings == {"abandoned"}
         assert len(calls) == 4
     written = conversation.bytes_on_disk() + "".join(capfd.readouterr()).encode()
     assert all(KEY[i : i + 12].encode() not in written for i in range(len(KEY) - 11))
 
 
-@pytest.mark.parametrize("behaviour", ["good", "half", "reset", "reasoning"])
-def test_answers_in_one_piece_fare_like_streams(conversation: Conversation, behaviour: str) -> None:
-    state = conversation.hold(behaviour, llm_stream=False)
+@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+@pytest.mark.parametrize(
+    "behaviour",
+    ["good", "half", "reset", "reasoning", "unicode", "talking", "odd-usage", "vast-usage", "deep-input"],
+)
+def test_answers_in_one_piece_fare_like_streams(conversation: Conversation, behaviour: str, llm: str) -> None:
+    state = conversation.hold(behaviour, llm=llm, llm_stream=False)
     endings = {call.status for call in state.ledger.calls.values()}
-    assert endings == ({"settled"} if behaviour in SETTLED else {"abandoned"})
+    assert endings == ({"settled"} if ENDINGS[behaviour] == "settled" else {"abandoned"})
+
+
+def test_every_behaviour_is_in_the_table() -> None:
+    assert ENDINGS.keys() == BEHAVIOURS.keys()
 
 
 def waits(behaviour: str) -> dict[str, Any]:
     """Long enough for a busy machine where something must succeed, short where only time ends it."""
     return {
         "llm_timeout": 0.3 if behaviour in LATE else 20.0,
-        "retry_policy": replace(HASTE, outage_limit_s=0.3 if behaviour in STOPPED else 20.0),
+        "retry_policy": replace(HASTE, outage_limit_s=0.3 if ENDINGS[behaviour] == "paused" else 20.0),
     }

@@ -76,7 +76,14 @@ def test_a_providers_own_endpoint_needs_a_key() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [f"https://user:{KEY}@host/v1", f"https://host/v1?key={KEY}", f"ftp://{KEY}", KEY, f"http://host/#{KEY}"],
+    [
+        "http://xn--a/v1",
+        f"https://user:{KEY}@host/v1",
+        f"https://host/v1?key={KEY}",
+        f"ftp://{KEY}",
+        KEY,
+        f"http://host/#{KEY}",
+    ],
 )
 def test_a_url_with_secrets_or_without_host_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(SettingsError, match="llm_base_url") as caught:
@@ -121,6 +128,23 @@ async def test_an_unusable_backend_is_refused_in_words(values: dict[str, object]
             pass
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("ALL_PROXY", "nonsense://proxy", "proxy"),
+        ("ALL_PROXY", "http://[::1", "proxy"),
+        ("SSL_CERT_FILE", "/no/such/file", "SSL_CERT_FILE"),
+    ],
+)
+async def test_an_environment_that_allows_no_connection_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=message):
+        async with open_model(settings(), "sqlite+aiosqlite:///none.db", OutageRecorder(), {}):
+            pass
+
+
 # ---------------------------------------------------------------- waits
 
 
@@ -135,6 +159,8 @@ async def test_an_unusable_backend_is_refused_in_words(values: dict[str, object]
         ("nan", None),
         ("", None),
         ("soon", None),
+        ("1 Jan 99999999999999999999 00:00:00", None),
+        ("Wed, 21 Oct 2015 99999999999:28:00 GMT", None),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
     ],
 )
@@ -178,6 +204,13 @@ def test_events_do_not_depend_on_how_they_arrive(cuts: list[int]) -> None:
 def test_a_stream_larger_than_its_limit_is_refused_while_it_is_read() -> None:
     with pytest.raises(MalformedAnswerError, match="too large"):
         collected(b": x\n" * 100, [50, 100, 150], limit=120)
+
+
+def test_a_line_that_arrives_byte_by_byte_is_read_in_one_pass() -> None:
+    """Copying what came before at every byte would move some 125 gigabytes here, for minutes."""
+    text = "x" * 500_000
+    data = f"data: {text}\n\n" + "data:\n" * 50_000 + "\n"
+    assert collected(data.encode(), list(range(len(data)))) == [text, "\n" * 49_999]
 
 
 # ---------------------------------------------------------------- rates

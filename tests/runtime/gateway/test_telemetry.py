@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.behaviours import TEXT, whole
 from tests.fakes.conversation import KEY
+from tests.fakes.endpoint import Asked, Exchange
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -56,6 +59,24 @@ def test_a_lost_call_ends_its_span_with_the_kind_of_error(
     (span,) = exporter.get_finished_spans()
     assert (span.attributes or {})["error.type"] == "CallLostError"
     assert span.status.status_code.name == "ERROR"
+    assert KEY not in span.to_json()
+
+
+@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+def test_a_key_that_comes_back_is_in_no_span(
+    conversation: Conversation, exporter: InMemorySpanExporter, llm: str
+) -> None:
+    def tell(exchange: Exchange, asked: Asked) -> None:
+        told = asked.headers.get("x-api-key") or asked.headers["Authorization"].split()[1]
+        document = whole(asked, TEXT)
+        document["id"] = document["stop_reason"] = told
+        for choice in document.get("choices", ()):
+            choice["finish_reason"] = told
+        exchange.send_whole(200, json.dumps(document).encode())
+
+    conversation.hold(conversation.behave("telling", tell), llm=llm, llm_calls=1)
+    (span,) = exporter.get_finished_spans()
+    assert "gen_ai.response.id" in (span.attributes or {})
     assert KEY not in span.to_json()
 
 
