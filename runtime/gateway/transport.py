@@ -219,6 +219,6 @@ async def server_sent_data(pieces: AsyncIterator[bytes], limit: int) -> AsyncIte
         if total > limit or len(rest) + event_bytes > MAX_DOCUMENT_BYTES:
             raise MalformedAnswerError("the answer is too large")
     if rest.startswith(b"data:"):
-        lines.append(rest.removeprefix(b"data:").strip(b" \r"))
+        lines.append(bytes(rest).removeprefix(b"data:").strip(b" \r"))
     if lines:
         yield b"\n".join(lines).decode("utf-8", errors="replace")
