@@ -25,10 +25,10 @@ from dga2d.agents import (
 )
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
+from dga2d.agents.implementation_evolver import TRIAL_STAGES
 from dga2d.agents.policy import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
 from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
-from dga2d.agents.trials import TRIAL_STAGES
 from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.difference import require_same, shown

@@ -27,7 +27,8 @@ from dga2d.agents.calls import (
     slot_allowance,
 )
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.ports import EventAppender
+from dga2d.agents.instantiation import best_implementations
+from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
 from dga2d.agents.proposing import (
     ImplementTask,
     LanguageModel,
@@ -37,7 +38,6 @@ from dga2d.agents.proposing import (
     improvement_summary,
     parse_implementation,
 )
-from dga2d.agents.trials import TrialRunner
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
@@ -50,6 +50,12 @@ from dga2d.events.payloads import (
     Step,
 )
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
+from dga2d.replay.streams import spawn_key
+
+TRIAL_STAGES = ("isolated", "composed")
+"""Stages of a proposal that failed in a trial run; all other stages follow from its text."""
+SMOKE_WORK = 2000
+"""Work units of a trial run: enough to pass through every branch of a small instance."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,61 @@ class JudgedImplementation(NamedTuple):
     text: str
     trial: ProposalError | None
     """The trial run that failed; ``None`` if none did or none was made."""
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Runs trials through the same contained evaluator as everything else."""
+
+    evaluator: Evaluator
+    instances: InstanceSource
+    sources: SourceReader
+
+    async def find_failure(
+        self, state: RunState, basis: EvolutionBasis, new: Implementation
+    ) -> ProposalError | None:
+        """Run `new` behind an initialiser on a small instance, then within a pipeline of the graph.
+
+        Return the first failure, with ``isolated`` or ``composed`` as its stage; ``None`` if there is none.
+        """
+        operator = OperatorId(new.operator)
+        route = basis.graph.route_through(operator)
+        position = route.index(operator)
+        alone = await self._run("isolated", state, basis, route[:1] if position else (), (), new)
+        if alone is not None:
+            return alone
+        return await self._run("composed", state, basis, route[:position], route[position + 1 :], new)
+
+    async def _run(
+        self,
+        stage: str,
+        state: RunState,
+        basis: EvolutionBasis,
+        before: Sequence[OperatorId],
+        after: Sequence[OperatorId],
+        new: Implementation,
+    ) -> ProposalError | None:
+        steps = [
+            *[await self._best(state, basis, operator) for operator in before],
+            new,
+            *[await self._best(state, basis, operator) for operator in after],
+        ]
+        reply = await self.evaluator.evaluate(
+            EvaluationRequest(
+                key=f"{stage}/{new.id}",
+                instance=self.instances.smoke_instance(),
+                steps=tuple(steps),
+                seed=(state.header.seed, *spawn_key("smoke", len(before))),
+                budget=SMOKE_WORK * len(steps),
+            )
+        )
+        if reply.failure is None:
+            return None
+        return ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
+
+    async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
+        step = best_implementations((operator,), basis.pools, basis.credits)[0]
+        return await self.sources.implementation(state, step)
 
 
 class ImplementationEvolver:

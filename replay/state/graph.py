@@ -160,6 +160,32 @@ class OperatorGraph:
             walks = following
         return total
 
+    def route_through(self, operator: OperatorId) -> tuple[OperatorId, ...]:
+        """Return the operators of a shortest walk from ``START`` by `operator` to ``END``, the first by name.
+
+        An operator that is on no route comes behind the first initialiser that is on one.
+        """
+        before, after = self._path(START, operator), self._path(operator, END)
+        if before and after:
+            return (*before[1:], *after[1:-1])
+        if operator in self.initialisers:
+            return (operator,)
+        return (min(self.initialisers & self.relevant), operator)
+
+    def _path(self, source: OperatorId, target: OperatorId) -> tuple[OperatorId, ...]:
+        """Return a shortest path with both ends, found breadth first; ``()`` if there is none."""
+        paths: dict[OperatorId, tuple[OperatorId, ...]] = {source: (source,)}
+        frontier = [source]
+        while frontier and target not in paths:
+            following = []
+            for node in frontier:
+                for successor in self.successors.get(node, ()):
+                    if successor not in paths:
+                        paths[successor] = (*paths[node], successor)
+                        following.append(successor)
+            frontier = following
+        return paths.get(target, ())
+
     def edited(self, removed: Iterable[Edge], added: Iterable[Edge]) -> OperatorGraph:
         """The graph after an edge edit; validity is the caller's to check."""
         return OperatorGraph(
@@ -234,7 +260,7 @@ class SampledStep(Protocol):
     def implementation(self) -> ImplementationId: ...
 
 
-class Decision(Protocol):
+class SampledDecision(Protocol):
     """One decision of the policy."""
 
     @property
@@ -247,7 +273,7 @@ class Decision(Protocol):
 
 def walk_violation(
     steps: Sequence[SampledStep],
-    decisions: Sequence[Decision],
+    decisions: Sequence[SampledDecision],
     graph: OperatorGraph,
     pools: Pools,
     max_length: int,

@@ -16,12 +16,11 @@ from dga2d.agents.conductor import Conductor
 from dga2d.agents.credit_keeper import CreditKeeper
 from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
-from dga2d.agents.implementation_evolver import ImplementationEvolver
+from dga2d.agents.implementation_evolver import ImplementationEvolver, TrialRunner
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
-from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed

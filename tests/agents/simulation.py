@@ -18,13 +18,12 @@ from dga2d.agents.credit_keeper import CreditKeeper
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
-from dga2d.agents.implementation_evolver import ImplementationEvolver
+from dga2d.agents.implementation_evolver import ImplementationEvolver, TrialRunner
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
-from dga2d.agents.trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId

@@ -94,3 +94,19 @@ def test_a_direct_edge_from_start_to_end_is_no_pipeline() -> None:
     assert graph.feasible_actions((), 5) == ()
     assert graph.count_pipelines(5) == 0
     assert not graph.has_route()
+
+
+@given(graphs, st.sampled_from(OPERATORS))
+def test_a_route_through_an_operator_is_a_shortest_pipeline_with_it(
+    graph: OperatorGraph, operator: OperatorId
+) -> None:
+    walks = pipelines(graph, 6)
+    route_with_it = [walk for walk in walks if operator in walk]
+    if route_with_it:
+        route = graph.route_through(operator)
+        assert route in walks
+        assert len(route) == min(map(len, route_with_it))
+    elif operator in INITIALISERS:
+        assert graph.route_through(operator) == (operator,)
+    elif walks:
+        assert graph.route_through(operator) == (min(walk[0] for walk in walks), operator)
