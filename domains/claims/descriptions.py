@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -123,7 +122,10 @@ def sources_claim(domain: Domain) -> Contradictions:
         yield from _tunable_faults(implementation)
         if any(violation.rule == "syntax" for violation in violations):
             continue
-        for block, function in exchangeable_blocks(implementation).items():
+        found = exchangeable_blocks(implementation)
+        if implementation.source.count("# exchangeable: ") != len(found):
+            yield f"{implementation.origin}: a mark '# exchangeable: NAME' stands above no function"
+        for block, function in found.items():
             arguments = ast.unparse(function.args)
             known = blocks.setdefault(block, arguments)
             if known != arguments:
@@ -131,7 +133,6 @@ def sources_claim(domain: Domain) -> Contradictions:
                     f"{implementation.origin}: block {block!r} takes ({arguments}), "
                     f"elsewhere it takes ({known})"
                 )
-        yield from _block_faults(implementation)
     return f"{count} texts, {len(blocks)} exchangeable blocks"
 
 
@@ -171,26 +172,6 @@ def exchangeable_blocks(implementation: Implementation) -> dict[str, ast.Functio
             if match := BLOCK.match(lines[first - 2]):
                 blocks[match[1]] = node
     return blocks
-
-
-def _block_faults(implementation: Implementation) -> Iterator[str]:
-    """Marks above no function, and blocks that use more than arguments, numpy, math, njit and constants."""
-    blocks = exchangeable_blocks(implementation)
-    constants = {
-        target.id
-        for node in ast.parse(implementation.source).body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    if implementation.source.count("# exchangeable: ") != len(blocks):
-        yield f"{implementation.origin}: a mark '# exchangeable: NAME' stands above no function"
-    for block, function in blocks.items():
-        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-        bound = {"np", "math", "njit", *dir(builtins), *(argument.arg for argument in function.args.args)}
-        bound |= constants | {name.id for name in names if isinstance(name.ctx, ast.Store)}
-        if more := sorted({name.id for name in names} - bound):
-            yield f"{implementation.origin}: block {block!r} uses {more}, which another text may lack"
 
 
 # -------------------------------------------------------------------- baselines

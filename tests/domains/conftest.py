@@ -12,20 +12,13 @@ for claims in ("library_claims", "scoring_claims", "reading_claims"):
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests inherited from ``library_claims`` run for every implementation (and size) of their domain.
-
-    Those of ``scoring_claims`` run for every breakage, those of ``reading_claims`` for every malformed text.
-    """
+    """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text."""
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
         return
     if "implementation" in metafunc.fixturenames:
         ids = [implementation.origin.removeprefix("library:") for _, implementation in specimen.cases]
         metafunc.parametrize(("operator", "implementation"), specimen.cases, ids=ids)
-    if "size" in metafunc.fixturenames:
-        metafunc.parametrize("size", specimen.small, ids=str)
-    if "breakage" in metafunc.fixturenames:
-        metafunc.parametrize("breakage", specimen.all_breakages.values(), ids=specimen.all_breakages.keys())
     if "malformed" in metafunc.fixturenames:
         metafunc.parametrize("malformed", specimen.malformed.values(), ids=specimen.malformed.keys())
 

@@ -68,6 +68,14 @@ class Specimen:
     """Names of exchangeable blocks that the library must offer."""
     own_functions: frozenset[str]
     """Functions that may differ from file to file; others of one name must be equal copies."""
+    work: int = 150
+    """Work units of one run."""
+    chunk: int = 1500
+    """Steps of one kernel call in plain Python."""
+    do_blocks_stand_alone: bool = True
+    """Whether exchangeable blocks use nothing but their arguments; else the text's own functions, too."""
+    docstring_parts: tuple[str, ...] = ("Method:", "Source:", "Complexity:")
+    """What the docstring of each text must say."""
     oddities: tuple[tuple[Instance, float], ...] = ()
     """Degenerate instances and the score of every solution of theirs."""
 
@@ -76,7 +84,13 @@ class Specimen:
         return tuple((op, impl) for op in self.domain.operators() for impl in op.implementations)
 
     def run(
-        self, instance: Instance, operator: Operator, run: Run, state: State, seed: int, work: int = 150
+        self,
+        instance: Instance,
+        operator: Operator,
+        run: Run,
+        state: State,
+        seed: int,
+        work: int | None = None,
     ) -> Execution:
         """Execute one operator under a work budget, on `state` unless it is an initialiser."""
         environment = self.domain.environment(instance)
@@ -84,11 +98,21 @@ class Specimen:
         rng = np.random.Generator(np.random.Philox(seed))
         with np.errstate(over="ignore"):
             return execute(
-                runs, environment, self.domain.decoder(environment), Budget(work, "work", len(runs)), rng
+                runs,
+                environment,
+                self.domain.decoder(environment),
+                Budget(work or self.work, "work", len(runs)),
+                rng,
             )
 
     def outcome(
-        self, instance: Instance, operator: Operator, run: Run, state: State, seed: int, work: int = 150
+        self,
+        instance: Instance,
+        operator: Operator,
+        run: Run,
+        state: State,
+        seed: int,
+        work: int | None = None,
     ) -> Outcome:
         """What claims see of one run: the verifier's objective, or what it finds wrong."""
         result = self.run(instance, operator, run, state, seed, work)
@@ -96,7 +120,12 @@ class Specimen:
         return Outcome(verdict.violation, verdict.objective, result.state, result.trace)
 
     def trial(
-        self, instance: Instance, case: tuple[Operator, Implementation], run: Run, seed: int, work: int = 150
+        self,
+        instance: Instance,
+        case: tuple[Operator, Implementation],
+        run: Run,
+        seed: int,
+        work: int | None = None,
     ) -> Trial:
         """Two runs from the same random state."""
         state = self.random_state(instance, seed)
@@ -109,12 +138,12 @@ def shops(random_instance: Callable[..., Instance]) -> Callable[[Size, int], Ins
     return lambda size, seed: random_instance(*size, seed, low=seed % 2)
 
 
-SMALL_CHUNKS = re.compile(r"^(CHUNK\w*) = [\d_]+", flags=re.MULTILINE)
+SMALL_CHUNKS = re.compile(r"^(CHUNK\w*|\w+_PER_CHUNK) = [\d_]+", flags=re.MULTILINE)
 
 
-def shortened(implementation: Implementation) -> Implementation:
+def shortened(implementation: Implementation, chunk: int) -> Implementation:
     """The same text with kernel calls short enough for plain Python and for tiny budgets."""
-    source = SMALL_CHUNKS.sub(r"\1 = 1500", implementation.source)
+    source = SMALL_CHUNKS.sub(rf"\1 = {chunk}", implementation.source)
     source = source.replace("max(50, CHUNK", "max(5, CHUNK").replace("max(20, CHUNK", "max(5, CHUNK")
     return Implementation(implementation.operator, source, implementation.origin)
 
@@ -158,7 +187,8 @@ class LibraryRuns:
             monkeypatch.setitem(sys.modules, module.__name__, module)
             with monkeypatch.context() as patch:
                 patch.setitem(sys.modules, "numba", fake)
-                exec(compile(shortened(implementation).source, implementation.origin, "exec"), vars(module))
+                source = shortened(implementation, self.specimen.chunk).source
+                exec(compile(source, implementation.origin, "exec"), vars(module))
             return module.run  # type: ignore[no-any-return]
 
         return load
@@ -230,7 +260,7 @@ class LibraryRuns:
     def test_compiled_and_plain_runs_agree(
         self, operator: Operator, implementation: Implementation, compiled: Load, plain: Load
     ) -> None:
-        fast, slow = compiled(shortened(implementation)), plain(implementation)
+        fast, slow = compiled(shortened(implementation, self.specimen.chunk)), plain(implementation)
         for seed, size in enumerate((*self.specimen.small[-2:], self.specimen.middle)):
             instance = self.specimen.make_instance(size, seed)
             state = self.specimen.random_state(instance, seed)
@@ -274,7 +304,7 @@ class LibraryRuns:
     def test_compiled_runs_keep_larger_solutions_valid_and_repeatable(
         self, operator: Operator, implementation: Implementation, compiled: Load
     ) -> None:
-        run, domain = compiled(shortened(implementation)), self.specimen.domain
+        run, domain = compiled(shortened(implementation, self.specimen.chunk)), self.specimen.domain
         for size in self.specimen.larger:
             instance = self.specimen.make_instance(size, 9)
             trial = self.specimen.trial(instance, (operator, implementation), run, 9, work=2000)
@@ -297,11 +327,11 @@ class LibraryTexts:
     ) -> None:
         docstring = ast.get_docstring(ast.parse(implementation.source))
         assert docstring is not None
-        for part in ("Method:", "Source:", "Complexity:"):
+        for part in self.specimen.docstring_parts:
             assert part in docstring
         assert "# tunable: " in implementation.source
 
-    def test_exchangeable_blocks_of_the_domain_are_there_and_use_no_constants(self) -> None:
+    def test_exchangeable_blocks_of_the_domain_are_there_and_stand_alone(self) -> None:
         seen = set()
         for _, implementation in self.specimen.cases:
             for name, function in exchangeable_blocks(implementation).items():
@@ -309,7 +339,8 @@ class LibraryTexts:
                 names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
                 bound = {"np", "math", "njit", *dir(builtins), *(arg.arg for arg in function.args.args)}
                 bound |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
-                assert {node.id for node in names} <= bound, function.name
+                is_alone = {node.id for node in names} <= bound
+                assert is_alone or not self.specimen.do_blocks_stand_alone, function.name
         assert self.specimen.blocks <= seen
 
     def test_a_function_of_one_name_is_the_same_in_every_file(self) -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domains.packing.specimens import container_and_boxes, least_score, random_order
+from tests.domains.scoring_claims import claims_hold
 
 from dga2d.domains.clp3d import DOMAIN
 from dga2d.domains.core.contract import Instance, State
-from dga2d.domains.core.errors import InvalidSolutionError
 
 
 def plain_fill(instance: Instance, sequence: Sequence[int]) -> float:
@@ -75,37 +75,8 @@ def test_decoder_and_verifier_agree_on_the_suite(key: str) -> None:
     assert environment["lower_bound"] == 100.0 - environment["fill_upper_bound"] >= 0
 
 
-BROKEN: dict[str, Any] = {
-    "short": np.arange(23, dtype=np.int32),
-    "twice": np.array([0, *range(23)], np.int32),
-    "out of range": np.arange(1, 25, dtype=np.int32),
-    "negative": np.arange(-1, 23, dtype=np.int32),
-    "floats": np.arange(24, dtype=np.float64),
-    "two rows": np.arange(24, dtype=np.int32).reshape(2, 12),
-    "a list": list(range(24)),
-    "huge unsigned": np.full(24, 2**64 - 1, np.uint64),
-}
-
-
-@pytest.mark.parametrize("sequence", BROKEN.values(), ids=BROKEN.keys())
-def test_garbage_is_a_violation_and_scores_invalid(sequence: Any) -> None:
-    instance, state = DOMAIN.smoke_instance(), State(sequence)
-    assert DOMAIN.decoder(DOMAIN.environment(instance))(state) == DOMAIN.invalid_score
-    assert DOMAIN.verify(instance, state).objective is None
-    with pytest.raises(InvalidSolutionError):
-        DOMAIN.write_solution(instance, state)
-    with pytest.raises(InvalidSolutionError):
-        DOMAIN.picture(instance, state)
-
-
-def test_scribbling_on_the_environment_changes_no_score() -> None:
-    instance = DOMAIN.smoke_instance()
-    environment = DOMAIN.environment(instance)
-    decode, state = DOMAIN.decoder(environment), random_order(instance, 5)
-    before = decode(state)
-    for key in ("item_sizes", "bin_size", "orientation_allowed"):
-        environment[key][:] = 1
-    assert decode(State(state.sequence.astype(np.int64))) == before
+def test_the_claims_about_scoring_and_outputs_hold() -> None:
+    claims_hold(DOMAIN, random_order)
 
 
 def test_the_written_loading_can_be_read_back() -> None:
@@ -121,10 +92,14 @@ def test_the_written_loading_can_be_read_back() -> None:
     assert 100.0 * packed[:, 5:].prod(axis=1).sum() / 1200 == pytest.approx(float(lines[0][2]))
 
 
-def test_the_picture_shows_the_container() -> None:
+def test_the_picture_shows_every_packed_box() -> None:
     instance = DOMAIN.smoke_instance()
-    figure = DOMAIN.picture(instance, random_order(instance, 6))
-    assert len(figure.axes) == 1
+    state = random_order(instance, 6)
+    text = DOMAIN.write_solution(instance, state).splitlines()
+    (axes,) = DOMAIN.picture(instance, state).axes
+    (faces,) = axes.collections
+    shown: Any = faces
+    assert len(shown.get_facecolor()) == 6 * int(text[2].split()[1])
 
 
 def test_cp_sat_loads_as_much_as_the_best_order() -> None:
