@@ -36,6 +36,9 @@ class EvaluationRequest:
     """Amount that replaces the run's budget, in `unit`; ``None`` for the run's own."""
     unit: Literal["s", "work"] = "work"
     """Unit of `budget`: wall-clock seconds or work units."""
+    cpu_limit_s: float | None = None
+    """Processor seconds it may use from the moment it is handed its instance, measured outside of it;
+    ``None`` for no limit but that of every evaluation."""
     scales: tuple[float, ...] = ()
     """What a work unit counts, by position; empty: 1 each."""
 
@@ -44,6 +47,8 @@ class EvaluationRequest:
             raise ValueError("expected at least one step")
         if self.budget is not None and not self.budget > 0:
             raise ValueError(f"expected a budget above 0, got {self.budget}")
+        if self.cpu_limit_s is not None and not self.cpu_limit_s > 0:
+            raise ValueError(f"expected a limit of processor time above 0, got {self.cpu_limit_s}")
         if self.scales and len(self.scales) != len(self.steps):
             raise ValueError(f"expected {len(self.steps)} scales, got {len(self.scales)}")
         if not self.seed or min(self.seed) < 0:
@@ -71,6 +76,9 @@ class EvaluationReply:
     cpu_s: float = 0.0
     """Processor seconds of the same span, measured outside the candidate; 0 where the system does not tell
     or nothing ran."""
+    has_compiled: bool = False
+    """Whether it says that it compiled, in that span, what its preparation had not met; `elapsed_s` and
+    `cpu_s` contain the compiler's time."""
 
 
 class Evaluator(Protocol):

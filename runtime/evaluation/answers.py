@@ -40,8 +40,9 @@ class Answer:
     work: int
 
 
-def read_ending(ended: Mapping[str, Any]) -> Answer | Failure:
-    """Answer or failure of a child that ended as the zygote's message `ended` says."""
+def read_ending(ended: Mapping[str, Any], cpu_limit_s: float | None = None) -> Answer | Failure:
+    """Answer or failure of a child that ended as the zygote's message `ended` says; `cpu_limit_s` is the
+    request's own limit."""
     end = ended["end"]
     if end == "answered":
         try:
@@ -51,6 +52,9 @@ def read_ending(ended: Mapping[str, Any]) -> Answer | Failure:
     if end == "timeout":
         phase = "while it ran" if ended["has_started"] else "while it was imported"
         return Failure("timeout", f"the time limit was exceeded {phase}")
+    if end == "cpu_timeout":
+        used_s = ended["cpu_s"]
+        return Failure("timeout", f"{used_s:.2f} s of processor time were used of {cpu_limit_s:g} s allowed")
     if end == "oversized_answer":
         return Failure("oversized_answer", "the answer exceeded its size limit")
     return _of_death(ended["exit_code"])
@@ -146,9 +150,9 @@ def judge(
     domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
 ) -> EvaluationReply:
     """The reply: the domain's verifier decides, the child's own score plays no part."""
-    elapsed_s, cpu_s = float(ended["elapsed_s"]), float(ended["cpu_s"])
+    span = float(ended["elapsed_s"]), float(ended["cpu_s"]), bool(ended["has_compiled"])
     if isinstance(outcome, Failure):
-        return failed(outcome.kind, outcome.diagnostic, elapsed_s, cpu_s)
+        return failed(outcome.kind, outcome.diagnostic, *span)
     objective, violation = _verify(domain, instance, outcome.state)
     solution = None
     if violation is None:
@@ -160,11 +164,11 @@ def judge(
         objective if violation is None else None,
         None if violation is None else "infeasible",
         "" if violation is None else shorten(violation),
-        elapsed_s,
+        span[0],
         outcome.work,
         outcome.trace,
         solution,
-        cpu_s,
+        *span[1:],
     )
 
 
@@ -193,6 +197,12 @@ def _no_bytes(value: object) -> Any:
     raise ValueError(f"{type(value).__name__} in metadata")
 
 
-def failed(kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0, cpu_s: float = 0.0) -> EvaluationReply:
+def failed(
+    kind: FailureKind,
+    diagnostic: str,
+    elapsed_s: float = 0.0,
+    cpu_s: float = 0.0,
+    has_compiled: bool = False,
+) -> EvaluationReply:
     """Reply to a request that has no solution."""
-    return EvaluationReply(None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s)
+    return EvaluationReply(None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s, has_compiled)

@@ -121,13 +121,11 @@ def _compile_in_memory(order: Order, programs: Sequence[Program]) -> Callable[[]
     for program in programs:  # numba and tracebacks quote lines
         lines = program.source.splitlines(keepends=True)
         linecache.cache[program.path] = (len(program.source), None, lines, program.path)
-    if not order.is_preparation:
-        return time.perf_counter
-    if not programs[-1].compiled:
+    if order.is_preparation and not programs[-1].compiled:
         numba_cache.shorten_slice_errors()
     compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
     compiler.watch()
-    return compiler.time_without_compiler
+    return compiler.time_without_compiler if order.is_preparation else time.perf_counter
 
 
 def _load(program: Program) -> Run:

@@ -164,12 +164,12 @@ class EvaluatorPool:
         world = await self._world(request.instance)
         budget = self._budget_of(request)
         job = await self._job(world, request.steps, budget, request.seed, self._deadlines(budget, world))
-        job.fields["scales"] = list(request.scales)
+        job.fields |= {"scales": list(request.scales), "run_cpu_s": request.cpu_limit_s}
         is_long = budget.unit == "s" or request.budget is None
         ended = await self._worker_pool.submit(job, budget.amount if is_long else 0.0)
         if ended is None:
             return failed("crashed", "the evaluation worker died twice while it ran this task")
-        outcome = read_ending(ended)
+        outcome = read_ending(ended, request.cpu_limit_s)
         return await to_thread.run_sync(judge, self._domain, request.instance, ended, outcome)
 
     def _budget_of(self, request: EvaluationRequest) -> _Budget:
@@ -285,6 +285,7 @@ class EvaluatorPool:
             "seed": list(seed),
             "scales": [],
             "deadlines": list(deadlines),
+            "run_cpu_s": None,
             "is_preparation": False,
         }
         return Job(programs, world, fields, deadlines[2], self._limits.answer_bytes)

@@ -67,7 +67,7 @@ class Channel:
             raise Hangup from error
 
 
-_ORDER = ("programs", "budget", "unit", "seed", "scales", "is_preparation", "deadlines")
+_ORDER = ("programs", "budget", "unit", "seed", "scales", "is_preparation", "deadlines", "run_cpu_s")
 """Fields of a request that its child needs."""
 
 
@@ -179,7 +179,9 @@ def _deadlines(request: Message, seal: Seal) -> Deadlines:
     cpu_s = seal.limits.cpu_s
     if cpu_s is None or request["is_preparation"]:
         cpu_s = total_s + 1.0  # the wall clock comes first
-    return Deadlines(load_s, run_s, total_s, cpu_s, excludes_compiler=request["is_preparation"])
+    return Deadlines(
+        load_s, run_s, total_s, cpu_s, request["run_cpu_s"], excludes_compiler=request["is_preparation"]
+    )
 
 
 class Decoding:

@@ -7,6 +7,7 @@ imported; from then on its time counts. It has ended its work as soon as its who
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -20,12 +21,13 @@ from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.blobs import Blob, read_chunk, wipe
 from dga2d.runtime.evaluation.sandbox import namespaces
 
-End = Literal["answered", "died", "timeout", "oversized_answer", "cancelled"]
+End = Literal["answered", "died", "timeout", "cpu_timeout", "oversized_answer", "cancelled"]
 _SEALED, _STARTED, _COMPILING, _COMPILED, _ANSWER = b"RSCcA"
 _MAX_MARKS = 1 << 16
 """Bytes a child may send before its answer."""
 _PIPE_BYTES = 1 << 20
 _REAP_POLL_S = 0.002
+_CPU_POLL_S = 0.005
 _SHARE_AT_KILL = 0.95
 """Part of its processor time after which a killed child was killed for it: the kernel counts in ticks."""
 _CPUCLOCK_SCHED = 2
@@ -44,6 +46,8 @@ class Deadlines:
     """From its order to its end, whatever its marks say."""
     cpu_s: float
     """Processor time from the order on; the kernel ends the child up to two seconds later."""
+    run_cpu_s: float | None
+    """Processor time from its start mark on, ``None`` for no such limit."""
     excludes_compiler: bool
     """Whether `load_s` and `run_s` stop while the child says that it compiles."""
 
@@ -62,6 +66,8 @@ class Ending:
     """From its start mark to its end; 0 when there was none."""
     cpu_s: float
     """Processor time of all its threads from its start mark to its end; 0 where the system does not tell."""
+    has_compiled: bool
+    """Whether it said, after its start mark, that it compiles."""
     answer_bytes: int
     """Length of its answer; 0 without one."""
 
@@ -95,6 +101,7 @@ class Watch:
         self._cpu_at_start = 0.0
         self._compiling_since: float | None = None
         self._compiled_s = 0.0
+        self._has_compiled = False
         self._marks = 0
         self._prefix = b""
         self._received = 0
@@ -116,6 +123,7 @@ class Watch:
                 self._compiled_s = 0.0
             elif mark == _COMPILING and self._compiling_since is None:
                 self._compiling_since = now
+                self._has_compiled = self._started is not None
             elif mark == _COMPILED and self._compiling_since is not None:
                 self._compiled_s += now - self._compiling_since
                 self._compiling_since = None
@@ -144,6 +152,12 @@ class Watch:
         if self._deadlines.excludes_compiler:
             phase += self._compiled_s
         return min(phase, total)
+
+    def cpu_left(self, cpu_s: float) -> float:
+        """Seconds of processor time it may still use, when it has used `cpu_s` so far."""
+        if self._deadlines.run_cpu_s is None or self._started is None:
+            return math.inf
+        return self._deadlines.run_cpu_s - (cpu_s - self._cpu_at_start)
 
     @property
     def has_started(self) -> bool:
@@ -176,7 +190,9 @@ class Watch:
         received = 0
         if end == "answered":
             received = min(self._received, self.announced or self._received)
-        return Ending(end, exit_code, self._is_sealed, has_started, elapsed_s, used_s, received)
+        return Ending(
+            end, exit_code, self._is_sealed, has_started, elapsed_s, used_s, self._has_compiled, received
+        )
 
 
 class Child:
@@ -270,6 +286,10 @@ class Child:
                 left = watch.deadline() - time.monotonic()
                 if left <= 0:
                     return "timeout"
+                cpu_left = watch.cpu_left(_cpu_s(self.pid))
+                if cpu_left <= 0:
+                    return "cpu_timeout"
+                left = min(left, max(cpu_left, _CPU_POLL_S))  # one thread uses a second in a second
                 ready = {descriptor for descriptor, _ in poll.poll(min(left, 60.0) * 1000 + 1)}
                 is_dead = handle in ready
                 if is_open and (reader in ready or is_dead) and not self._drain(watch):

@@ -63,6 +63,21 @@ async def test_the_limit_of_compiled_code_binds(
     assert any((tmp_path / "machine-code").glob(f"{program.digest}-*")) is is_kept
 
 
+async def test_the_limit_of_processor_time_of_a_request_binds_under_a_work_budget(
+    line: Any, tmp_path: Path
+) -> None:
+    source = HEAD + "    while env_data['n'] > 8:\n        pass\n    return state\n"
+    endless = line.task(line.order, line.program(source), cpu_limit_s=0.2)
+    async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+        result = await pool.evaluate(endless)
+        honest = await pool.evaluate(line.task(cpu_limit_s=20.0))
+    assert result.failure == "timeout"
+    assert result.diagnostic.endswith("s of processor time were used of 0.2 s allowed")
+    assert result.cpu_s >= 0.2
+    assert honest.failure is None
+    assert 0.0 < honest.cpu_s < 20.0
+
+
 @pytest.mark.skipif("os.geteuid() == 0", reason="the kernel does not count the processes of root")
 @pytest.mark.parametrize(("started", "kind"), [(2, None), (3, "forbidden")])
 async def test_the_limit_of_processes_binds_ordinary_users(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
+from dataclasses import replace
 
 import pytest
 
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.supervise import Deadlines, Watch
 
-DEADLINES = Deadlines(load_s=5.0, run_s=10.0, total_s=30.0, cpu_s=31.0, excludes_compiler=False)
-PREPARING = Deadlines(load_s=5.0, run_s=10.0, total_s=30.0, cpu_s=31.0, excludes_compiler=True)
+DEADLINES = Deadlines(5.0, 10.0, total_s=30.0, cpu_s=31.0, run_cpu_s=None, excludes_compiler=False)
+PREPARING = replace(DEADLINES, excludes_compiler=True)
 ANSWER = wire.encode({"kind": "solution"})
 
 
@@ -71,6 +73,25 @@ def test_noise_before_the_answer_has_a_limit_too() -> None:
     assert not seen.is_oversized
     seen.feed(b"x", 101.0)
     assert seen.is_oversized
+
+
+@pytest.mark.parametrize(
+    ("marks", "has_compiled"), [(b"RS", False), (b"RCcS", False), (b"RSCc", True), (b"RSC", True)]
+)
+def test_compiling_counts_from_the_start_mark(marks: bytes, has_compiled: bool) -> None:
+    seen = watch()
+    seen.feed(marks, 101.0)
+    assert seen.ending("timeout", 0, 102.0, 0.5).has_compiled == has_compiled
+
+
+def test_what_is_left_of_the_processor_time_counts_from_the_start_mark() -> None:
+    seen = watch(replace(DEADLINES, run_cpu_s=2.0))
+    seen.feed(b"R", 101.0)
+    assert seen.cpu_left(50.0) == math.inf
+    seen.feed(b"S", 102.0, cpu_s=0.5)
+    assert seen.cpu_left(1.0) == 1.5
+    assert seen.cpu_left(3.0) == -0.5
+    assert watch().cpu_left(3.0) == math.inf
 
 
 def test_processor_time_counts_from_the_start_mark_like_the_clock() -> None:
