@@ -57,11 +57,14 @@ def test_every_environment_variable_of_the_program_is_told() -> None:
     assert {name for name in read if f"| `{name}` |" not in page} == set()
 
 
-def test_the_examples_settings_are_valid() -> None:
+def test_the_examples_settings_are_those_a_run_would_have() -> None:
     paths = list((ROOT / "examples").glob("*.toml"))
     assert paths
     for path in paths:
-        make_settings(read_settings_file(path), {})
+        given = read_settings_file(path)
+        settings = make_settings(given, {}).model_dump()
+        assert given, path
+        assert {name: settings[name] for name in given} == given, path
 
 
 def test_the_examples_instance_can_be_read() -> None:

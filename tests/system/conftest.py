@@ -227,6 +227,21 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return program
 
 
+class Tested(NamedTuple):
+    """The finished run after its held-out test, and what the test printed. Look, don't write."""
+
+    program: Program
+    view: dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def tested(finished: Program, tmp_path_factory: pytest.TempPathFactory) -> Tested:
+    program = finished.copy(tmp_path_factory.mktemp("tested"))
+    outcome = program.run("test", "done", "--quiet", "--json", "--report", "report.html")
+    assert (outcome.code, outcome.err) == (0, "")
+    return Tested(program, outcome.json)
+
+
 @pytest.fixture
 def doomed(finished: Program, tmp_path: Path) -> Program:
     """A copy of the finished store, to be damaged."""

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.system.conftest import SMALL, Command, Program, assert_has, cut
+from tests.system.conftest import SMALL, Command, Program, Tested, assert_has, cut
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -127,7 +127,9 @@ def store(name: str) -> tuple[str, str]:
         (("evolve", "tsp", *UNIFORM, "--llm", "nobody"), ("nobody", "offline", "openai:MODEL")),
         (("evolve", "tsp", *UNIFORM, "--llm", "openai:x"), ("openai:x", "OPENAI_API_KEY")),
         (("evolve", "tsp", *UNIFORM, "--llm", "recorded:x"), ("recorded:x",)),
-        (("evolve", "tsp", "--policy", "empty"), ("empty", "config.json")),
+        pytest.param(
+            ("evolve", "tsp", "--policy", "empty"), ("empty", "config.json"), marks=pytest.mark.slow
+        ),
         (("evolve", "tsp", "--data", "empty"), ("empty", "tsp")),
         (("evolve", "tsp", "--data", "absent"), ("absent", "tsp")),
         (("evolve", "tsp", "--data", "text.db"), ("--data", "text.db")),
@@ -227,24 +229,27 @@ def test_a_test_waits_for_a_validation(doomed: Program, command: Command) -> Non
     assert doomed.rows("done") == before
 
 
-def test_a_second_test_must_be_forced(doomed: Program, command: Command) -> None:
-    tested = doomed.run("test", "done", "--quiet", "--no-report", "--json")
-    assert (tested.code, tested.err) == (0, "")
-    view = tested.json["test"]
+def test_a_second_test_is_refused(tested: Tested, command: Command) -> None:
+    program, view = tested.program, tested.view["test"]
     assert_has(view, {"attempt", "forced", "instances", "finished", "gap_percent"})
     assert (view["attempt"], view["forced"], view["finished"]) == (1, False, True)
     assert set(view["gap_percent"]) == {"evolved", "baseline"}
-    before = doomed.rows("done")
-    again = command("test", "done", program=doomed)
+    before = program.rows("done")
+    again = command("test", "done", program=program)
     assert again.code == 2
     assert "--force" in again.error
-    assert doomed.rows("done") == before
-    forced = doomed.run("test", "done", "--force", "--quiet", "--no-report", "--json")
+    assert program.rows("done") == before
+
+
+@pytest.mark.slow
+def test_a_second_test_may_be_forced(tested: Tested, command: Command, tmp_path: Path) -> None:
+    program = tested.program.copy(tmp_path)
+    forced = program.run("test", "done", "--force", "--quiet", "--no-report", "--json")
     assert (forced.code, forced.err) == (0, "")
     assert (forced.json["test"]["attempt"], forced.json["test"]["forced"]) == (2, True)
-    started = [row.fields for row in doomed.rows("done") if row.type == "TestStarted"]
+    started = [row.fields for row in program.rows("done") if row.type == "TestStarted"]
     assert [(s["attempt"], s["forced"]) for s in started] == [(1, False), (2, True)]
-    assert command("replay", "done", "--verify", program=doomed).code == 0
+    assert command("replay", "done", "--verify", program=program).code == 0
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -260,6 +265,7 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("finished")  # its compiled operators are in the cache, whatever their size
 def test_a_full_disk_ends_a_run_which_goes_on_when_there_is_space(program: Program, command: Command) -> None:
     full = program.run("evolve", "tsp", *SMALL, "--run-id", "run", preexec_fn=small_files)

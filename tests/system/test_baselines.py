@@ -28,25 +28,16 @@ def test_or_tools_solves_outside_the_sandbox(command: Command, program: Program)
     assert (solved.json["algorithm"], solved.json["objective"]) == ("OR-Tools", 193)
 
 
-def test_pictures_are_drawn_and_repeat(command: Command, program: Program) -> None:
-    for name in ("one.svg", "two.svg"):
-        arguments = (
-            "solve",
-            "jsp",
-            "ta01",
-            "--method",
-            "basic",
-            "--work",
-            "300",
-            "--picture",
-            name,
-            "--json",
-        )
-        drawn = command(*arguments, program=program)
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_pictures_are_drawn_and_repeat(command: Command, program: Program, times: int) -> None:
+    names = [f"{number}.svg" for number in range(times)]
+    for name in names:
+        options = ("--method", "basic", "--work", "100", "--picture", name, "--json")
+        drawn = command("solve", "jsp", "ta01", *options, program=program)
         assert drawn.code == 0, drawn.err
         assert drawn.json["picture"] == name
-    one, two = (Path(program.folder, name).read_bytes() for name in ("one.svg", "two.svg"))
-    assert one == two
+    one, *others = (Path(program.folder, name).read_bytes() for name in names)
+    assert all(other == one for other in others)
     assert ElementTree.fromstring(one).tag == "{http://www.w3.org/2000/svg}svg"
     assert b"ta/ta01: makespan" in one
 

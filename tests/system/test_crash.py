@@ -121,7 +121,11 @@ class Tormentor:
 
 
 @pytest.mark.parametrize(
-    ("kills", "seed"), [(3, 1), pytest.param(50, 2, marks=[pytest.mark.long, pytest.mark.timeout(3000)])]
+    ("kills", "seed"),
+    [
+        pytest.param(3, 1, marks=pytest.mark.slow),
+        pytest.param(50, 2, marks=[pytest.mark.long, pytest.mark.timeout(3000)]),
+    ],
 )
 def test_kill_9_at_random_moments_loses_and_repeats_nothing(
     program: Program, command: Command, finished: Program, kills: int, seed: int
@@ -186,6 +190,7 @@ def grown(count: int) -> Callable[[list[Row]], bool]:
     return lambda rows: len(rows) >= count
 
 
+@pytest.mark.slow
 def test_signals_pause_a_run_which_then_goes_on(
     program: Program, command: Command, finished: Program
 ) -> None:
@@ -215,6 +220,7 @@ def test_signals_pause_a_run_which_then_goes_on(
     assert_sound(program, command, "run", finished.rows("done"))
 
 
+@pytest.mark.slow
 def test_a_second_process_on_a_run_is_refused_and_the_first_goes_on(
     program: Program, command: Command, finished: Program
 ) -> None:

@@ -126,10 +126,10 @@ def test_doctor(program: Program) -> None:
     assert not program.database.exists()
 
 
-def test_solve(program: Program, finished: Program) -> None:
+def test_solve(program: Program, finished: Program, command: Command) -> None:
     url = ("--store", finished.url)
     arguments = ("solve", "tsp", "E100.0", "--run", "done", "--work", "300", "-o", "tour.txt", "--json")
-    outcome = program.run(*arguments, *url)
+    outcome = command(*arguments, *url, program=program)
     assert (outcome.code, outcome.err) == (0, "")
     view = outcome.json
     assert_has(
@@ -143,9 +143,6 @@ def test_solve(program: Program, finished: Program) -> None:
     gap = 100 * (view["objective"] - view["reference"]) / view["reference"]
     assert view["gap_percent"] == pytest.approx(gap, abs=1e-3)
     assert "TOUR_SECTION" in (program.folder / "tour.txt").read_text()
-    assert program.run(*arguments, *url).json["objective"] == view["objective"], (
-        "a work budget repeats bit for bit"
-    )
 
 
 def test_resume(doomed: Program) -> None:

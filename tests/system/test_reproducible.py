@@ -11,6 +11,7 @@ EMBEDDED = tuple("embedded" if item == "uniform" else item for item in SMALL)
 OTHER_HASHES = {"PYTHONHASHSEED": "4711"}
 
 
+@pytest.mark.slow
 def test_two_runs_with_the_same_seed_and_work_have_the_same_states(
     program: Program, finished: Program
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_signal_during_a_resume_says_how_to_go_on(doomed: Program) -> None:
     assert err == "error: stopped by SIGTERM while starting; `dga2d resume done` goes on\n"
 
 
+@pytest.mark.slow
 def test_two_signals_end_the_program_at_once_and_the_log_goes_on(program: Program, command: Command) -> None:
     with program.started("evolve", "tsp", *SMALL, "--run-id", "run") as process:
         program.wait_for("run", lambda rows: len(rows) >= 12)
@@ -80,6 +81,7 @@ def test_the_first_signal_is_acknowledged(program: Program) -> None:
     assert program.rows("run")[-1].type == "RunPaused"
 
 
+@pytest.mark.slow
 def test_a_name_of_a_run_that_never_began_is_free(program: Program, command: Command) -> None:
     import anyio
 
@@ -100,6 +102,7 @@ def test_a_name_of_a_run_that_never_began_is_free(program: Program, command: Com
     assert "already exists" in again.error
 
 
+@pytest.mark.slow
 def test_an_interrupted_test_is_not_taken_for_a_finished_one(doomed: Program) -> None:
     before = len(doomed.rows("done"))
     with doomed.started("test", "done", "--quiet", "--no-report") as process:

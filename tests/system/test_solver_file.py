@@ -51,6 +51,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_solver_gives_the_solution_of_solve_under_a_work_budget(
     finished: Any, instance: Path, tmp_path: Path

@@ -6,8 +6,7 @@ import html
 from typing import Any
 
 import anyio
-import pytest
-from tests.system.conftest import Command, Program
+from tests.system.conftest import Command, Tested
 
 from dga2d.events import RunId
 from dga2d.runtime.page.panels import Pictures, context_for
@@ -15,18 +14,7 @@ from dga2d.runtime.page.timeline import Timeline
 from dga2d.store import open_store
 
 
-@pytest.fixture(scope="module")
-def tested(finished: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, dict[str, Any]]:
-    """The finished run after its held-out test, and what the test printed."""
-    program = finished.copy(tmp_path_factory.mktemp("tested"))
-    outcome = program.run("test", "done", "--quiet", "--json", "--report", "report.html")
-    assert (outcome.code, outcome.err) == (0, "")
-    return program, outcome.json
-
-
-def test_every_command_and_file_says_the_same(
-    tested: tuple[Program, dict[str, Any]], command: Command
-) -> None:
+def test_every_command_and_file_says_the_same(tested: Tested, command: Command) -> None:
     program, view = tested
     sentence = view["verdict"]["sentence"]
     assert sentence.startswith(("improved", "not improved"))
@@ -47,9 +35,7 @@ def test_every_command_and_file_says_the_same(
     assert anyio.run(panel)["view"]["verdict"] == view["verdict"]
 
 
-def test_the_solver_bears_the_figures_of_the_program_in_it(
-    tested: tuple[Program, dict[str, Any]], command: Command
-) -> None:
+def test_the_solver_bears_the_figures_of_the_program_in_it(tested: Tested, command: Command) -> None:
     """The best program on the training batch is another one here; its gap is none of the solver's."""
     program, view = tested
     assert view["best"]["pipeline"] != view["checkpoint"]["pipeline"]
@@ -64,9 +50,7 @@ def test_the_solver_bears_the_figures_of_the_program_in_it(
     assert "training" not in text.split("import", 1)[0]
 
 
-def test_a_kept_baseline_is_tested_once_and_named(
-    tested: tuple[Program, dict[str, Any]], command: Command
-) -> None:
+def test_a_kept_baseline_is_tested_once_and_named(tested: Tested, command: Command) -> None:
     program, view = tested
     evaluations = [row for row in program.rows("done") if row.type == "EvaluationRecorded"]
     arms = {row.fields["candidate"] for row in evaluations if row.fields["split"] == "test"}

@@ -25,7 +25,13 @@ ROOT = Path(__file__).parents[3]
 LIMIT = 8
 
 
-@pytest.mark.parametrize("runs", [3, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param(3, marks=pytest.mark.slow),
+        pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    ],
+)
 def test_the_server_counts_no_more_calls_than_the_ledger_and_the_ledger_no_more_than_the_limit(
     tmp_path: Path, runs: int
 ) -> None:

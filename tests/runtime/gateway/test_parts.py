@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from tests.fakes.conversation import KEY
@@ -97,6 +98,7 @@ def test_an_endpoint_does_not_show_its_key() -> None:
     assert KEY not in str(endpoint.key)
 
 
+@settings_of_hypothesis(max_examples=40)
 @given(st.text(), st.integers(0, len(KEY) - 1), st.integers(1, len(KEY)), st.text())
 def test_no_longer_part_of_a_key_remains(before: str, start: int, length: int, after: str) -> None:
     text = without_key(f"{before}{KEY[start : start + length]}{after}", SecretStr(KEY))
