@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
+import anyio.from_thread
+import anyio.lowlevel
 import numpy as np
 
-from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest, Quote
+from dga2d.agents.proposing import (
+    CallLostError,
+    Completion,
+    CompletionRequest,
+    ModelUnavailableError,
+    Quote,
+)
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.protocols import split_thoughts
 
+FAILURES = 3
+"""Calls in a row in which the model raised an error until all further ones are taken for hopeless."""
+
 
 class LocalModel:
     """`LanguageModel` that costs time only; answers are drawn one at a time, each from a stream of its own.
+
+    A model that fails loses the call; after `FAILURES` in a row, or when a step has not come back a whole
+    ``llm_timeout`` after its call was given up, the model is unavailable.
 
     Raises
     ------
@@ -30,17 +45,72 @@ class LocalModel:
         self._settings = settings
         self._tokenizer, self._model = _load(path)
         self._turn = anyio.Lock()
+        self._last: _Drawing | None = None
+        self._failures = 0
 
     async def ready(self) -> None:
-        """Always."""
+        """Return when the model has come back from a call that was given up."""
+        if self._last is None or not self._last.is_given_up:
+            return
+        with anyio.move_on_after(self._settings.llm_timeout):
+            await self._last.over.wait()
+            return
+        raise ModelUnavailableError(
+            f"{self.name} is still at a call that was given up more than {self._settings.llm_timeout:g} s ago"
+        )
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """The prompt's tokens, and the longest answer."""
-        return Quote(len(self._encoded(request)) + self._settings.llm_max_tokens, 0.0)
+        """Return the prompt's tokens and the longest answer; raises ModelUnavailableError if none is read."""
+        try:
+            return Quote(len(self._encoded(request)) + self._settings.llm_max_tokens, 0.0)
+        except Exception as error:  # a model's own template and tokeniser may raise anything
+            raise ModelUnavailableError(f"{self.name} cannot read a prompt: {_words(error)}") from error
 
     async def complete(self, request: CompletionRequest) -> Completion:
         async with self._turn:
-            return await anyio.to_thread.run_sync(self._write, request)
+            await self.ready()
+            self._last = drawing = _Drawing()
+            completion = await self._drawn_in_a_thread(request, drawing)
+            self._failures = 0
+            return completion
+
+    async def _drawn_in_a_thread(self, request: CompletionRequest, drawing: _Drawing) -> Completion:
+        """The answer, from a thread that is left to itself at the deadline or when the call is cancelled."""
+        loop = anyio.lowlevel.current_token()
+
+        def draw() -> None:
+            try:
+                drawing.result = self._write(request, drawing)
+            except BaseException as error:
+                drawing.result = error
+            finally:
+                with suppress(RuntimeError):  # nobody waits any more
+                    anyio.from_thread.run_sync(drawing.over.set, token=loop)
+
+        # A daemon: a step that never comes back must not keep the program from ending.
+        threading.Thread(target=draw, name="local model", daemon=True).start()
+        try:
+            with anyio.fail_after(self._settings.llm_timeout):
+                await drawing.over.wait()
+        except TimeoutError:
+            raise self._too_late() from None
+        finally:
+            drawing.is_given_up = True
+        if isinstance(drawing.result, Completion):
+            return drawing.result
+        if isinstance(drawing.result, CallLostError):
+            raise drawing.result
+        raise self._failure(drawing.result)
+
+    def _too_late(self) -> CallLostError:
+        return CallLostError(f"no complete answer within {self._settings.llm_timeout:g} s")
+
+    def _failure(self, error: BaseException | None) -> CallLostError | ModelUnavailableError:
+        self._failures += 1
+        reason = f"{self.name} failed: {_words(error)}"
+        if self._failures < FAILURES:
+            return CallLostError(reason)
+        return ModelUnavailableError(f"{reason}, {FAILURES} times in a row")
 
     def _encoded(self, request: CompletionRequest) -> list[int]:
         text = request.prompt.text
@@ -49,11 +119,12 @@ class LocalModel:
             text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         return list(self._tokenizer(text)["input_ids"])
 
-    def _write(self, request: CompletionRequest) -> Completion:
+    def _write(self, request: CompletionRequest, drawing: _Drawing) -> Completion:
         """The answer; raises CallLostError when it is not finished within ``llm_timeout``."""
         prompt = self._encoded(request)
         room = self._room(len(prompt))
-        tokens = self._sampled(prompt, room, _stream(request), time.monotonic() + self._settings.llm_timeout)
+        drawing.deadline = time.monotonic() + self._settings.llm_timeout
+        tokens = self._sampled(prompt, room, _stream(request), drawing)
         reasoning, text = split_thoughts(self._tokenizer.decode(tokens, skip_special_tokens=True))
         return Completion(text, len(prompt), len(tokens), False, 0.0, reasoning=reasoning)
 
@@ -66,7 +137,9 @@ class LocalModel:
             raise CallLostError(f"the prompt has {prompt_tokens} tokens, the model takes {context}")
         return room
 
-    def _sampled(self, prompt: list[int], room: int, rng: np.random.Generator, deadline: float) -> list[int]:
+    def _sampled(
+        self, prompt: list[int], room: int, rng: np.random.Generator, drawing: _Drawing
+    ) -> list[int]:
         import torch
 
         ends = self._model.generation_config.eos_token_id
@@ -75,8 +148,8 @@ class LocalModel:
         inputs = torch.tensor([prompt], device=device)
         with torch.inference_mode():
             while len(tokens) < room:
-                if time.monotonic() > deadline:
-                    raise CallLostError(f"no complete answer within {self._settings.llm_timeout:g} s")
+                if drawing.is_given_up or time.monotonic() > drawing.deadline:
+                    raise self._too_late()
                 output = self._model(inputs, past_key_values=cache, use_cache=True)
                 cache = output.past_key_values
                 token = self._drawn(output.logits[0, -1].double().cpu().numpy(), rng)
@@ -88,11 +161,28 @@ class LocalModel:
 
     def _drawn(self, logits: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
         """The next token at the set temperature (1 if none is); the likeliest at temperature 0."""
+        if not np.isfinite(logits.max()):
+            raise FloatingPointError("its logits are no finite numbers")
         temperature = 1.0 if self._settings.llm_temperature is None else self._settings.llm_temperature
         if temperature == 0.0:
             return int(logits.argmax())
         weights = np.exp((logits - logits.max()) / temperature).cumsum()
         return int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
+
+
+class _Drawing:
+    """One answer in the making; the event loop and the thread that draws it share this."""
+
+    def __init__(self) -> None:
+        self.over = anyio.Event()
+        """The thread has ended."""
+        self.result: Completion | BaseException | None = None
+        self.is_given_up = False
+        self.deadline = 0.0
+
+
+def _words(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}"[:200] if str(error) else type(error).__name__
 
 
 def _stream(request: CompletionRequest) -> np.random.Generator:
@@ -113,11 +203,12 @@ def _load(path: str) -> tuple[Any, Any]:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
-    except (OSError, ValueError) as error:
+        model = model.to(device)
+    except Exception as error:  # what reads the many formats of weights and tokenisers raises anything
         line = " ".join(str(error).split())[:200]
         if not Path(path).is_dir():
             line = f"it is no folder, and as a name in the local cache of models: {line}"
         raise SettingsError(f"setting llm = 'local:{path}': cannot be loaded ({line})") from error
     model.requires_grad_(False)
     model.train(False)
-    return tokenizer, model.to(device)
+    return tokenizer, model
