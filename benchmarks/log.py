@@ -34,13 +34,15 @@ import synthetic_run
 from log_rival import Figures, Rival, drafts
 
 from dga2d.events import Draft, RecordedEvent, RunId, StoredEvent, encode_payload
-from dga2d.replay.loading import folded, opened, save_snapshot
+from dga2d.replay.loading import load_state
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.snapshots import SnapshotSeal, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 RUN = RunId("bench")
+SEAL = SnapshotSeal(bytes(32), "benchmark")
 SETTINGS = RunSettings(pipelines=100, batch_size=10, max_length=6, generations=10_000, evolution=True)
 
 
@@ -178,7 +180,7 @@ async def long_run(path: Path, count: int) -> dict[str, Figures]:
                 mark, busy = state.seq, {"append": 0.0, "fold": 0.0}
                 limits.pop(0)
         start = time.perf_counter()
-        await save_snapshot(store, RUN, state, writer.head.hash, "benchmark")
+        await save_snapshot(store, RUN, state, writer.head.hash, SEAL)
         found["snapshot"] = {"save_s": time.perf_counter() - start}
         [snapshot] = await store.snapshots(RUN)
         found["snapshot"]["mb"] = len(snapshot.data) / 1e6
@@ -186,12 +188,12 @@ async def long_run(path: Path, count: int) -> dict[str, Figures]:
         gc.collect()
         start, cpu = time.perf_counter(), time.process_time()
         async with open_store(url_of(path), read_only=True) as store:
-            again = await opened(store, RUN, "benchmark")
+            again = await load_state(store, RUN, seal=SEAL)
         found["open with snapshot"] = {"s": time.perf_counter() - start, "cpu_s": time.process_time() - cpu}
         assert again.seq == state.seq
     start, cpu = time.perf_counter(), time.process_time()
     async with open_store(url_of(path), read_only=True) as store:
-        assert await folded(store, RUN) == again
+        assert await load_state(store, RUN) == again
     whole = time.perf_counter() - start
     found["full replay"] = {"s": whole, "per_s": again.seq / whole, "cpu_s": time.process_time() - cpu}
     return found
@@ -230,7 +232,7 @@ async def _decoded(store: EventStore) -> int:
 
 
 async def _folded(store: EventStore) -> int:
-    return (await folded(store, RUN)).seq
+    return (await load_state(store, RUN)).seq
 
 
 async def replay(path: Path) -> Figures:

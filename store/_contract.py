@@ -240,8 +240,13 @@ class EventStore(Protocol):
         """
 
     async def findings(self) -> list[str]:
-        """What is wrong with the database as such, a line each: the file, references between tables, the
-        guards against changes, blobs, operations, reservations. See `verify` for a run's chain."""
+        """Return what is wrong with the database as such, a line each: the file, references between tables,
+        types of values, the guards against changes, blobs, and `discrepancies` of all runs. See `verify` for
+        a run's chain."""
+
+    async def discrepancies(self, run_id: RunId) -> list[str]:
+        """Return where the tables beside a run's own events tell otherwise than these, a line each:
+        operations, reservations, charges, settlements, the run's creation, the epoch of its lease."""
 
     def write(
         self,

@@ -7,18 +7,32 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import aiosqlite
-from sqlalchemy import LargeBinary, bindparam, cast, delete, select
+from sqlalchemy import Integer, LargeBinary, String, bindparam, cast, delete, null, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import EventError, RecordedEvent, RunId, blob_digest, decode_payload, referenced_blobs
+from dga2d.events import EventError, RecordedEvent, RunId, blob_digest, referenced_blobs
 from dga2d.store import _read
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import RunBusyError
 from dga2d.store._lease import read_lease
-from dga2d.store._schema import TRIGGERS, blobs, events, runs
-from dga2d.store._statements import PreparedStatement
+from dga2d.store._rows import EncodedDraft, encoded
+from dga2d.store._schema import (
+    SCHEMA_VERSION,
+    TRIGGERS,
+    blobs,
+    charges,
+    events,
+    metadata,
+    quotas,
+    reservations,
+    runs,
+    settlements,
+)
+from dga2d.store._statements import ENVELOPE_COLUMNS, PreparedStatement
 
 AT_ONCE = 500
+DAY_US = 86_400_000_000
+"""Microseconds that a clock may have been set back between a run's creation and its first event."""
 
 _blob_page = PreparedStatement(
     select(blobs.c.digest, blobs.c.size, cast(blobs.c.data, LargeBinary))
@@ -33,10 +47,8 @@ _size_page = PreparedStatement(
     .limit(AT_ONCE)
 )
 _delete_blob = PreparedStatement(delete(blobs).where(blobs.c.digest == bindparam("digest")))
-_operation_page = PreparedStatement(
-    select(
-        events.c.seq, events.c.type, events.c.version, cast(events.c.payload, LargeBinary), events.c.operation
-    )
+_event_page = PreparedStatement(
+    select(*ENVELOPE_COLUMNS, events.c.operation)
     .where(events.c.run_id == bindparam("run_id"), events.c.seq > bindparam("after"))
     .order_by(events.c.seq)
     .limit(AT_ONCE)
@@ -98,7 +110,8 @@ async def _own_pages(connection: AsyncConnection, run_id: RunId) -> AsyncIterato
 
 
 async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) -> list[str]:
-    """What is wrong with the database as such: file, references, guards, blobs, operations.
+    """Return what is wrong with the database as such, a line each: file, references, types, guards, blobs,
+    and the tables beside the events of every run (`discrepancies`).
 
     The chains of the runs are not looked at (``EventStore.verify``).
     """
@@ -106,6 +119,10 @@ async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) ->
     found = [] if found == ["file: ok"] else found
     for table, row, parent, _ in await driver.execute_fetchall("PRAGMA foreign_key_check"):
         found.append(f"table {table}, row {row}: what it refers to is not in {parent}")
+    versions = [row[0] for row in await driver.execute_fetchall("SELECT version FROM schema_version")]
+    if versions != [SCHEMA_VERSION]:
+        found.append(f"table schema_version: expected {SCHEMA_VERSION} alone, got {versions}")
+    found += await _wrong_types(driver)
     found += await _missing_guards(driver)
     after = ""
     while rows := await _blob_page.fetch(driver, after=after):
@@ -114,8 +131,25 @@ async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) ->
             if blob_digest(data) != digest or len(data) != size:
                 found.append(f"blob {digest}: its bytes have another digest or length")
     for run_id in await run_ids(connection):
-        found += await _wrong_operations(driver, run_id)
-    return found + await _unmatched_reservations(driver)
+        found += await discrepancies(connection, driver, run_id)
+    return found
+
+
+async def _wrong_types(driver: aiosqlite.Connection) -> list[str]:
+    """Columns that hold a value of another type than theirs, which SQLite takes without a word."""
+    kinds = {String: "text", LargeBinary: "blob", Integer: "integer"}
+    found = []
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            kind = next(kind for base, kind in kinds.items() if isinstance(column.type, base))
+            allowed = f"('{kind}', 'null')" if column.nullable else f"('{kind}')"
+            query = (
+                f"SELECT rowid, typeof({column.name}) FROM {table.name} "
+                f"WHERE typeof({column.name}) NOT IN {allowed}"
+            )
+            for row, holds in await driver.execute_fetchall(query):
+                found.append(f"table {table.name}, row {row}: {column.name} holds a value of type {holds}")
+    return found
 
 
 async def _missing_guards(driver: aiosqlite.Connection) -> list[str]:
@@ -133,28 +167,96 @@ async def _missing_guards(driver: aiosqlite.Connection) -> list[str]:
     ]
 
 
-async def _wrong_operations(driver: aiosqlite.Connection, run_id: RunId) -> list[str]:
-    found, after = [], 0
-    while rows := await _operation_page.fetch(driver, run_id=run_id, after=after):
-        after = rows[-1][0]
-        for seq, type_name, version, payload, operation in rows:
+# ---------------------------------------------------------------- tables beside the events
+
+
+async def discrepancies(
+    connection: AsyncConnection, driver: aiosqlite.Connection, run_id: RunId
+) -> list[str]:
+    """Return where the tables beside a run's own events tell otherwise than these, a line each.
+
+    Operations, reservations, charges and settlements follow from the events and must be the same, row by row.
+    The creation of the run and the epoch of its lease can only be bounded by the events. What else a lease
+    says is of a process that may be gone, and no evidence of anything.
+    """
+    side, found = _SideRows(), list[str]()
+    first_recorded, epoch, after = None, 1, 0
+    while rows := await _event_page.fetch(driver, run_id=run_id, after=after):
+        after = rows[-1][1]
+        for *envelope, operation in rows:
+            event = RecordedEvent(*envelope)
             try:
-                wanted = decode_payload(type_name, version, payload).operation()
+                wanted = encoded(event)
             except EventError as error:
-                found.append(f"run {run_id}, event {seq}: {error}")
+                found.append(f"run {run_id}, event {event.seq}: {error}")
                 continue
-            if operation != wanted:
-                found.append(f"run {run_id}, event {seq}: operation {operation!r} stands for {wanted!r}")
+            if operation != wanted.operation:
+                operations = f"operation {operation!r} stands for {wanted.operation!r}"
+                found.append(f"run {run_id}, event {event.seq}: {operations}")
+            side.expect(wanted, event)
+            epoch = getattr(event.payload, "epoch", epoch)  # the last: an imported run had other leases
+            first_recorded = event.recorded_at if first_recorded is None else first_recorded
+    found += await side.compare(connection, run_id)
+    lease = await read_lease(connection, run_id)
+    if lease is not None and not (isinstance(lease.epoch, int) and lease.epoch >= epoch):
+        found.append(f"run {run_id}: its lease has epoch {lease.epoch}, an event was written under {epoch}")
+    query = select(runs.c.created_at).where(runs.c.run_id == run_id)
+    created_at = (await connection.execute(query)).scalar_one()
+    latest = first_recorded + DAY_US if isinstance(first_recorded, int) else None
+    if not isinstance(created_at, int) or created_at < 0 or (latest is not None and created_at > latest):
+        found.append(f"run {run_id}: created_at {created_at!r} is not before its first event")
     return found
 
 
-async def _unmatched_reservations(driver: aiosqlite.Connection) -> list[str]:
-    query = (
-        "SELECT e.run_id, e.seq FROM events e LEFT JOIN reservations r "
-        "ON r.run_id = e.run_id AND r.seq = e.seq "
-        "WHERE (e.type = 'LLMCallReserved') IS NOT (r.number IS NOT NULL)"
-    )
-    return [
-        f"run {run_id}, event {seq}: the call and its reservation do not match"
-        for run_id, seq in await driver.execute_fetchall(query)
-    ]
+class _SideRows:
+    """The rows beside a run's events that follow from these: reservations, charges, settlements."""
+
+    def __init__(self) -> None:
+        self._expected: dict[str, dict[tuple[str, int], tuple[int, int]]] = {
+            "reservations": {},
+            "charges": {},
+            "settlements": {},
+        }
+        """Table → kind and number → amount (that number itself, for a reservation) and event."""
+
+    def expect(self, draft: EncodedDraft, event: RecordedEvent) -> None:
+        """Add what follows from one event."""
+        if draft.reservation is not None:
+            self._expected["reservations"][draft.reservation] = (draft.reservation[1], event.seq)
+        for table, amounts in (("charges", draft.charges), ("settlements", draft.settlements)):
+            for kind, number, amount in amounts:
+                self._expected[table][kind, number] = (amount, event.seq)
+
+    async def compare(self, connection: AsyncConnection, run_id: RunId) -> list[str]:
+        """Return how the tables differ from what was expected."""
+        granted: dict[str, set[int]] = {}
+        rows = await connection.execute(
+            select(quotas.c.kind, quotas.c.amount).where(quotas.c.run_id == run_id)
+        )
+        for kind, amount in rows:
+            granted.setdefault(kind, set()).add(amount)
+        found = []
+        for table, amount_column in (
+            (reservations, reservations.c.number),
+            (charges, charges.c.amount),
+            (settlements, settlements.c.amount),
+        ):
+            expected = dict(self._expected[table.name])
+            quota_column = table.c.quota if "quota" in table.c else null()
+            query = select(table.c.kind, table.c.number, amount_column, table.c.seq, quota_column)
+            for kind, number, amount, seq, quota in await connection.execute(
+                query.where(table.c.run_id == run_id)
+            ):
+                place = f"run {run_id}: {table.name}: {kind} {number}"
+                wanted = expected.pop((kind, number), None)
+                if wanted is None:
+                    found.append(f"{place} belongs to no event")
+                elif wanted != (amount, seq):
+                    told = f"amount {amount} at event {seq}, the log says {wanted[0]} at event {wanted[1]}"
+                    found.append(f"{place} has {told}")
+                limits: set[int | None] = {*granted.get(kind, ())} or {None}
+                if "quota" in table.c and quota not in limits:
+                    found.append(f"{place} was held against a limit of {quota}, which was not granted")
+            for (kind, number), (_, seq) in expected.items():
+                found.append(f"run {run_id}, event {seq}: {table.name}: {kind} {number} is missing")
+        return found

@@ -106,21 +106,24 @@ extend_lease = PreparedStatement(
 """Move the end of a lease; changes a row only if the epoch still holds."""
 
 # The casts give bytes also where somebody's edit turned them into text, so that they can be compared.
+ENVELOPE_COLUMNS = (
+    events.c.run_id,
+    events.c.seq,
+    events.c.event_id,
+    events.c.type,
+    events.c.version,
+    events.c.agent,
+    events.c.generation,
+    events.c.caused_by,
+    events.c.recorded_at,
+    cast(events.c.payload, LargeBinary),
+    cast(events.c.prev_hash, LargeBinary),
+    cast(events.c.hash, LargeBinary),
+)
+"""The columns of an event in the order of the fields of ``RecordedEvent``."""
+
 page = PreparedStatement(
-    select(
-        events.c.run_id,
-        events.c.seq,
-        events.c.event_id,
-        events.c.type,
-        events.c.version,
-        events.c.agent,
-        events.c.generation,
-        events.c.caused_by,
-        events.c.recorded_at,
-        cast(events.c.payload, LargeBinary),
-        cast(events.c.prev_hash, LargeBinary),
-        cast(events.c.hash, LargeBinary),
-    )
+    select(*ENVELOPE_COLUMNS)
     .where(
         events.c.run_id == bindparam("run_id"),
         events.c.seq > bindparam("after"),
@@ -129,4 +132,4 @@ page = PreparedStatement(
     .order_by(events.c.seq)
     .limit(bindparam("size"))
 )
-"""The next events of a run, in the order of the fields of ``RecordedEvent``."""
+"""The next events of a run."""

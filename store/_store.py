@@ -26,7 +26,7 @@ from dga2d.store._errors import (
 )
 from dga2d.store._import import SqlRunImport
 from dga2d.store._lease import extend_lease, take_lease, this_process
-from dga2d.store._maintenance import Unnamed, collect_unnamed, findings, refuse_if_written
+from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import blob_rows
 from dga2d.store._runs import (
@@ -257,6 +257,10 @@ class SqlEventStore:
             async with self._write_lock, transaction(driver, self._url):
                 await refuse_if_written(connection, self._clock())
                 return await collect_unnamed(connection, driver, keep=keep)
+
+    async def discrepancies(self, run_id: RunId) -> list[str]:
+        async with self._connect() as connection:
+            return await discrepancies(connection, await driver_of(connection), run_id)
 
     async def findings(self) -> list[str]:
         async with self._connect() as connection:

@@ -132,6 +132,7 @@ def replay(
 @run_argument
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
+@click.option("--full", is_flag=True, help="Check every blob the run names, not only prompts and answers.")
 @click.option(
     "--against",
     "export",
@@ -141,7 +142,9 @@ def replay(
 )
 @store_option
 @json_option
-def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: str, as_json: bool) -> int:
+def audit(
+    run: str, list_calls: bool, as_csv: bool, full: bool, export: Path | None, url: str, as_json: bool
+) -> int:
     """Totals of the model calls of RUN, per purpose, what each call bought, and whether the log holds."""
     import anyio
 
@@ -149,7 +152,7 @@ def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: st
     from dga2d.runtime.inspection.usage_export import differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = anyio.run(audit_run, url, run)
+    report = anyio.run(audit_run, url, run, full)
     against = None if rows is None else differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})
@@ -158,7 +161,7 @@ def audit(run: str, list_calls: bool, as_csv: bool, export: Path | None, url: st
     else:
         _print_audit(report, list_calls)
         _print_against(export, against)
-    holds = report["difference"] is None and all(check["holds"] for check in report["checks"])
+    holds = not report["differences"] and all(check["holds"] for check in report["checks"])
     return ExitCode.OK if holds and not against else ExitCode.DIFFERENCE
 
 
@@ -259,8 +262,8 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
         click.echo(f"refused  {refused['subject']}, attempt {refused['attempt']}: {refused['reason']}")
     for check in report["checks"]:
         click.echo(f"{'ok  ' if check['holds'] else 'FAIL'} {check['check']}")
-    if report["difference"] is not None:
-        click.echo(f"error: {report['difference']}", err=True)
+    for difference in report["differences"]:
+        click.echo(f"error: {difference}", err=True)
     click.echo(f"head {report['head_hash']}")
 
 

@@ -8,34 +8,33 @@ from typing import Any
 
 from dga2d.events import RecordedEvent, RunId
 from dga2d.events import payloads as p
-from dga2d.replay.state.fold import fold
 from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.inspection.runs import DIFFERENCES
+from dga2d.runtime.inspection.log_check import LogReport, check_log
 from dga2d.runtime.inspection.views import calls_view, gap_of, ledger_view, totals_of
-from dga2d.store import open_store, verified
+from dga2d.store import open_store
 
 Bought = dict[int, dict[str, Any]]
 """Call → what came of its answer."""
 
 
-async def audit_run(url: str, run_id: str) -> dict[str, Any]:
-    """Ledger of a run, every call with what it bought, and the checks of its log.
+async def audit_run(url: str, run_id: str, full: bool = False) -> dict[str, Any]:
+    """Return the ledger of a run, every call with what it bought, and the checks of its log.
+
+    All blobs that the run names are read with `full`, else prompts and answers alone.
 
     Raises
     ------
     UnknownRunError
         There is no such run.
     """
-    state, difference, bought = RunState(), None, Bought()
+    bought = Bought()
     async with open_store(url, create=False, read_only=True) as store:
         head = await store.head(RunId(run_id))
-        try:
-            async for event in verified(store.read(RunId(run_id))):
-                state = fold(state, event)
-                _note(bought, event)
-        except DIFFERENCES as error:
-            difference = str(error)
+        log = await check_log(
+            store, RunId(run_id), all_blobs=full, on_event=lambda event: _note(bought, event)
+        )
+    state, blobs, snapshots = log.state, log.blobs, log.snapshots
     nothing = {"bought": None, "uses": None, "gap_before_percent": None, "gap_after_percent": None}
     what = {number: _effect(state, number, row) for number, row in bought.items()}
     return {
@@ -44,8 +43,22 @@ async def audit_run(url: str, run_id: str) -> dict[str, Any]:
         "ledger": {**ledger_view(state.ledger), **_groups(state.ledger)},
         "calls": [{**row, **what.get(row["call"], nothing)} for row in calls_view(state.ledger)],
         "refused": _refused(state.ledger),
-        "checks": [{"check": text, "holds": holds} for text, holds in _checks(state, difference)],
-        "difference": difference,
+        "checks": [{"check": text, "holds": holds} for text, holds in _checks(log, full)],
+        "difference": log.difference,
+        "differences": list(log.differences),
+        "blobs": {
+            "named": blobs.named,
+            "checked": blobs.checked,
+            "scope": "all" if full else "calls",
+            "wrong": list(blobs.wrong),
+        },
+        "snapshots": {
+            "kept": snapshots.kept,
+            "sealed": snapshots.sealed,
+            "ignored": snapshots.kept - snapshots.sealed,
+            "wrong": list(snapshots.differences),
+        },
+        "tables": list(log.tables),
         "head_hash": head.hash.hex(),
     }
 
@@ -134,15 +147,27 @@ def _limit(limit: int | None, unit: float) -> str:
     return "which nothing limits" if limit is None else f"no more than {limit / unit:.12g}"
 
 
-def _checks(state: RunState, difference: str | None) -> list[tuple[str, bool]]:
+def _checks(log: LogReport, full: bool) -> list[tuple[str, bool]]:
     """What must hold of any run, in words, and whether it does."""
-    ledger = state.ledger
+    state, ledger = log.state, log.state.ledger
+    scope = "" if full else " (prompts and answers; --full checks all)"
+    ignored = log.snapshots.kept - log.snapshots.sealed
     calls = [ledger.calls[number] for number in sorted(ledger.calls)]
     still_open = sum(call.status == "reserved" for call in calls)
     has_ended = state.status != "running"
     tokens, money = ledger.token_limit, ledger.microusd_limit
     return [
-        ("the hash chain, the order and every invariant hold", difference is None),
+        ("the hash chain, the order and every invariant hold", log.difference is None),
+        ("the tables beside the events say the same", not log.tables),
+        (
+            f"{log.blobs.checked} of {log.blobs.named} blobs were checked and are whole{scope}",
+            not log.blobs.wrong,
+        ),
+        (
+            f"{log.snapshots.kept} snapshots are states of the log; {ignored} without this user's seal are "
+            "ignored",
+            not log.snapshots.differences,
+        ),
         (
             "calls are numbered 1, 2, … without gaps",
             [call.number for call in calls] == list(range(1, len(calls) + 1)),

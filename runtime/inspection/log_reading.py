@@ -9,13 +9,14 @@ from typing import Any
 
 import orjson
 
-from dga2d.events import Dga2dError, RecordedEvent, RunId, referenced_blobs
+from dga2d.events import Dga2dError, RecordedEvent, RunId
 from dga2d.replay.archive import Manifest, export_run, import_run
 from dga2d.replay.difference import changes, first_divergence
-from dga2d.replay.loading import folded, folded_to_generation, opened
+from dga2d.replay.loading import load_generation
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.runs.code_version import code_version
+from dga2d.runtime.inspection.log_check import check_log
+from dga2d.runtime.runs.states import load_state
 from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 
@@ -97,13 +98,13 @@ async def compare(
 async def _state(store: EventStore, run_id: str, point: int | None, by_generation: bool) -> RunState:
     name = RunId(run_id)
     if point is None or not by_generation:
-        state = await folded(store, name, point)
+        state = await load_state(store, name, point)
         if point is not None and state.seq < point:
             raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {point}")
         return state
-    found = await folded_to_generation(store, name, point)
+    found = await load_generation(store, name, point)
     if found is None:
-        closed = (await folded(store, name)).completed
+        closed = (await load_state(store, name)).completed
         raise RunStateError(f"run {run_id} has closed {closed} generations, not {point}")
     return found
 
@@ -116,32 +117,30 @@ async def collect(url: str, keep: bool) -> dict[str, Any]:
 
 
 async def check_store(url: str) -> AsyncIterator[dict[str, Any]]:
-    """The database as such, then every run: a row each, with what is wrong with it, or ``None``."""
+    """Yield what is wrong with the database as such, then with every run: a row each, ``None`` where nothing
+    is."""
     async with open_store(url, create=False, read_only=True) as store:
         findings = await store.findings()
-        yield {"part": "database", "events": None, "difference": "; ".join(findings) or None}
+        yield {"part": "database", "events": None, "difference": "; ".join(findings) or None, **_NO_LOG}
         for run in await store.runs():
+            row: dict[str, Any] = {"part": run.run_id, "events": run.head_seq, **_NO_LOG}
             try:
-                difference = await _check_run(store, run.run_id)
+                log = await check_log(store, run.run_id, all_blobs=True)
             except Dga2dError as error:
-                difference = str(error)
-            yield {"part": run.run_id, "events": run.head_seq, "difference": difference}
+                yield {**row, "difference": str(error)}
+                continue
+            difference = [text for text in log.differences if text not in findings]
+            yield {
+                **row,
+                "difference": "; ".join(difference) or None,
+                "blobs_checked": log.blobs.checked,
+                "snapshots": log.snapshots.kept,
+                "snapshots_ignored": log.snapshots.kept - log.snapshots.sealed,
+            }
 
 
-async def _check_run(store: EventStore, run_id: RunId) -> str | None:
-    """Chain, order, invariants, digests, and that every blob an event names is there and whole; what a
-    snapshot tells otherwise than the log, or ``None``."""
-    await store.verify(run_id)
-    await folded(store, run_id)
-    async for page in store.pages(run_id):
-        wanted = sorted({digest for event in page for digest in referenced_blobs(event)})
-        for first in range(0, len(wanted), 200):
-            await store.get_blobs(wanted[first : first + 200])
-    for snapshot in await store.snapshots(run_id):
-        at = snapshot.seq
-        if await opened(store, run_id, code_version(), at) != await folded(store, run_id, at):
-            return f"the snapshot after event {at} is not the state there; drop the rows of snapshots"
-    return None
+_NO_LOG = {"blobs_checked": None, "snapshots": None, "snapshots_ignored": None}
+"""Keys of a row that is not about a log that could be read."""
 
 
 async def export_to(url: str, run_id: str, path: Path) -> Manifest:

@@ -15,7 +15,7 @@ from dga2d.agents.evaluator_pool import SourceReader, evaluation_request
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
 from dga2d.events import RunId, blob_digest
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.replay.loading import folded
+from dga2d.replay.loading import load_state
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -61,7 +61,7 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
         The instances of the run are not to be had.
     """
     async with open_store(url, create=False, read_only=True) as store:
-        state = await folded(store, RunId(run_id))
+        state = await load_state(store, RunId(run_id))
         count, sample = 0, list[Recorded]()
         if state.started is not None:
             count, sample = await _sampled(store, RunId(run_id), state, fraction, data_dir)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dga2d.events import ChainError, Dga2dError, EventError, RunId
-from dga2d.replay.errors import ReplayError
-from dga2d.replay.loading import folded, folded_to_generation, opened
+from dga2d.events import Dga2dError, RunId
+from dga2d.replay.loading import load_generation
+from dga2d.replay.snapshots import SnapshotCheck
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
-from dga2d.runtime.runs.code_version import code_version
+from dga2d.runtime.runs.states import load_state, snapshot_seal
 from dga2d.store import (
-    BlobMissingError,
-    CorruptBlobError,
-    CorruptEventError,
     EventStore,
     open_store,
     verified,
@@ -33,7 +31,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
         for run in await store.runs():
             row = run_row(run)
             try:
-                state = await opened(store, run.run_id, code_version())
+                state = await load_state(store, run.run_id)
             except Dga2dError:
                 row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
             else:
@@ -68,21 +66,22 @@ async def state_at(store: EventStore, run_id: str, seq: int | None, generation: 
         The run has not come that far.
     """
     if generation is None:
-        state = await opened(store, RunId(run_id), code_version(), seq)
+        state = await load_state(store, RunId(run_id), seq)
         if seq is not None and state.seq < seq:
             raise RunStateError(f"run {run_id} has {state.seq} events; there is no event {seq}")
         return _begun(run_id, state)
-    found = await folded_to_generation(store, RunId(run_id), generation)
+    found = await load_generation(store, RunId(run_id), generation)
     if found is not None:
         return found
-    closed = (await folded(store, RunId(run_id))).completed
+    closed = (await load_state(store, RunId(run_id))).completed
     raise RunStateError(f"run {run_id} has closed {closed} generations, not {generation}")
 
 
 async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None = None) -> dict[str, Any]:
     """Fold a whole log with all its checks; the first difference ends it.
 
-    With `verify`, every decision is made again from its recorded inputs too; ``decisions`` counts them.
+    With `verify`, every decision is made again from its recorded inputs too (``decisions`` counts them), and
+    the snapshots are compared with the states of the log (``snapshots``).
     `kept_head` is a hash that was printed earlier and kept elsewhere: an event of the log must have it, else
     the log was cut off or rewritten since.
 
@@ -98,19 +97,24 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
         "events": 0,
         "generations": [],
         "decisions": 0,
+        "snapshots": None,
         "difference": None,
         "state_digest": None,
         "head_hash": None,
     }
     state = RunState()
-    verifier = None
+    verifier, snapshots = None, None
     is_head_found = False
     async with open_store(url, create=False, read_only=True) as store:
         report["head_hash"] = (await store.head(RunId(run_id))).hash.hex()
+        if verify:
+            snapshots = SnapshotCheck(RunId(run_id), await store.snapshots(RunId(run_id)), snapshot_seal())
         try:
             async for event in verified(store.read(RunId(run_id))):
                 before, state = state, fold(state, event)
                 is_head_found = is_head_found or event.hash.hex() == kept_head
+                if snapshots is not None:
+                    snapshots.compare(event, state)
                 if verify:
                     verifier = verifier or _verifier(state.header.domain, store)
                     await verifier.check(before, event)
@@ -122,6 +126,11 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
                     )
         except DIFFERENCES as error:
             report["difference"] = str(error)
+    if snapshots is not None:
+        checked = snapshots.report(is_whole=report["difference"] is None)
+        report["snapshots"] = {"kept": checked.kept, "ignored": checked.kept - checked.sealed}
+        if report["difference"] is None and checked.differences:
+            report["difference"] = f"run {run_id}: {'; '.join(checked.differences)}"
     if kept_head is not None and not is_head_found and report["difference"] is None:
         report["difference"] = (
             f"run {run_id}: none of its {state.seq} events has the kept hash {kept_head}; "
@@ -130,17 +139,6 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
     report["events"] = state.seq
     report["state_digest"] = state_digest(state)
     return report
-
-
-DIFFERENCES = (
-    CorruptEventError,
-    ChainError,
-    ReplayError,
-    EventError,
-    BlobMissingError,
-    CorruptBlobError,
-)
-"""What a log that does not hold raises."""
 
 
 def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from dga2d.events import fits_64_bits
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
+from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS
 
 MOST_USD = 9e12
 """The store counts millionths of a US dollar in 64 bits."""
@@ -94,3 +95,13 @@ def _check_key(key: str, where: str) -> None:
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else f"; known settings: {', '.join(known)}"
     raise SettingsError(f"{where}: unknown setting {key!r}{hint}")
+
+
+def call_quotas(settings: RunSettings) -> dict[str, int]:
+    """What the store lets language-model calls use, by kind; no entry is no limit."""
+    limits = {
+        LLM_CALLS: settings.llm_calls,
+        LLM_TOKENS: settings.llm_tokens,
+        LLM_MICROUSD: settings.llm_microusd,
+    }
+    return {kind: amount for kind, amount in limits.items() if amount is not None}

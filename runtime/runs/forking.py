@@ -11,7 +11,7 @@ from typing import Any
 
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunPaused
-from dga2d.replay.loading import folded, folded_to_generation
+from dga2d.replay.loading import load_generation
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
@@ -29,6 +29,7 @@ from dga2d.runtime.runs.sessions import (
     reopen_problem,
 )
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
+from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.runs.supervisor import joined, rejoin, run_to_end, surroundings
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
@@ -66,7 +67,7 @@ async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> F
             paused = RunPaused(reason="forked and not yet gone on with")
             await writer.append([Draft("conductor", begun), Draft("conductor", paused)])
         _share_policies(url, fork.parent, name, before)
-        return await finished(store, name, await folded(store, name))
+        return await finished(store, name, await load_state(store, name))
 
 
 async def fork_run(
@@ -100,9 +101,9 @@ async def _prepared(
     store: EventStore, fork: Fork, accept_code_change: bool
 ) -> tuple[RunState, RunSettings, RunId]:
     """The state at the fork, the settings behind it, and the new run's name."""
-    before = await folded_to_generation(store, fork.parent, fork.generation)
+    before = await load_generation(store, fork.parent, fork.generation)
     if before is None:
-        closed = (await folded(store, fork.parent)).completed
+        closed = (await load_state(store, fork.parent)).completed
         raise RunStateError(f"run {fork.parent} has closed {closed} generations, not {fork.generation}")
     settings = make_settings(before.settings.model_dump(), fork.changed)
     refuse_changes(fork.parent, before.settings, settings)

@@ -15,12 +15,11 @@ from dga2d.agents.policy import (
     make_policy,
 )
 from dga2d.events import RunId
-from dga2d.replay.loading import opened
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, SettingsError
-from dga2d.runtime.runs.code_version import code_version
+from dga2d.runtime.runs.states import load_state
 from dga2d.store import EMPTY_LOG, EventStore, Head, verified
 
 SMALL = ("uniform", "embedded")
@@ -84,7 +83,7 @@ async def restore_policy(
         The model is not the one the run began with, its saved files are lost, or an update made again
         gives other parameters.
     """
-    whole = await opened(store, run_id, code_version())
+    whole = await load_state(store, run_id)
     identity = f"{policy.name} {policy.digest()}"
     if identity != whole.header.policy:
         raise RunStateError(
@@ -99,7 +98,7 @@ async def restore_policy(
         return
     start = whole
     if learned < whole.policy_updates:
-        start = await opened(store, run_id, code_version(), whole.saved_policies[-1].seq)
+        start = await load_state(store, run_id, whole.saved_policies[-1].seq)
     if await anyio.to_thread.run_sync(policy.digest) != start.policy_digest:
         raise _other_parameters(run_id, start.seq)
     [event] = [event async for event in store.read(run_id, start.seq - 1, start.seq)]

@@ -16,14 +16,15 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import CodeChangedError, RunStateError
 from dga2d.runtime.runs.code_version import present_version
-from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.config import call_quotas, make_settings
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import checked_run_id, new_run_id, shared_batch
-from dga2d.runtime.runs.supervisor import begin, load_state, rejoin, run_to_end, surroundings
+from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.runs.supervisor import begin, rejoin, run_to_end, surroundings
 from dga2d.runtime.terminal.progress import Progress
-from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store
+from dga2d.store import EventStore, open_store
 
 NO_LEARNING = {"policy": "uniform", "llm": "offline"}
 """Settings of a held-out test: it samples nothing and asks nobody; neither keys nor weights are needed."""
@@ -42,16 +43,6 @@ class Finished:
 def holder() -> str:
     """Name of this process for people who find a run busy."""
     return f"dga2d on {socket.gethostname()}, process {os.getpid()}"
-
-
-def call_quotas(settings: RunSettings) -> dict[str, int]:
-    """What the store lets language-model calls use, by kind; no entry is no limit."""
-    limits = {
-        LLM_CALLS: settings.llm_calls,
-        LLM_TOKENS: settings.llm_tokens,
-        LLM_MICROUSD: settings.llm_microusd,
-    }
-    return {kind: amount for kind, amount in limits.items() if amount is not None}
 
 
 async def evolve(

@@ -25,7 +25,7 @@ from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.report.solution_pictures import save_figure
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.supervisor import load_state
+from dga2d.runtime.runs.states import load_state
 from dga2d.store import open_store
 
 Method = Literal["safe", "basic", "ils", "cp-sat"]

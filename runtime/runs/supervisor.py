@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptC
 from dga2d.agents.validator import Validator
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
-from dga2d.replay.loading import opened, save_snapshot
 from dga2d.replay.projection import Subscription, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
@@ -37,12 +36,10 @@ from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import policy_of, restore_policy
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import policy_prompt_context, run_started
+from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, EventWriter, StoreError
-
-SNAPSHOT_INTERVAL = 5000
-"""Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +92,6 @@ async def begin(
         data_dir=data_dir,
     )
     return fold(RunState(), (await writer.append([draft], sources))[0])
-
-
-async def load_state(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
-    """Fold a run's log, checking the chain; from its last snapshot that holds, if it is long enough for one.
-
-    Raises
-    ------
-    UnknownRunError, CorruptEventError, ReplayError
-        There is no such run, or its log does not hold.
-    """
-    return await opened(store, run_id, code_version(), until)
-
-
-async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event_hash: bytes) -> None:
-    """Keep the state of a long run for who opens it next; the run goes on even if there is no room for it."""
-    if state.seq >= SNAPSHOT_INTERVAL:
-        with suppress(StoreError):
-            await save_snapshot(store, run_id, state, event_hash, code_version())
 
 
 async def rejoin(

@@ -79,7 +79,8 @@ class Simulation:
             draft, sources = self.started()
             return fold_all(await log.append([draft], sources))
         state = fold_all(events)
-        resumed = RunResumed(code_version="test", epoch=2, changed={})
+        epoch = getattr(log, "epoch", 2)  # a real log has one
+        resumed = RunResumed(code_version="test", epoch=epoch, changed={})
         return fold_all(await log.append([Draft("conductor", resumed)]), state)
 
     async def process(

@@ -17,7 +17,7 @@ import pytest
 
 from dga2d.events import RunId, referenced_blobs
 from dga2d.replay.archive import BLOBS, EVENTS, MANIFEST, ArchiveError, export_run, import_run
-from dga2d.replay.loading import folded
+from dga2d.replay.loading import load_state
 from dga2d.replay.state.digest import state_digest
 from dga2d.store import BlobMissingError, EventStore, RunExistsError, StoreError, open_store
 
@@ -69,7 +69,7 @@ async def test_what_is_imported_is_what_was_exported(
     async with open_store(url_of(tmp_path / "other.db")) as other:
         assert await import_run(other, tmp_path / "run.zip") == manifest
         assert await contents(other, run_id) == await contents(store, run_id)
-        assert state_digest(await folded(other, run_id)) == state_digest(await folded(store, run_id))
+        assert state_digest(await load_state(other, run_id)) == state_digest(await load_state(store, run_id))
         await export_run(other, run_id, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "run.zip").read_bytes()
 
@@ -104,7 +104,9 @@ async def test_an_imported_run_can_be_gone_on_with(
     async with open_store(url_of(tmp_path / "other.db")) as other:
         await import_run(other, tmp_path / "run.zip")
         await play(small, other, RunId("stopped"))
-        assert state_digest(await folded(other, RunId("stopped"))) == state_digest(await folded(store, WHOLE))
+        assert state_digest(await load_state(other, RunId("stopped"))) == state_digest(
+            await load_state(store, WHOLE)
+        )
 
 
 async def test_a_run_that_is_there_is_not_imported_again(store: EventStore, tmp_path: Path) -> None:
@@ -303,7 +305,7 @@ async def test_files_of_every_version_are_read_for_ever(tmp_path: Path, name: st
     path = Path(__file__).parent / "golden" / name
     async with open_store(url_of(tmp_path / "log.db")) as store:
         manifest = await import_run(store, path)
-        final = await folded(store, manifest.run)
+        final = await load_state(store, manifest.run)
     assert (manifest.head, state_digest(final)) == GOLDEN[name]
 
 

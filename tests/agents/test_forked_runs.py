@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunForked
-from dga2d.replay.loading import folded
+from dga2d.replay.loading import load_state
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, open_store
@@ -32,7 +32,7 @@ async def finish(simulation: Simulation, store: EventStore, run_id: RunId, **how
     async with store.write(run_id, **how) as writer:  # type: ignore[arg-type]
         events = [event async for event in store.read(run_id)]
         await named.process(writer, store, events)
-    return await folded(store, run_id)
+    return await load_state(store, run_id)
 
 
 async def begun(simulation: Simulation, store: EventStore) -> RunState:

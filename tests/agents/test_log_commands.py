@@ -7,18 +7,18 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from tests.agents.program import Program, keep_snapshot, write_runs
 
 from dga2d.events import RunId
-from dga2d.replay.loading import folded, save_snapshot
-from dga2d.runtime.cli import main
+from dga2d.replay.snapshots import SnapshotSeal
 from dga2d.runtime.inspection.log_reading import EventFilter, list_events
 from dga2d.runtime.runs.code_version import code_version
+from dga2d.runtime.runs.states import snapshot_seal
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
@@ -46,30 +46,6 @@ print(report["difference"], report["events"])
 """
 
 
-class Program:
-    """``dga2d`` in this process, in a folder with a finished run and a fork of it."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
-        self.database = folder / "log.db"
-        self.url = f"sqlite+aiosqlite:///{self.database}"
-        self._capsys = capsys
-        self._patch = patch
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        self._patch.setattr(sys, "argv", ["dga2d", *arguments])
-        self._capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = self._capsys.readouterr()
-        assert isinstance(end.value.code, int)
-        return end.value.code, out, err
-
-    def json(self, *arguments: str) -> Any:
-        code, out, err = self(*arguments, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)
-
-
 @pytest.fixture
 def program(
     simulation: Simulation,
@@ -80,20 +56,7 @@ def program(
     program = Program(tmp_path, capsys, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DGA2D_STORE", program.url)
-    small = simulation.changed(generations=2, pipelines=2, batch_size=1, validation_interval=1)
-
-    async def play() -> None:
-        async with open_store(program.url) as store:
-            how: dict[str, Any] = {"create": True, "quotas": {"llm-call": 50}}
-            for name in ("whole", "fork"):
-                run_id = RunId(name)
-                async with store.write(run_id, **how) as writer:
-                    events = [event async for event in store.read(run_id)]
-                    await replace(small, run_id=run_id).process(writer, store, events)
-                closed = [e.seq async for e in store.read(run_id) if e.type == "GenerationCompleted"]
-                how = {"create": True, "fork_of": (RunId("whole"), closed[0])}
-
-    anyio.run(play)
+    anyio.run(write_runs, program.url, simulation)
     return program
 
 
@@ -216,7 +179,8 @@ def test_a_run_goes_through_a_file_into_another_database(program: Program, tmp_p
     assert program.json("import", written["file"], *other) == written
     here, there = program.json("show", "fork"), program.json("show", "fork", *other)
     assert here == there
-    assert program.json("verify-store", *other)[0] == {"part": "database", "events": None, "difference": None}
+    [database, *_] = program.json("verify-store", *other)
+    assert (database["part"], database["difference"]) == ("database", None)
 
 
 def test_gc_removes_what_nobody_names_and_nothing_else(program: Program) -> None:
@@ -251,7 +215,7 @@ def test_gc_waits_until_nobody_writes(program: Program) -> None:
             "database",
             "digest",
         ),
-        ("DELETE FROM reservations WHERE number = 1", "database", "reservation do not match"),
+        ("DELETE FROM reservations WHERE number = 1", "database", "reservations: llm-call 1 is missing"),
         ("DROP TRIGGER settlements_refuse_delete", "database", "settlements_refuse_delete: is missing"),
         ("DELETE FROM lineages", "fork", "event 1"),
     ],
@@ -272,21 +236,40 @@ def test_verify_store_finds_what_is_wrong(program: Program, statement: str, part
     assert reason in row["difference"]
 
 
-def test_verify_store_finds_a_well_sealed_snapshot_of_another_state(program: Program) -> None:
-    async def keep(change: dict[str, Any]) -> int:
-        async with open_store(program.url) as store:
-            state, head = await folded(store, RunId("whole")), await store.head(RunId("whole"))
-            await save_snapshot(store, RunId("whole"), replace(state, **change), head.hash, code_version())
-        return state.seq
-
-    anyio.run(keep, {})
-    assert [row["difference"] for row in program.json("verify-store")] == [None, None, None]
-    seq = anyio.run(keep, {"completed": 7})
+def test_a_sealed_snapshot_is_counted_and_one_of_another_state_is_found(program: Program) -> None:
+    seal = snapshot_seal()
+    assert seal is not None
+    keep_snapshot(program.url, seal)
+    rows = program.json("verify-store")
+    assert [row["difference"] for row in rows] == [None, None, None]
+    [row] = [row for row in rows if row["part"] == "whole"]
+    assert (row["snapshots"], row["snapshots_ignored"]) == (1, 0)
+    seq = keep_snapshot(program.url, seal, completed=7)
     code, out, _ = program("verify-store", "--json")
     assert code == 1
     assert [row["difference"] for row in json.loads(out) if row["part"] == "fork"] == [None]
     [row] = [row for row in json.loads(out) if row["part"] == "whole"]
     assert f"the snapshot after event {seq} is not the state there" in row["difference"]
+
+
+def test_a_forged_snapshot_moves_no_command_and_is_said(program: Program) -> None:
+    """Who writes the database may write a snapshot of a better run; `show` printed it once."""
+    before = program.json("show", "whole")
+    forger = SnapshotSeal(bytes(32), code_version())
+    seq = keep_snapshot(program.url, forger, completed=99, best=None)
+    place = f"the snapshot after event {seq} is not the state there"
+    code, out, err = program("show", "whole", "--json")
+    assert (code, json.loads(out)) == (0, before)
+    assert "a snapshot is ignored" in err
+    assert f"event_seq={seq}" in err
+    code, out, err = program("replay", "whole")
+    assert (code, err) == (0, "")
+    code, out, _ = program("audit", "whole", "--json")
+    report = json.loads(out)
+    assert (code, report["difference"]) == (1, None)
+    assert report["snapshots"] == {"kept": 1, "sealed": 0, "ignored": 1, "wrong": [place]}
+    code, _, err = program("audit", "whole")
+    assert (code, f"error: {place}" in err) == (1, True)
 
 
 def test_replaying_needs_no_weights_no_network_and_no_instances(program: Program) -> None:

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,14 @@ import pytest
 
 from dga2d.events import RunId, StoredEvent
 from dga2d.replay._state_codec import decode_state, encode_state
-from dga2d.replay.loading import folded, opened, save_snapshot
+from dga2d.replay.loading import load_state
+from dga2d.replay.snapshots import (
+    IgnoredSnapshot,
+    SnapshotCheck,
+    SnapshotReport,
+    SnapshotSeal,
+    save_snapshot,
+)
 from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import CorruptEventError, EventStore, open_store
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from tests.agents.simulation import Simulation
 
 RUN = RunId("simulated")
-CODE = "this program"
+SEAL = SnapshotSeal(b"k" * 32, "this program")
 
 
 @pytest.fixture
@@ -36,7 +44,7 @@ async def store(simulation: Simulation, tmp_path: Path) -> AsyncIterator[EventSt
 
 async def keep(store: EventStore, seq: int) -> None:
     [event] = [e async for e in store.read(RUN, seq - 1, seq)]
-    await save_snapshot(store, RUN, await folded(store, RUN, seq), event.hash, CODE)
+    await save_snapshot(store, RUN, await load_state(store, RUN, seq), event.hash, SEAL)
 
 
 @pytest.fixture
@@ -65,10 +73,10 @@ async def test_every_state_of_a_run_comes_back_from_its_bytes(store: EventStore)
 async def test_only_the_events_behind_the_snapshot_are_folded(
     store: EventStore, read_events: list[int]
 ) -> None:
-    whole = await folded(store, RUN)
+    whole = await load_state(store, RUN)
     await keep(store, 30)
     read_events.clear()
-    assert await opened(store, RUN, CODE) == whole
+    assert await load_state(store, RUN, seal=SEAL) == whole
     assert read_events == list(range(31, whole.seq + 1))
 
 
@@ -76,10 +84,10 @@ async def test_the_latest_snapshot_before_a_point_is_taken(store: EventStore, re
     for seq in (10, 30):
         await keep(store, seq)
     read_events.clear()
-    assert (await opened(store, RUN, CODE, 20)).seq == 20
+    assert (await load_state(store, RUN, 20, seal=SEAL)).seq == 20
     assert read_events == list(range(11, 21))
-    assert (await opened(store, RUN, CODE, 5)).seq == 5
-    assert (await opened(store, RUN, CODE, 30)).seq == 30
+    assert (await load_state(store, RUN, 5, seal=SEAL)).seq == 5
+    assert (await load_state(store, RUN, 30, seal=SEAL)).seq == 30
     assert read_events == [*range(11, 21), *range(1, 6)]
 
 
@@ -97,7 +105,7 @@ async def test_a_fork_opens_with_the_snapshot_of_its_parent(
     async with store.write(RunId("fork"), create=True, fork_of=(RUN, 40)):
         pass
     read_events.clear()
-    assert await opened(store, RunId("fork"), CODE) == await folded(store, RUN, 40)
+    assert await load_state(store, RunId("fork"), seal=SEAL) == await load_state(store, RUN, 40)
     assert read_events[:10] == list(range(31, 41))
 
 
@@ -123,23 +131,74 @@ def flipped(connection: sqlite3.Connection) -> None:
         lambda c: c.execute("UPDATE snapshots SET digest = 'x'"),
     ],
 )
-async def test_a_wrong_snapshot_is_ignored(
+async def test_a_damaged_snapshot_is_ignored_said_and_found(
     store: EventStore, tmp_path: Path, read_events: list[int], damage: Damage
 ) -> None:
-    whole = await folded(store, RUN)
+    whole = await load_state(store, RUN)
     await keep(store, 30)
+    assert await check(store) == (1, 1, ())
     with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as connection:
         damage(connection)
     read_events.clear()
-    assert await opened(store, RUN, CODE) == whole
+    ignored: list[IgnoredSnapshot] = []
+    assert await load_state(store, RUN, seal=SEAL, on_ignored=ignored.append) == whole
     assert read_events[0] == 1
+    assert len(ignored) == 1
+    kept, sealed, differences = await check(store)
+    assert (kept, sealed) == (1, 0)
+    assert len(differences) == 1
 
 
-async def test_the_snapshot_of_another_version_is_ignored(store: EventStore, read_events: list[int]) -> None:
+async def test_the_snapshot_of_another_version_is_passed_over_without_a_word(
+    store: EventStore, read_events: list[int]
+) -> None:
     await keep(store, 30)
     read_events.clear()
-    assert (await opened(store, RUN, "another program")).completed == 3
+    ignored: list[IgnoredSnapshot] = []
+    later = SnapshotSeal(SEAL.key, "another program")
+    assert (await load_state(store, RUN, seal=later, on_ignored=ignored.append)).completed == 3
+    assert (read_events[0], ignored) == (1, [])
+
+
+async def test_a_forged_snapshot_is_neither_believed_nor_passed_over(
+    store: EventStore, read_events: list[int]
+) -> None:
+    """Whoever writes the database knows everything but the key."""
+    whole = await load_state(store, RUN)
+    [event] = [e async for e in store.read(RUN, whole.seq - 1)]
+    better = replace(whole, best=None)
+    await save_snapshot(store, RUN, better, event.hash, SnapshotSeal(b"x" * 32, SEAL.code_version))
+    read_events.clear()
+    ignored: list[IgnoredSnapshot] = []
+    assert await load_state(store, RUN, seal=SEAL, on_ignored=ignored.append) == whole
     assert read_events[0] == 1
+    assert [str(snapshot) for snapshot in ignored] == [
+        f"run {RUN}: the snapshot after event {whole.seq} does not bear the seal of this user's key; "
+        "it is ignored"
+    ]
+    assert await check(store) == (1, 0, (f"the snapshot after event {whole.seq} is not the state there",))
+
+
+async def test_a_snapshot_of_another_user_that_is_true_is_ignored_and_no_difference(
+    store: EventStore, read_events: list[int]
+) -> None:
+    [event] = [e async for e in store.read(RUN, 29, 30)]
+    state = await load_state(store, RUN, 30)
+    await save_snapshot(store, RUN, state, event.hash, SnapshotSeal(b"x" * 32, "another program"))
+    read_events.clear()
+    ignored: list[IgnoredSnapshot] = []
+    await load_state(store, RUN, seal=SEAL, on_ignored=ignored.append)
+    assert (read_events[0], len(ignored)) == (1, 1)
+    assert await check(store) == (1, 0, ())
+
+
+async def check(store: EventStore) -> SnapshotReport:
+    """What the check of all snapshots says."""
+    found, state = SnapshotCheck(RUN, await store.snapshots(RUN), SEAL), RunState()
+    async for event in store.read(RUN):
+        state = fold(state, event)
+        found.compare(event, state)
+    return found.report()
 
 
 async def test_a_changed_tail_is_found_behind_a_snapshot(store: EventStore, tmp_path: Path) -> None:
@@ -148,4 +207,4 @@ async def test_a_changed_tail_is_found_behind_a_snapshot(store: EventStore, tmp_
         connection.execute("DROP TRIGGER events_refuse_update")
         connection.execute("UPDATE events SET recorded_at = 1 WHERE seq = 31")
     with pytest.raises(CorruptEventError, match="event 31"):
-        await opened(store, RUN, CODE)
+        await load_state(store, RUN, seal=SEAL)

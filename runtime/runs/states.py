@@ -1,0 +1,53 @@
+"""States of runs as the commands of this user load and keep them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from dga2d.events import RunId
+from dga2d.replay import loading
+from dga2d.replay.snapshots import IgnoredSnapshot, SnapshotSeal, save_snapshot
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.runs.code_version import code_version
+from dga2d.runtime.user_key import user_key
+from dga2d.store import EventStore, StoreError
+
+SNAPSHOT_INTERVAL = 5000
+"""Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
+
+
+def snapshot_seal() -> SnapshotSeal | None:
+    """Return the seal of this user's snapshots; ``None`` where there is no place for a key."""
+    key = user_key("snapshots")
+    return None if key is None else SnapshotSeal(key, code_version())
+
+
+async def load_state(store: EventStore, run_id: RunId, until: int | None = None) -> RunState:
+    """Return the state after event `until` (the last by default), from the last snapshot that this user's
+    program sealed.
+
+    Snapshots that bear no such seal are ignored, with a line of diagnostics for each.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError, EventError
+        There is no such run, or its log does not hold.
+    """
+    return await loading.load_state(store, run_id, until, seal=snapshot_seal(), on_ignored=_report_ignored)
+
+
+def _report_ignored(snapshot: IgnoredSnapshot) -> None:
+    from dga2d.runtime.terminal.diagnostics import logger  # structlog; listing runs does without
+
+    logger(run=snapshot.run_id).warning(
+        "a snapshot is ignored and the log read instead", event_seq=snapshot.seq, reason=snapshot.reason
+    )
+
+
+async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event_hash: bytes) -> None:
+    """Keep the state of a long run, so that the next reader starts from it; the run goes on even if there is
+    no room for it."""
+    seal = snapshot_seal()
+    if state.seq >= SNAPSHOT_INTERVAL and seal is not None:
+        with suppress(StoreError):
+            await save_snapshot(store, run_id, state, event_hash, seal)
