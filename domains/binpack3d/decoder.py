@@ -11,7 +11,8 @@ from numba import njit
 from dga2d.domains.binpack3d.card import INVALID_SCORE, LAST_BIN_WEIGHT
 from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.core.encoding import int32_array
-from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, fill_bins, is_permutation
+from dga2d.domains.shared.packing.decoding import is_permutation
+from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, fill_bins
 
 
 @njit(cache=True)

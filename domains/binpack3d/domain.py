@@ -8,7 +8,7 @@ bins, one more than the simple bounds say, so that a search for fewer bins never
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -17,55 +17,32 @@ from dga2d.domains.binpack3d import reader, suite
 from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
 from dga2d.domains.binpack3d.reader import BinPackingData, operator_environment
 from dga2d.domains.binpack3d.verifier import solution_text_of, verify_sequence
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
+from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
+from dga2d.domains.core.library import LibraryDomain, fields_of
 
 
 class BinPacking(LibraryDomain):
     """Three-dimensional bin packing without rotation; few bins first, then a full last bin."""
 
     name = "binpack3d"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = INVALID_SCORE
     safe_pipeline = ("volume_order", "goal_driven_search", "last_bin_filling")
     basic_pipeline = ("volume_order", "sequence_annealing")
     ils_pipeline = ("volume_order", "iterated_sequence_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """The eight classes of Martello, Pisinger and Vigo: 720 instances in nine groups by size."""
         return suite.generated_refs()
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
-
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            data = reader.read_instance(ref.path)
-        elif (generated := suite.find_generated(ref.group, ref.name)) is not None:
-            data = generated.data()
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return self._instance(ref.group, ref.name, data, ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        made = suite.find_generated(ref.group, ref.name)
+        return None if made is None else fields_of(made.data())
 
     def smoke_instance(self) -> Instance:
-        return self._instance("smoke", "sixteen_boxes", sixteen_boxes(), None)
-
-    def _instance(
-        self, group: str, name: str, data: reader.BinPackingData, reference: Reference | None
-    ) -> Instance:
-        arrays = {"bin_size": data.bin_size, "item_sizes": data.item_sizes}
-        return Instance(self.name, group, name, arrays, reference)
+        return Instance(self.name, "smoke", "sixteen_boxes", fields_of(sixteen_boxes()))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

@@ -12,7 +12,8 @@ from dga2d.domains.clp3d.card import INVALID_SCORE
 from dga2d.domains.clp3d.library.parts.box_types import box_types
 from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.core.encoding import int32_array
-from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, is_permutation, load
+from dga2d.domains.shared.packing.decoding import is_permutation
+from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, load
 
 
 @njit(cache=True)

@@ -13,23 +13,15 @@ from dga2d.domains.clp3d import suite
 from dga2d.domains.clp3d.card import CARD, INVALID_SCORE
 from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
 from dga2d.domains.clp3d.verifier import solution_text_of, verify_sequence
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
+from dga2d.domains.core.library import LibraryDomain, fields_of
 
 
 class ContainerLoading(LibraryDomain):
     """Loading of a single container; the objective is the fill rate in percent."""
 
     name = "clp3d"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = INVALID_SCORE
     safe_pipeline = ("type_orders", "run_annealing")
@@ -45,18 +37,10 @@ class ContainerLoading(LibraryDomain):
         return suite.published_refs(data_dir / self.name)
 
     def load(self, ref: InstanceRef) -> Instance:
-        return self._instance(ref.group, ref.name, suite.load_data(ref), ref.reference)
+        return Instance(self.name, ref.group, ref.name, fields_of(suite.load_data(ref)), ref.reference)
 
     def smoke_instance(self) -> Instance:
-        return self._instance("smoke", "small_load", small_load(), None)
-
-    def _instance(self, group: str, name: str, data: ContainerData, reference: Reference | None) -> Instance:
-        arrays = {
-            "bin_size": data.bin_size,
-            "item_sizes": data.item_sizes,
-            "orientation_allowed": data.orientation_allowed,
-        }
-        return Instance(self.name, group, name, arrays, reference)
+        return Instance(self.name, "smoke", "small_load", fields_of(small_load()))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

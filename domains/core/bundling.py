@@ -55,7 +55,9 @@ class Bundler:
         self._parts: dict[str, _Linked] = {}
 
     def text(self, file: str) -> str:
-        """The text of `file`; one that takes nothing from parts stays as it is.
+        """Return the text of `file`; one that takes nothing from parts stays as it is.
+
+        ``PLACE/FILE`` is a file of ``domains/shared/PLACE/library``, any other name one of the library.
 
         Raises
         ------
@@ -63,11 +65,16 @@ class Bundler:
             It takes what no part defines, a name would be bound twice, a part is not closed or takes from
             itself in a circle, or :func:`take_apart` refuses a text.
         """
-        source = (self._library / file).read_text(encoding="utf-8")
+        place = self._place(file)
+        source = place.read_text(encoding="utf-8")
         if not takes_from_parts(source):
             return source
-        own = self._linked(take_apart(str(self._library / file), source), self._library, ())
+        own = self._linked(take_apart(str(place), source), self._library, ())
         return _Bundle(own.text, _taken_by(own)).text()
+
+    def _place(self, file: str) -> Traversable:
+        place, _, name = file.rpartition("/")
+        return self._domains / "shared" / place / "library" / name if place else self._library / name
 
     def _linked(self, text: Text, library: Traversable, above: tuple[str, ...]) -> _Linked:
         """`text`, which stands in `library`, with its lenders; the texts `above` led to it."""

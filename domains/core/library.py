@@ -5,18 +5,21 @@ and imports only what :data:`dga2d.domains.source_rules.ALLOWED_IMPORTS` lists. 
 imported by the program: the evaluation child writes them to its cache and runs them there. What several
 files share may stand in ``library/parts`` and is put into their texts here
 (:mod:`dga2d.domains.core.bundling`); a part that takes from no other is plain Python, which a decoder may
-import.
+import. A text that several domains have stands in ``domains/shared/PLACE/library``; each ``library.toml``
+names it ``PLACE/FILE``.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from dga2d.domains.core.bundling import Bundler
@@ -24,12 +27,14 @@ from dga2d.domains.core.contract import (
     Decoder,
     Implementation,
     Instance,
+    InstanceRef,
     Operator,
     OperatorId,
     PipelineStep,
     State,
 )
-from dga2d.domains.core.errors import NotOfferedError
+from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError
+from dga2d.domains.core.published import list_instances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,12 +70,22 @@ def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep
     return tuple(PipelineStep(OperatorId(name), by_id[OperatorId(name)].implementations[0]) for name in names)
 
 
-class LibraryDomain:
-    """Base of a domain whose folder holds ``library.toml``, ``decoder.py``, ``picture.py`` and ``cp_sat.py``.
+def fields_of(data: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, as `Instance.data` holds them."""
+    return {field.name: getattr(data, field.name) for field in fields(data)}
 
-    The last three are imported when they are asked for: numba, matplotlib and OR-Tools are slow to import.
+
+class LibraryDomain:
+    """Base of a domain that is made of files: it reads or generates instances, and has a library beside it.
+
+    A subclass says how a file is read (:meth:`read`) and what it generates (:meth:`generate`). Its folder
+    holds ``library.toml``, ``decoder.py``, ``picture.py`` and ``cp_sat.py``. The last three are imported when
+    they are asked for: numba, matplotlib and OR-Tools are slow to import.
     Without the last two files the domain has no picture, or no model for OR-Tools.
     """
+
+    suffixes: ClassVar[Collection[str]] = ()
+    """Endings of instance files, as :func:`~dga2d.domains.core.published.list_instances` takes them."""
 
     name: str
     """What it is called on the command line."""
@@ -80,6 +95,27 @@ class LibraryDomain:
     """Operators of its counterpart for the basic library."""
     ils_pipeline: ClassVar[tuple[str, ...]]
     """Operators of the iterated local search."""
+
+    def read(self, path: Path) -> Mapping[str, Any]:
+        """Return the data of the instance in a file; raises InstanceFormatError.
+
+        Unless a domain says otherwise they are the fields of what ``read_instance`` of its module ``reader``
+        gives.
+        """
+        return fields_of(import_module(f"{self._package}.reader").read_instance(path))
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        """Return the data of a generated instance; ``None`` if `ref` names none."""
+        raise NotImplementedError
+
+    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
+        return list_instances(self.name, data_dir / self.name, self.suffixes)
+
+    def load(self, ref: InstanceRef) -> Instance:
+        data = self.generate(ref) if ref.path is None else self.read(ref.path)
+        if data is None:
+            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
+        return Instance(self.name, ref.group, ref.name, data, ref.reference)
 
     @property
     def _package(self) -> str:

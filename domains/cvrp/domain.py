@@ -10,16 +10,16 @@ distances as a table; four trucks and 290 miles are optimal (they found 294).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from dga2d.domains.core.contract import Card, Instance, InstanceRef, Reference, State, Verdict
-from dga2d.domains.core.errors import InstanceFormatError, InvalidSolutionError
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict
+from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
 from dga2d.domains.cvrp import reader, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
 from dga2d.domains.cvrp.generator import generate
@@ -33,33 +33,33 @@ class VehicleRouting(LibraryDomain):
     """The CVRP with a free number of routes; `Instance.data` holds ``routing``, a `reader.RoutingData`."""
 
     name = "cvrp"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("savings", "ruin_and_recreate")
     basic_pipeline = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")
     ils_pipeline = ("savings", "iterated_local_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         return suite.generated_refs()
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        return {"routing": reader.read_instance(path)}
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        found = suite.find_generated(ref.group, ref.name)
+        return None if found is None else {"routing": generate(found.recipe)}
 
     def load(self, ref: InstanceRef) -> Instance:
         """Read or generate. Where the file limits route durations, which the card does not, the source of
         the reference says that it belongs to the tighter problem.
         """
-        if ref.path is not None:
-            data = reader.read_instance(ref.path)
-        elif (found := suite.find_generated(ref.group, ref.name)) is not None:
-            data = generate(found.recipe)
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        reference = ref.reference
-        if data.has_duration_limit and reference is not None:
-            reference = replace(reference, kind="best_known", source=reference.source + RELAXED)
-        return self._instance(ref.group, ref.name, data, reference)
+        instance, reference = super().load(ref), ref.reference
+        if instance.data["routing"].has_duration_limit and reference is not None:
+            relaxed = replace(reference, kind="best_known", source=reference.source + RELAXED)
+            return replace(instance, reference=relaxed)
+        return instance
 
     def smoke_instance(self) -> Instance:
         reference = Reference(
@@ -67,12 +67,7 @@ class VehicleRouting(LibraryDomain):
             "optimal",
             "Dantzig and Ramser 1959; proven by dynamic programming over subsets",
         )
-        return self._instance("smoke", "truck-dispatching", truck_dispatching(), reference)
-
-    def _instance(
-        self, group: str, name: str, data: reader.RoutingData, reference: Reference | None
-    ) -> Instance:
-        return Instance(self.name, group, name, {"routing": data}, reference)
+        return Instance(self.name, "smoke", "truck-dispatching", {"routing": truck_dispatching()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

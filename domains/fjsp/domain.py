@@ -12,21 +12,13 @@ OR Spektrum 15, 1994: mt06 of edata, after Fisher and Thompson's job shop (1963)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
 from dga2d.domains.fjsp import reader
 from dga2d.domains.fjsp.card import CARD, INVALID_SCORE
 from dga2d.domains.fjsp.reader import FlexibleShopData, operator_environment, tabulate
@@ -47,12 +39,13 @@ class FlexibleJobShop(LibraryDomain):
     """The flexible job shop scheduling problem, makespan objective."""
 
     name = "fjsp"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("earliest_completion", "path_relinking_tabu")
     basic_pipeline = ("earliest_completion", "critical_annealing")
     ils_pipeline = ("earliest_completion", "iterated_local_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
@@ -64,21 +57,18 @@ class FlexibleJobShop(LibraryDomain):
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         """The collections' files; Hurink's three folders are one group, as in the paper's table of splits."""
-        refs = map(_in_its_group, list_instances(self.name, data_dir / self.name, reader.SUFFIXES))
+        refs = map(_in_its_group, super().published(data_dir))
         return tuple(sorted(refs, key=lambda ref: ref.key))
 
-    def load(self, ref: InstanceRef) -> Instance:
-        data = find_generated(ref.key) if ref.path is None else reader.read_instance(ref.path)
-        return self._instance(ref.group, ref.name, data, ref.reference)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        return {"shop": reader.read_instance(path)}
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any]:
+        return {"shop": find_generated(ref.key)}
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Hurink, Jurisch and Thole 1994")
-        return self._instance("hurink", "edata-mt06", mt06_edata(), reference)
-
-    def _instance(
-        self, group: str, name: str, data: reader.FlexibleShopData, reference: Reference | None
-    ) -> Instance:
-        return Instance(self.name, group, name, {"shop": data}, reference)
+        return Instance(self.name, "hurink", "edata-mt06", {"shop": mt06_edata()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

@@ -10,71 +10,36 @@ Industrial Scheduling, Prentice-Hall, 1963.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances, reference_of
-from dga2d.domains.jsp import reader, taillard
+from dga2d.domains.core.contract import Instance, Reference, State, Verdict
+from dga2d.domains.core.library import fields_of
+from dga2d.domains.jsp import reader
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
 from dga2d.domains.jsp.reader import JobShopData, operator_environment
 from dga2d.domains.jsp.verifier import START_TIMES, schedule, verify_sequence
-from dga2d.domains.shared.shops.files import schedule_text
+from dga2d.domains.shared.shops.domain import ShopDomain
 
 
-class JobShop(LibraryDomain):
+class JobShop(ShopDomain):
     """The job shop scheduling problem, makespan objective."""
 
     name = "jsp"
-    card: Card = CARD
-    sense: Literal["min", "max"] = "min"
+    card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("giffler_thompson", "path_relinking_tabu")
     basic_pipeline = ("giffler_thompson", "critical_block_annealing")
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
-
-    def generated(self) -> tuple[InstanceRef, ...]:
-        """Taillard's 80 instances; their published files hold the same numbers."""
-        return tuple(
-            InstanceRef(self.name, "ta", name, None, reference_of("taillard.json", name, entry))
-            for name, entry in sorted(taillard.table().items())
-        )
-
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
-
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            data = reader.read_instance(ref.path)
-        elif (seeds := taillard.table().get(ref.name)) is not None:
-            data = taillard.generate(
-                seeds["jobs"], seeds["machines"], seeds["time_seed"], seeds["machine_seed"]
-            )
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return self._instance(ref.group, ref.name, data, ref.reference)
+    suffixes = reader.SUFFIXES
+    group = "ta"
+    start_times = START_TIMES
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")
-        return self._instance("ft", "ft06", ft06(), reference)
-
-    def _instance(
-        self, group: str, name: str, data: reader.JobShopData, reference: Reference | None
-    ) -> Instance:
-        arrays = {"machines": data.machines, "times": data.times}
-        return Instance(self.name, group, name, arrays, reference)
+        return Instance(self.name, "ft", "ft06", fields_of(ft06()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
@@ -83,11 +48,8 @@ class JobShop(LibraryDomain):
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(instance.data["machines"], instance.data["times"], state)
 
-    def write_solution(self, instance: Instance, state: State) -> str:
-        """Start times per job; the format is described in :mod:`dga2d.domains.jsp.verifier`."""
-        objective = require_feasible(self.verify(instance, state))
-        starts = schedule(instance.data["machines"], instance.data["times"], state.sequence)
-        return schedule_text(instance.key, START_TIMES, starts, int(objective))
+    def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
+        return schedule(instance.data["machines"], instance.data["times"], state.sequence)
 
 
 SMOKE_OPTIMUM = 55

@@ -7,23 +7,15 @@ A graph of ten vertices, so that all 512 cuts can be counted (the tests do): the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
+from dga2d.domains.core.library import LibraryDomain, fields_of
 from dga2d.domains.core.published import list_instances
 from dga2d.domains.maxcut import gset, reader
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
@@ -36,12 +28,13 @@ class MaxCut(LibraryDomain):
     """The maximum cut problem; `Instance.data` holds ``n_vertices``, ``edges`` and ``weights``."""
 
     name = "maxcut"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("greedy_construction", "partition_crossover_annealing")
     basic_pipeline = ("greedy_construction", "simulated_annealing")
     ils_pipeline = ("greedy_construction", "iterated_local_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """41 graphs of the G-set; their published files hold the same edges."""
@@ -54,21 +47,13 @@ class MaxCut(LibraryDomain):
             replace(ref, reference=ref.reference or gset.reference_of_name(ref.name)) for ref in refs
         )
 
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            return self._instance(ref.group, ref.name, reader.read_instance(ref.path), ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
         graph = gset.generate(ref.name) if ref.group == gset.GROUP else None
-        if graph is None:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return self._instance(ref.group, ref.name, graph, ref.reference)
+        return None if graph is None else fields_of(graph)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all 512 cuts counted")
-        return self._instance("smoke", "petersen", petersen(), reference)
-
-    def _instance(self, group: str, name: str, graph: WeightedGraph, reference: Reference | None) -> Instance:
-        fields = {"n_vertices": graph.n_vertices, "edges": graph.edges, "weights": graph.weights}
-        return Instance(self.name, group, name, fields, reference)
+        return Instance(self.name, "smoke", "petersen", fields_of(petersen()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

@@ -9,24 +9,15 @@ C. Mannino, A. Sassano, Solving hard set covering problems, Operations Research 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
 from dga2d.domains.mis import reader, suite
 from dga2d.domains.mis.card import CARD, INVALID_SCORE
 from dga2d.domains.mis.constructions import A9, steiner
@@ -38,32 +29,28 @@ class IndependentSet(LibraryDomain):
     """The maximum independent set problem; `Instance.data` holds ``adjacency`` alone."""
 
     name = "mis"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("min_degree_greedy", "phased_local_search", "edge_weighting_cover")
     basic_pipeline = ("min_degree_greedy", "two_improvement", "simulated_annealing")
     ils_pipeline = ("min_degree_greedy", "iterated_two_improvement")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Constructions that equal DIMACS graphs, and Model RB graphs with BHOSLIB's parameters."""
         return suite.generated_refs()
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        return _data(reader.read_graph(path))
 
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            adjacency = reader.read_graph(ref.path)
-        elif (made := suite.instances().get((ref.group, ref.name))) is not None:
-            adjacency = made.graph()
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return _instance(ref.group, ref.name, adjacency, ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        made = suite.instances().get((ref.group, ref.name))
+        return None if made is None else _data(made.graph())
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Fulkerson and others 1974")
-        return _instance("constructions", "MANN_a9", nine_points(), reference)
+        return Instance(self.name, "constructions", "MANN_a9", _data(nine_points()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
@@ -78,9 +65,9 @@ class IndependentSet(LibraryDomain):
         return set_text(instance.key, selected(state.sequence))
 
 
-def _instance(group: str, name: str, adjacency: NDArray[np.uint8], reference: Reference | None) -> Instance:
+def _data(adjacency: NDArray[np.uint8]) -> Mapping[str, Any]:
     adjacency.setflags(write=False)
-    return Instance("mis", group, name, {"adjacency": adjacency}, reference)
+    return {"adjacency": adjacency}
 
 
 SMOKE_OPTIMUM = 16

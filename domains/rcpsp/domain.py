@@ -8,23 +8,14 @@ early at these bounds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
 from dga2d.domains.rcpsp import progen, reader
 from dga2d.domains.rcpsp.card import CARD, INVALID_SCORE
 from dga2d.domains.rcpsp.project import Project
@@ -39,28 +30,24 @@ class ProjectScheduling(LibraryDomain):
     """
 
     name = "rcpsp"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("justified_sampling", "ruin_and_recreate")
     basic_pipeline = ("priority_rules", "simulated_annealing")
     ils_pipeline = ("priority_rules", "iterated_local_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """ProGen-style projects of 30, 60, 90 and 120 activities with references by CP-SAT."""
         return progen.generated_refs()
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        return reader.read_instance(path).data()
 
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            project = reader.read_instance(ref.path)
-        elif (design := progen.find_design(ref.key)) is not None:
-            project = design.project()
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return Instance(self.name, ref.group, ref.name, project.data(), ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        design = progen.find_design(ref.key)
+        return None if design is None else design.project().data()
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "CP-SAT")

@@ -11,23 +11,13 @@ J. R. Jackson, A computing procedure for a line balancing problem, Management Sc
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
+from dga2d.domains.core.library import LibraryDomain, fields_of
 from dga2d.domains.salbp1 import generator, reader
 from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
 from dga2d.domains.salbp1.line import LineData
@@ -41,12 +31,13 @@ class AssemblyLine(LibraryDomain):
     """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
 
     name = "salbp1"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
     basic_pipeline = ("priority_rules", "station_annealing")
     ils_pipeline = ("priority_rules", "iterated_station_search")
+    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """The small set of 525 lines with 20 tasks; all references are proven optima."""
@@ -56,25 +47,13 @@ class AssemblyLine(LibraryDomain):
             for name, optimum in sorted(optima.items())
         )
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, reader.SUFFIXES)
-
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            data = reader.read_instance(ref.path)
-        elif (setting := generator.small_set().get(ref.name)) is not None:
-            data = generator.generate(setting)
-        else:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return self._instance(ref.group, ref.name, data, ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        setting = generator.small_set().get(ref.name)
+        return None if setting is None else fields_of(generator.generate(setting))
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
-        return self._instance("smoke", "jackson", jackson(), reference)
-
-    def _instance(self, group: str, name: str, data: LineData, reference: Reference | None) -> Instance:
-        fields = {"cycle_time": data.cycle_time, "times": data.times, "edges": data.edges}
-        return Instance(self.name, group, name, fields, reference)
+        return Instance(self.name, "smoke", "jackson", fields_of(jackson()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from dga2d.domains.core.contract import (
-    Card,
-    Instance,
-    InstanceRef,
-    Reference,
-    State,
-    Verdict,
-    require_feasible,
-)
-from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import list_instances
 from dga2d.domains.skeleton.card import CARD, INVALID_SCORE, NAME
 from dga2d.domains.skeleton.generator import generated_items, generated_refs
 from dga2d.domains.skeleton.reader import Items, operator_environment, read_instance
 from dga2d.domains.skeleton.verifier import packing_text, verify_packing
-
-SUFFIXES = (".txt", ".kp")
-"""Endings of instance files."""
 
 
 class Problem(LibraryDomain):
@@ -36,35 +24,31 @@ class Problem(LibraryDomain):
     """
 
     name = NAME
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("density_order", "swap_descent")
     basic_pipeline = ("density_order", "swap_descent")
     ils_pipeline = ("density_order", "iterated_swaps")
+    suffixes = (".txt", ".kp")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Instances made without any download."""
         return generated_refs()
 
-    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        """Files ``<name>/<group>/<file>`` below the folder, best-known values in ``<name>/bks.json``."""
-        return list_instances(self.name, data_dir / self.name, SUFFIXES)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        """The data of the instance in a file."""
+        return {"items": read_instance(path)}
 
-    def load(self, ref: InstanceRef) -> Instance:
-        """Generate or read one instance."""
-        items = generated_items(ref) if ref.path is None else read_instance(ref.path)
-        if items is None:
-            raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
-        return self._instance(ref.group, ref.name, items, ref.reference)
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        """The data of a generated instance; ``None`` if it is none."""
+        items = generated_items(ref)
+        return None if items is None else {"items": items}
 
     def smoke_instance(self) -> Instance:
         """A few items, for trial runs of new code."""
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all packings compared by hand")
-        return self._instance("smoke", "six", smoke_items(), reference)
-
-    def _instance(self, group: str, name: str, items: Items, reference: Reference | None) -> Instance:
-        return Instance(self.name, group, name, {"items": items}, reference)
+        return Instance(self.name, "smoke", "six", {"items": smoke_items()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """The keys of the card."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import Card, Instance, InstanceRef, Reference, State, Verdict
+from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import list_instances
@@ -26,7 +27,7 @@ class TspDomain(LibraryDomain):
     """Implements :class:`dga2d.domains.core.contract.Domain`; `Instance.data` holds ``coords`` alone."""
 
     name = "tsp"
-    card: Card = CARD
+    card = CARD
     sense: Literal["min", "max"] = "min"
     invalid_score = 999_999_999.0
     safe_pipeline = ("greedy_edge", "or_two_opt", "iterated_lin_kernighan")
@@ -39,15 +40,14 @@ class TspDomain(LibraryDomain):
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         return list_instances(self.name, data_dir / self.name, SUFFIXES, needs_table=False)
 
-    def load(self, ref: InstanceRef) -> Instance:
-        if ref.path is not None:
-            coords = read_tsplib(ref.path).coords
-        else:
-            coords = find_generated(ref.group, ref.name).cities()
-        return _instance(ref.group, ref.name, coords, ref.reference)
+    def read(self, path: Path) -> Mapping[str, Any]:
+        return _data(read_tsplib(path).coords)
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any]:
+        return _data(find_generated(ref.group, ref.name).cities())
 
     def smoke_instance(self) -> Instance:
-        return _instance("smoke", "E16", uniform_cities(16, 16), None)
+        return Instance(self.name, "smoke", "E16", _data(uniform_cities(16, 16)))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         return operator_environment(instance.data["coords"])
@@ -62,6 +62,6 @@ class TspDomain(LibraryDomain):
         return format_tour(instance.name, state.sequence, int(verdict.objective))
 
 
-def _instance(group: str, name: str, coords: NDArray[np.float64], reference: Reference | None) -> Instance:
+def _data(coords: NDArray[np.float64]) -> Mapping[str, Any]:
     coords.setflags(write=False)
-    return Instance("tsp", group, name, {"coords": coords}, reference)
+    return {"coords": coords}

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from dga2d.domains.core.registry import domain_names, get_domain
 
-LIBRARIES = [path for path in sorted(Path(str(files("dga2d.domains"))).glob("*/library")) if path.is_dir()]
+ROOT = Path(str(files("dga2d.domains")))
+LIBRARIES = sorted(
+    {path.parent for path in ROOT.glob("**/library/*") if path.suffix == ".py" or path.name == "parts"}
+)
 SHORT = 8
 """Lines below the first one of a function that may be written twice."""
 

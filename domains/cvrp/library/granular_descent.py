@@ -12,8 +12,7 @@ Complexity: O(NEAR) per customer, O(m) per move, m: customers on a route. Work u
 
 import numpy as np
 from parts.granular_moves import descend_granular
-from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
-from parts.routing.near_nodes import nearest_nodes
+from parts.rings import open_rings, read_rings
 
 NEAR = 20  # tunable: int 5..60
 
@@ -22,15 +21,7 @@ CHUNK_PAIRS = 60_000
 
 def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    sequence = np.array(state.sequence, dtype=np.int32)
-    n_rings = min(int((sequence == 0).sum()) + 2, n)
-    rings = new_rings(n, n_rings)
-    thread_rings(sequence, rings[0], rings[1], rings[2], n)
-    for ring in range(n_rings):
-        refresh_ring(ring, rings, demands)
+    dist, demands, near, rings = open_rings(env_data, state, NEAR, 1)
     order = env_data["rng"].permutation(np.arange(1, n)).astype(np.int64)
     tested, cursor = np.full(n, -1, np.int64), np.zeros(5, np.int64)
     while cursor[1] < n - 1 and not budget.exhausted():

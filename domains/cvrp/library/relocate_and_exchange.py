@@ -9,7 +9,7 @@ problem" (1993). Complexity: O(NEAR) per customer, O(n) per move. Work units: on
 
 import numpy as np
 from numba import njit
-from parts.routes import lay_flat, move_block, note_places, read_flat, route_loads
+from parts.routes import move_block, note_places, open_row, read_flat, route_loads
 from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 20  # tunable: int 5..60
@@ -81,12 +81,8 @@ def sweep(flat, place, route_of, load, demands, capacity, dist, near, cursor, cu
 
 def run(env_data, state, calc_makespan_fn):
     budget, n = env_data["budget"], env_data["num_nodes"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
+    dist, demands, flat, place, route_of = open_row(env_data, state)
     near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
-    place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
-    note_places(flat, 0, flat.size - 1, place, route_of, n)
     load = np.zeros(n, np.int64)
     route_loads(flat, demands, load)
     cursor = np.zeros(2, np.int64)

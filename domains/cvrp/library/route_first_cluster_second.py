@@ -10,6 +10,7 @@ Complexity: O(n^2) per tour. Work units: one per tour.
 
 import numpy as np
 from numba import njit
+from parts.routes import take_shortest
 
 TOURS = 20  # tunable: int 1..100
 CHOICES = 3  # tunable: int 1..6
@@ -93,17 +94,13 @@ def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
-    best, best_length = None, 0
-    for _ in range(TOURS):
-        tour = giant_tour(dist, int(rng.integers(1, n)), CHOICES, rng)
-        for _ in range(SWEEPS):
-            if budget.exhausted() or sweep_two_opt(tour, dist) == 0:
-                break
-        sequence, length = split_giant_tour(tour, dist, demands, env_data["capacity"])
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = sequence, length
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+
+    def solutions():
+        for _ in range(TOURS):
+            tour = giant_tour(dist, int(rng.integers(1, n)), CHOICES, rng)
+            for _ in range(SWEEPS):
+                if budget.exhausted() or sweep_two_opt(tour, dist) == 0:
+                    break
+            yield split_giant_tour(tour, dist, demands, env_data["capacity"])
+
+    return take_shortest(env_data, state, solutions())

@@ -10,6 +10,7 @@ Complexity: O(SHAPES n^2 log n), O(SHAPES n log n) for many customers. Work unit
 
 import numpy as np
 from numba import njit
+from parts.routes import take_shortest
 
 SHAPES = 7  # tunable: int 1..20
 LOW = 0.7  # tunable: float 0.3..1.0
@@ -92,20 +93,16 @@ def ranked_pairs(dist, shape, rng):
 
 
 def run(env_data, state, calc_makespan_fn):
-    budget, n = env_data["budget"], env_data["num_nodes"]
+    n, capacity = env_data["num_nodes"], env_data["capacity"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
     links, root = np.zeros((n, 2), np.int32), np.zeros(n, np.int32)
     load = np.zeros(n, np.int64)
-    best, best_length = None, 0
-    for shape in sorted(np.linspace(LOW, HIGH, SHAPES), key=lambda value: abs(value - 1.0)):
-        first, second = ranked_pairs(dist, shape, env_data["rng"])
-        merge_by_saving(first, second, links, root, load, demands, env_data["capacity"])
-        sequence, length = walk_routes(links, dist)
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = sequence, length
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+
+    def solutions():
+        for shape in sorted(np.linspace(LOW, HIGH, SHAPES), key=lambda value: abs(value - 1.0)):
+            first, second = ranked_pairs(dist, shape, env_data["rng"])
+            merge_by_saving(first, second, links, root, load, demands, capacity)
+            yield walk_routes(links, dist)
+
+    return take_shortest(env_data, state, solutions())

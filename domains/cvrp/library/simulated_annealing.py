@@ -13,7 +13,7 @@ Work units: one per 50 proposals.
 import numpy as np
 from numba import njit
 from parts.acceptance import cooling
-from parts.routes import lay_flat, move_block, note_places, read_flat, route_loads
+from parts.routes import move_block, note_places, open_row, read_flat, route_loads
 from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 15  # tunable: int 5..40
@@ -146,12 +146,8 @@ def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
     if n < 3:
         return state
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
+    dist, demands, flat, place, route_of = open_row(env_data, state)
     near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
-    place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
-    note_places(flat, 0, flat.size - 1, place, route_of, n)
     load = np.zeros(n, np.int64)
     route_loads(flat, demands, load)
     best = flat.copy()

@@ -10,8 +10,7 @@ Work units: one per chunk.
 """
 
 import numpy as np
-from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
-from parts.routing.near_nodes import nearest_nodes
+from parts.rings import open_rings, read_rings
 from parts.swap_star_moves import descend_swap_star
 
 NEAR = 10  # tunable: int 3..40
@@ -21,15 +20,8 @@ CHUNK_STEPS = 200_000
 
 def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    sequence = np.array(state.sequence, dtype=np.int32)
-    n_rings = int((sequence == 0).sum()) + 1
-    rings = new_rings(n, n_rings)
-    thread_rings(sequence, rings[0], rings[1], rings[2], n)
-    for ring in range(n_rings):
-        refresh_ring(ring, rings, demands)
+    dist, demands, near, rings = open_rings(env_data, state, NEAR, 0)
+    n_rings = rings[5].size
     star_tested, cursor = np.full(n_rings, -1, np.int64), np.zeros(5, np.int64)
     moves = -1
     while not budget.exhausted():

@@ -10,6 +10,7 @@ Complexity: O(STARTS n m), m: customers on a route. Work units: one per start.
 import numpy as np
 from numba import njit
 from parts.customers import planar_points
+from parts.routes import take_shortest
 
 STARTS = 60  # tunable: int 1..200
 
@@ -44,18 +45,11 @@ def sweep_from(order, start, dist, demands, capacity):
 
 
 def run(env_data, state, calc_makespan_fn):
-    budget, n = env_data["budget"], env_data["num_nodes"]
+    n, capacity = env_data["num_nodes"], env_data["capacity"]
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
     demands = np.array(env_data["demands"], dtype=np.int64)
     points = planar_points(dist)[1:]
     order = 1 + np.argsort(np.arctan2(points[:, 1], points[:, 0]), kind="stable")
-    best, best_length = None, 0
-    for start in env_data["rng"].permutation(n - 1)[:STARTS]:
-        sequence, length = sweep_from(order, int(start), dist, demands, env_data["capacity"])
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = sequence, length
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+    starts = env_data["rng"].permutation(n - 1)[:STARTS]
+    solutions = (sweep_from(order, int(start), dist, demands, capacity) for start in starts)
+    return take_shortest(env_data, state, solutions)

@@ -12,8 +12,7 @@ Complexity: O(SAMPLE NEAR + n) per step. Work units: one per 10 customers looked
 import numpy as np
 from numba import njit
 from parts.granular_moves import best_move, make_move
-from parts.rings import new_rings, read_rings, refresh_ring, thread_rings
-from parts.routing.near_nodes import nearest_nodes
+from parts.rings import open_rings, read_rings, refresh_ring
 
 NEAR = 10  # tunable: int 4..30
 SAMPLE = 40  # tunable: int 5..200
@@ -95,15 +94,7 @@ def run(env_data, state, calc_makespan_fn):
     budget, n, rng = env_data["budget"], env_data["num_nodes"], env_data["rng"]
     if n < 4:
         return state
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    sequence = np.array(state.sequence, dtype=np.int32)
-    n_rings = min(int((sequence == 0).sum()) + 2, n)
-    rings = new_rings(n, n_rings)
-    thread_rings(sequence, rings[0], rings[1], rings[2], n)
-    for ring in range(n_rings):
-        refresh_ring(ring, rings, demands)
+    dist, demands, near, rings = open_rings(env_data, state, NEAR, 1)
     best, free_from = rings[0].copy(), np.zeros(n)
     length = float(calc_makespan_fn(state))
     penalty = float(dist.max()) / max(float(demands.mean()), 1.0)

@@ -8,7 +8,7 @@ Complexity: O(NEAR) per customer, O(n) per move. Work units: one per customer lo
 
 import numpy as np
 from numba import njit
-from parts.routes import lay_flat, note_places, read_flat
+from parts.routes import note_places, open_row, read_flat
 from parts.routing.near_nodes import nearest_nodes
 
 NEAR = 20  # tunable: int 5..60
@@ -106,12 +106,8 @@ def sweep(flat, place, route_of, carried, load, demands, capacity, dist, near, c
 
 def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
+    dist, demands, flat, place, route_of = open_row(env_data, state)
     near = nearest_nodes(dist, 1, min(NEAR, n - 2))
-    flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
-    place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
-    note_places(flat, 0, flat.size - 1, place, route_of, n)
     carried, load = np.zeros(2 * n, np.int64), np.zeros(n, np.int64)
     carried_loads(flat, demands, carried, load)
     cursor = np.zeros(2, np.int64)

@@ -11,7 +11,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines.
 """
 
 import numpy as np
-from parts.completion import job_order, work_arrays
+from parts.completion import close_order, open_order, work_arrays
 from parts.insertion import CHUNK_OPERATIONS, descend
 from parts.random_ties import choose_place as choose_place
 
@@ -20,10 +20,8 @@ DESCENTS = 1  # tunable: int 1..20
 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` to a local optimum DESCENTS times (plateaus are crossed at random)."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     queue, work = order.copy(), work_arrays(times)
     chunk = max(50, CHUNK_OPERATIONS // times.size)
     for _ in range(DESCENTS):
@@ -31,6 +29,4 @@ def run(env_data, state, calc_makespan_fn):
         while status[1] < n and not budget.exhausted():
             made, value = descend(chunk, order, n, value, times, work, queue, status, rng)
             budget.charge(made)
-    if value <= given:
-        state.sequence = np.repeat(order, m)
-    return state
+    return close_order(env_data, state, order, value, given)

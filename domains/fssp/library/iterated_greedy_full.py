@@ -12,7 +12,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines; uses its whole shar
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, lower_bound, work_arrays
+from parts.completion import close_order, lower_bound, open_order, work_arrays
 from parts.disturbance import remove_jobs
 from parts.insertion import CHUNK_OPERATIONS, insert_job, iterate
 
@@ -43,10 +43,8 @@ def rebuild(order, removed, times, work, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     orders, changes = (order, order.copy(), order.copy()), np.zeros(min(REMOVED, n - 1), np.int32)
     status = np.array([0, 0, value, value, value], np.int64)
     queue, target, work = order.copy(), lower_bound(times), work_arrays(times)
@@ -54,6 +52,4 @@ def run(env_data, state, calc_makespan_fn):
     while n > 1 and status[4] > target and not budget.exhausted():
         made = iterate(chunk, target, temperature, times, orders, changes, queue, work, status, rng)
         budget.charge(made)
-    if status[4] <= given:
-        state.sequence = np.repeat(orders[2], m)
-    return state
+    return close_order(env_data, state, orders[2], status[4], given)

@@ -15,7 +15,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines; uses its whole shar
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, lower_bound, work_arrays
+from parts.completion import close_order, lower_bound, open_order, work_arrays
 from parts.disturbance import remove_jobs
 from parts.idle_time_ties import choose_place as choose_place
 from parts.insertion import CHUNK_OPERATIONS, descend, insert_job
@@ -69,10 +69,8 @@ def iterate(steps, target, count, temperature, times, orders, memory, work, stat
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     orders = (order, order.copy(), order.copy())
     memory = (order.copy(), np.zeros(n, np.int32))
     status = np.array([0, 0, 2, value, value, value], np.int64)
@@ -81,6 +79,4 @@ def run(env_data, state, calc_makespan_fn):
     chunk = max(50, CHUNK_OPERATIONS // times.size)
     while status[5] > target and count > 0 and not budget.exhausted():
         budget.charge(iterate(chunk, target, count, temperature, times, orders, memory, work, status, rng))
-    if status[5] <= given:
-        state.sequence = np.repeat(orders[2], m)
-    return state
+    return close_order(env_data, state, orders[2], status[5], given)

@@ -11,9 +11,8 @@ Source: C. R. Reeves, T. Yamada, Genetic algorithms, path relinking, and the flo
 Complexity: O(n²) per path and O(n m) per reinsertion for n jobs on m machines; uses its whole share.
 """
 
-import numpy as np
 from numba import njit
-from parts.completion import job_order, lower_bound, work_arrays
+from parts.completion import close_order, lower_bound, open_order, work_arrays
 from parts.disturbance import kick
 from parts.insertion import improve
 from parts.pool import admit
@@ -64,10 +63,9 @@ def relinked(pool, times, work, budget, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given, work, target = calc_makespan_fn(state), work_arrays(times), lower_bound(times)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
+    work, target = work_arrays(times), lower_bound(times)
     pool, failures = [(value, order)], 0
     while n > 2 and pool[0][0] > target and not budget.exhausted():
         if failures >= PATIENCE:
@@ -77,6 +75,4 @@ def run(env_data, state, calc_makespan_fn):
         else:
             found = relinked(pool, times, work, budget, rng)
         failures = 0 if admit(pool, *found, POOL) else failures + 1
-    if pool[0][0] <= given:
-        state.sequence = np.repeat(pool[0][1], m)
-    return state
+    return close_order(env_data, state, pool[0][1], pool[0][0], given)

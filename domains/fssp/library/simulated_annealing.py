@@ -11,7 +11,15 @@ Complexity: O(r m) per move over r places on m machines, O(n m) per accepted one
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, lower_bound, segment_value, update_heads, update_tails, work_arrays
+from parts.completion import (
+    close_order,
+    lower_bound,
+    open_order,
+    segment_value,
+    update_heads,
+    update_tails,
+    work_arrays,
+)
 from parts.sequences.entry_move import move_entry
 
 START = 0.15  # tunable: float 0.01..2.0
@@ -48,9 +56,7 @@ def anneal(moves, reach, temperature, order, best, times, e, q, front, status, r
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent or a lower bound is met."""
     n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     best, status, target = order.copy(), np.array([value, value], np.int64), lower_bound(times)
     e, q, _, _ = work_arrays(times)
     update_heads(order, 0, n, times, e)
@@ -60,6 +66,4 @@ def run(env_data, state, calc_makespan_fn):
         scale = max(START * (END / START) ** (1.0 - budget.remaining()) * times.mean(), 1e-9)
         anneal(chunk, REACH, scale, order, best, times, e, q, front, status, rng)
         budget.charge(chunk)
-    if status[1] <= given:
-        state.sequence = np.repeat(best, m)
-    return state
+    return close_order(env_data, state, best, status[1], given)

@@ -12,7 +12,7 @@ Complexity: O(r m) per pair at distance r on m machines.
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, segment_value, update_heads, update_tails, work_arrays
+from parts.completion import close_order, open_order, segment_value, update_heads, update_tails, work_arrays
 from parts.insertion import next_of
 
 REACH = 20  # tunable: int 1..500
@@ -49,9 +49,7 @@ def exchange(limit, reach, makespan, order, times, e, q, front, queue, status, r
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` to a local optimum of the exchanges."""
     n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     e, q, _, _ = work_arrays(times)
     update_heads(order, 0, n, times, e)
     update_tails(order, n, times, q)
@@ -59,6 +57,4 @@ def run(env_data, state, calc_makespan_fn):
     while status[1] < n and not budget.exhausted():
         made, value = exchange(CHUNK_OPERATIONS, REACH, value, order, times, e, q, front, queue, status, rng)
         budget.charge(1 + made // times.size)
-    if value <= given:
-        state.sequence = np.repeat(order, m)
-    return state
+    return close_order(env_data, state, order, value, given)

@@ -15,7 +15,15 @@ Complexity: O(n m) per rated job for n jobs on m machines; uses its whole share 
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, lower_bound, rate_places, update_heads, update_tails, work_arrays
+from parts.completion import (
+    close_order,
+    lower_bound,
+    open_order,
+    rate_places,
+    update_heads,
+    update_tails,
+    work_arrays,
+)
 from parts.sequences.entry_move import move_entry
 
 SAMPLE = 12  # tunable: int 1..200
@@ -112,10 +120,8 @@ def tabu_search(steps, sample, target, times, orders, work, heads, memory, statu
 
 def run(env_data, state, calc_makespan_fn):
     """Tabu search from `state` until the share of the budget is spent or a lower bound is met."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     orders, target = (order, order.copy()), lower_bound(times)
     memory = tuple(np.zeros(n, np.int32) for _ in range(4))
     status = np.array([0, 0, value, PATIENCE, RESTART_MOVES], np.int64)
@@ -123,6 +129,4 @@ def run(env_data, state, calc_makespan_fn):
     chunk = max(50, CHUNK_OPERATIONS // times.size)
     while n > 1 and status[2] > target and not budget.exhausted():
         budget.charge(tabu_search(chunk, SAMPLE, target, times, orders, work, heads, memory, status, rng))
-    if status[2] <= given:
-        state.sequence = np.repeat(orders[1], m)
-    return state
+    return close_order(env_data, state, orders[1], status[2], given)

@@ -13,7 +13,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines, at most DEPTH per c
 
 import numpy as np
 from numba import njit
-from parts.completion import job_order, rate_places, update_heads, update_tails, work_arrays
+from parts.completion import close_order, open_order, rate_places, update_heads, update_tails, work_arrays
 from parts.insertion import CHUNK_OPERATIONS, remove_job, shuffle
 
 DEPTH = 6  # tunable: int 1..50
@@ -75,15 +75,11 @@ def chains(steps, depth, patience, order, times, work, memory, status, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the chains bring nothing more or the share is spent."""
-    n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    given = calc_makespan_fn(state)
-    order, value = job_order(state, n, m, calc_makespan_fn)
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     memory, status = (order.copy(), order.copy(), order.copy()), np.array([value, 0], np.int64)
     patience, work = int(ROUNDS * n) + 1, work_arrays(times)
     chunk = max(50, CHUNK_OPERATIONS // times.size)
     while n > 1 and status[1] < patience and not budget.exhausted():
         budget.charge(chains(chunk, DEPTH, patience, order, times, work, memory, status, rng))
-    if status[0] <= given:
-        state.sequence = np.repeat(order, m)
-    return state
+    return close_order(env_data, state, order, status[0], given)

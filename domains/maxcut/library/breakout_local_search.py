@@ -10,7 +10,7 @@ Complexity: O(n + m) per round at worst. Work units: one per round.
 
 import numpy as np
 from numba import njit
-from parts.gains import descend, gains_of, kick, largest_gain
+from parts.gains import descend, kick, largest_gain, open_cut
 from parts.tabu import tabu_walk
 
 LEAST = 0.01  # tunable: float 0.002..0.05
@@ -62,10 +62,9 @@ def break_out(
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    best = x.copy()
-    best_cut = cut = gains_of(x, offsets, neighbors, weights, gains)
+    graph, x, gains, cut = open_cut(env_data, state)
+    offsets, neighbors, weights = graph
+    best, best_cut = x.copy(), cut
     span = largest_gain(offsets, weights)
     cuts, free_at = np.array([cut, best_cut, 0]), np.zeros(n, dtype=np.int64)
     least = max(2, int(LEAST * n))

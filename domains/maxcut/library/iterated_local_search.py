@@ -9,7 +9,7 @@ Complexity: O(n + m) per round at worst. Work units: one per round.
 
 import numpy as np
 from numba import njit
-from parts.gains import descend, gains_of, kick
+from parts.gains import descend, kick, open_cut
 
 KICK = 0.01  # tunable: float 0.001..0.2
 ROUNDS_PER_CHUNK = 50  # tunable: int 10..500
@@ -42,10 +42,9 @@ def iterate(x, gains, offsets, neighbors, weights, count, progress, rounds, rng)
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    best = x.copy()
-    best_cut = cut = gains_of(x, offsets, neighbors, weights, gains)
+    graph, x, gains, cut = open_cut(env_data, state)
+    offsets, neighbors, weights = graph
+    best, best_cut = x.copy(), cut
     cut += descend(x, gains, offsets, neighbors, weights)
     best[:], best_cut = x, cut
     rounds = max(1, min(ROUNDS_PER_CHUNK, CHUNK_ARCS // (8 * n + neighbors.size // 4)))

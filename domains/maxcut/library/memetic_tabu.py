@@ -8,7 +8,7 @@ Complexity: O(EFFORT n degree) per child. Work units: one per n arcs looked at.
 """
 
 import numpy as np
-from parts.gains import gains_of, largest_gain
+from parts.gains import gains_of, largest_gain, sides_of
 from parts.pool import opening, replace_worst, search_tabu
 
 POPULATION = 10  # tunable: int 3..40
@@ -34,10 +34,8 @@ def run(env_data, state, calc_makespan_fn):
         mirrored = pool[b] if int(pool[a] @ pool[b]) >= 0 else -pool[b]
         child = child_of(pool[a], mirrored, rng)
         cut = gains_of(child, offsets, neighbors, weights, gains)
-        found, value = search_tabu(
-            child, gains, cut, offsets, neighbors, weights, span, EFFORT * n, budget, rng
-        )
-        replace_worst(pool, values, found, value)
-    best = pool[int(np.argmax(values))]
-    state.sequence = ((best + 1) // 2).astype(np.int32)
+        steps = EFFORT * n
+        found = search_tabu(child, gains, cut, offsets, neighbors, weights, span, steps, budget, rng)
+        replace_worst(pool, values, *found)
+    state.sequence = sides_of(pool[int(np.argmax(values))])
     return state

@@ -12,7 +12,7 @@ per path.
 
 import numpy as np
 from numba import njit
-from parts.gains import flip, gains_of, largest_gain
+from parts.gains import flip, gains_of, largest_gain, sides_of
 from parts.pool import opening, replace_worst, search_tabu
 
 POPULATION = 10  # tunable: int 3..40
@@ -77,10 +77,8 @@ def run(env_data, state, calc_makespan_fn):
         cut = gains_of(child, offsets, neighbors, weights, gains)
         cut = relink(child, goal, gains, cut, offsets, neighbors, weights, MARGIN, longest, rng)
         budget.charge(1)
-        found, value = search_tabu(
-            child, gains, cut, offsets, neighbors, weights, span, EFFORT * n, budget, rng
-        )
-        replace_worst(pool, values, found, value)
-    best = pool[int(np.argmax(values))]
-    state.sequence = ((best + 1) // 2).astype(np.int32)
+        steps = EFFORT * n
+        found = search_tabu(child, gains, cut, offsets, neighbors, weights, span, steps, budget, rng)
+        replace_worst(pool, values, *found)
+    state.sequence = sides_of(pool[int(np.argmax(values))])
     return state

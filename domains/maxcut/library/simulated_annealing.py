@@ -10,7 +10,7 @@ Complexity: O(n) per sweep and O(degree) per flip. Work units: one per sweep.
 
 import numpy as np
 from parts.annealing import anneal, cooling, heat_unit, odds_table
-from parts.gains import descend, gains_of
+from parts.gains import descend, open_cut
 
 HOT = 0.35  # tunable: float 0.1..1.5
 COLD = 0.05  # tunable: float 0.01..0.2
@@ -20,10 +20,9 @@ CHUNK_ARCS = 400_000
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    best = x.copy()
-    best_cut = cut = gains_of(x, offsets, neighbors, weights, gains)
+    graph, x, gains, cut = open_cut(env_data, state)
+    offsets, neighbors, weights = graph
+    best, best_cut = x.copy(), cut
     table, unit = odds_table(1024), heat_unit(weights, n)
     random_state = rng.integers(1, 2**63, 1).astype(np.uint64)
     sweeps = max(1, min(CHUNK_ARCS // (n + neighbors.size // 4), 20))

@@ -10,7 +10,7 @@ Complexity: O(degree) per step. Work units: one per n arcs looked at.
 """
 
 import numpy as np
-from parts.gains import gains_of, kick, largest_gain
+from parts.gains import gains_of, kick, largest_gain, open_cut
 from parts.pool import CHUNK_ARCS
 from parts.tabu import tabu_walk
 
@@ -22,10 +22,9 @@ KICK = 0.1  # tunable: float 0.01..0.5
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    best = x.copy()
-    best_cut = cut = gains_of(x, offsets, neighbors, weights, gains)
+    graph, x, gains, cut = open_cut(env_data, state)
+    offsets, neighbors, weights = graph
+    best, best_cut = x.copy(), cut
     span = largest_gain(offsets, weights)
     base, spread = max(2, int(BASE_TENURE * n)), max(1, int(TENURE_SPREAD * n))
     arcs = 8 + neighbors.size // n

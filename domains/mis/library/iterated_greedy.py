@@ -10,9 +10,8 @@ Complexity: O(RUIN k SAMPLE degree) per round, k: size of the set. Work units: o
 vertex that joins or leaves.
 """
 
-import numpy as np
 from numba import njit
-from parts.independent_set import enter, leave, lists_of, undo
+from parts.independent_set import enter, leave, open_set, undo
 from parts.xorshift import draw
 
 RUIN = 0.15  # tunable: float 0.01..0.9
@@ -83,11 +82,9 @@ def rounds(first, near, order, place, tight, counts, trail, best, n_rounds, stre
 
 def run(env_data, state, calc_makespan_fn):
     """Rebuild parts of `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    _adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     n_rounds = max(5, CHUNK_WORK // (200 + 20 * (len(near) + n)))
     while not budget.exhausted():
         before = int(counts[4])

@@ -12,7 +12,7 @@ Complexity: O(degree^2) per iteration. Work units: one per vertex that joins or 
 
 import numpy as np
 from numba import njit
-from parts.independent_set import fill, force, lists_of, two_improvement, undo
+from parts.independent_set import fill, force, open_set, two_improvement, undo
 from parts.xorshift import draw
 
 PICKS = 4  # tunable: int 1..50
@@ -105,11 +105,9 @@ def iterations(
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     fill(first, near, order, place, tight, counts, trail, stream)
     best[:] = 0
     best[order[: counts[0]]] = 1

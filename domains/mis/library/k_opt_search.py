@@ -13,7 +13,7 @@ Complexity: O(n + degree^2) per move. Work units: one per move.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import enter, force, leave, lists_of, loaded
+from parts.independent_set import enter, force, leave, loaded, open_set
 from parts.xorshift import draw
 
 DEPTH = 60  # tunable: int 4..2000
@@ -126,11 +126,9 @@ def chains(first, near, order, place, tight, counts, trail, moved, freed, best, 
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    _adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     moved, freed = np.zeros(n, np.uint8), np.zeros(n, np.int32)
     n_moves = max(20, CHUNK_WORK // (100 + 8 * n + 8 * (len(near) // n + 1)))
     while not budget.exhausted():

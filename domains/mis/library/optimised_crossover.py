@@ -13,7 +13,7 @@ vertex that joins or leaves.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import fill, force, lists_of, loaded, two_improvement
+from parts.independent_set import fill, force, loaded, open_set, two_improvement
 from parts.xorshift import draw
 
 POOL = 12  # tunable: int 2..200
@@ -147,11 +147,9 @@ def child_of(
 
 def run(env_data, state, calc_makespan_fn):
     """Evolve a pool around `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     single, child = np.zeros(n, np.int32), np.zeros(n, np.int32)
     mate, stack, step = np.zeros(n, np.int32), np.zeros(n + 1, np.int32), np.zeros(n, np.int64)
     pool, sizes = np.zeros((POOL, n), np.int32), np.zeros(POOL, np.int64)

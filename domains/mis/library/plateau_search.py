@@ -12,7 +12,7 @@ Complexity: O(degree) per move. Work units: one per move.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import enter, leave, lists_of
+from parts.independent_set import enter, leave, open_set
 from parts.xorshift import draw
 
 PATIENCE = 20_000  # tunable: int 100..10000000
@@ -70,11 +70,9 @@ def moves(first, near, order, place, tight, counts, trail, until, best, n_moves,
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until PATIENCE moves brought nothing or the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    _adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     until = np.full(n, -1, np.int64)
     n_moves = max(20, CHUNK_WORK // (40 + 4 * (len(near) // n + 1)))
     while counts[3] < PATIENCE and not budget.exhausted():

@@ -13,7 +13,7 @@ vertex that joins or leaves, and per 64 proposals.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import force, lists_of
+from parts.independent_set import force, open_set
 from parts.xorshift import draw
 
 HOT = 0.6  # tunable: float 0.1..3.0
@@ -52,11 +52,9 @@ def proposals(first, near, order, place, tight, counts, trail, best, chances, n_
 
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` for the whole share of the budget."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    budget, n = env_data["budget"], env_data["num_vertices"]
+    _adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     n_proposals = max(20, CHUNK_WORK // (20 + 4 * (len(near) // n + 1)))
     while not budget.exhausted():
         heat = cooling(budget.remaining(), HOT, COLD)

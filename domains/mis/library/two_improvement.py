@@ -12,7 +12,7 @@ looked at.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import fill, lists_of, two_improvement
+from parts.independent_set import fill, open_set, two_improvement
 
 PASSES = 100  # tunable: int 1..1000
 
@@ -37,10 +37,8 @@ def attempts(queue, head, adj, first, near, order, place, tight, counts, trail, 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` until no (1,2)-swap is left, PASSES looks at the set are done or time is up."""
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
+    adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    first, near, order, place, tight, counts, trail = lists
     fill(first, near, order, place, tight, counts, trail, stream)
     single = np.zeros(n, np.int32)
     n_attempts = max(20, CHUNK_WORK // (20 + 4 * (len(near) // n + 1)))

@@ -14,9 +14,9 @@ extensions.
 
 import numpy as np
 from numba import njit
-from parts.line_graph import follower_matrix, least_stations, line_data, open_predecessors, reversed_graph
-from parts.station_loads import best_children, place_loads
-from parts.stations import first_fit, in_order_of_stations
+from parts.line_graph import follower_matrix, least_stations, open_predecessors, reversed_graph
+from parts.station_loads import best_children, place_loads, room_for_children
+from parts.stations import first_fit, in_order_of_stations, open_line
 
 BEAM = 8  # tunable: int 1..200
 EXTENSIONS = 5  # tunable: int 1..100
@@ -97,15 +97,7 @@ def one_line(problem, pheromone, budget, rng):
     n = problem[1].size
     station = np.full((1, n), -1, np.int32)
     for level in range(n):
-        most = len(station) * EXTENSIONS
-        children = (
-            np.empty(most, np.int64),
-            np.empty((most, n), np.int16),
-            np.empty(most, np.int64),
-            np.empty(most, np.float64),
-            np.empty(most, np.uint64),
-        )
-        count = 0
+        children, count = room_for_children(len(station) * EXTENSIONS, n), 0
         for first in range(0, len(station), CHUNK_SETS):
             end = min(first + CHUNK_SETS, len(station))
             count = draw_loads(
@@ -127,14 +119,11 @@ def one_line(problem, pheromone, budget, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Let the colony look for lines shorter than `state` until the share is spent or the bound is met."""
-    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
-    times, graph = line_data(env_data)
-    n = times.size
+    budget, rng = env_data["budget"], env_data["rng"]
+    (capacity, times, graph), sequence, best, load, fewest = open_line(env_data, state)
     bound = least_stations(times, capacity)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    best, load = np.empty(n, np.int64), np.empty(n, np.int64)
-    fewest = first_fit(sequence, capacity, times, graph, best, load)
     budget.charge(1)
+    n = times.size
     codes = rng.integers(0, 2**64, n, dtype=np.uint64)
     follows = follower_matrix(graph)
     backward = reversed_graph(graph)

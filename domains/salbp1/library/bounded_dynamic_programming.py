@@ -15,7 +15,7 @@ Complexity: O(m + L (l + a)) per set for m relations and L loads of l tasks with
 import numpy as np
 from numba import njit
 from parts.line_graph import follower_matrix, least_stations, line_data, reversed_graph
-from parts.station_loads import best_children, dominance_matrix, loads_behind, place_loads
+from parts.station_loads import best_children, dominance_matrix, loads_behind, place_loads, room_for_children
 from parts.stations import in_order_of_stations
 
 FIRST_WIDTH = 10  # tunable: int 1..500
@@ -89,15 +89,7 @@ def one_pass(problem, width, goal, budget, rng):
     station = np.full((1, n), -1, np.int32)
     work = np.empty((LOADS, n), np.int64), np.empty(LOADS, np.int64), np.empty(LOADS, np.float64)
     for level in range(goal):
-        most = len(station) * BRANCHES
-        children = (
-            np.empty(most, np.int64),
-            np.empty((most, n), np.int16),
-            np.empty(most, np.int64),
-            np.empty(most, np.float64),
-            np.empty(most, np.uint64),
-        )
-        count = 0
+        children, count = room_for_children(len(station) * BRANCHES, n), 0
         for first in range(0, len(station), CHUNK_SETS):
             end = min(first + CHUNK_SETS, len(station))
             room = goal - level - 1

@@ -12,10 +12,9 @@ Complexity: O(n (w + s) d) per kick for n tasks, windows of w stations, s swaps 
 task.
 """
 
-import numpy as np
 from numba import njit
-from parts.line_graph import least_stations, line_data
-from parts.stations import first_fit, in_order_of_stations, may_swap, station_window
+from parts.line_graph import least_stations
+from parts.stations import first_fit, in_order_of_stations, may_swap, open_line, station_window
 
 KICK_MOVES = 4  # tunable: int 1..200
 SWAPS_PER_TASK = 10  # tunable: int 1..500
@@ -135,12 +134,9 @@ def search(trials, moves, swaps_per_task, tolerance, capacity, times, graph, sta
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share is spent or the bound is met."""
-    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
-    times, graph = line_data(env_data)
+    budget, rng = env_data["budget"], env_data["rng"]
+    (capacity, times, graph), sequence, station, load, fewest = open_line(env_data, state)
     bound = least_stations(times, capacity)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
-    fewest = first_fit(sequence, capacity, times, graph, station, load)
     budget.charge(1)
     while fewest > bound and not budget.exhausted():
         tried = search(

@@ -10,10 +10,8 @@ Lourenço, O. C. Martin, T. Stützle, Iterated local search, 2003.
 Complexity: O(d) per move with d relations of a task.
 """
 
-import numpy as np
 from numba import njit
-from parts.line_graph import line_data
-from parts.stations import first_fit, in_order_of_stations, station_window
+from parts.stations import in_order_of_stations, open_line, station_window
 
 MOVE_SHARE = 0.1  # tunable: float 0.01..1.0
 REACH = 3  # tunable: int 1..1000
@@ -38,11 +36,8 @@ def move_tasks(moves, reach, station, used, graph, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Move a share of the tasks of `state`; the result may be worse."""
-    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
-    times, graph = line_data(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
-    used = first_fit(sequence, capacity, times, graph, station, load)
+    budget, rng = env_data["budget"], env_data["rng"]
+    (_capacity, times, graph), sequence, station, _load, used = open_line(env_data, state)
     moves = max(1, int(MOVE_SHARE * times.size))
     move_tasks(moves, REACH, station, used, graph, rng)
     budget.charge(1)

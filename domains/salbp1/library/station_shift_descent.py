@@ -12,10 +12,8 @@ line balancing, 2006 (shifts); P. Hansen, A. Hertz, J. Kuplinsky, Bounded vertex
 Complexity: O(w + d) per task with d relations and a window of w stations.
 """
 
-import numpy as np
 from numba import njit
-from parts.line_graph import line_data
-from parts.stations import first_fit, in_order_of_stations, station_window
+from parts.stations import in_order_of_stations, open_line, station_window
 
 MOST_SWEEPS = 100  # tunable: int 1..10000
 CHUNK_SWEEPS = 5  # sweeps over all tasks in one kernel call
@@ -56,11 +54,8 @@ def shift_sweeps(sweeps, capacity, times, graph, station, load, used, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state`; the line is read again by first fit, which closes empty stations."""
-    budget, rng, capacity = env_data["budget"], env_data["rng"], env_data["cycle_time"]
-    times, graph = line_data(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
-    used = first_fit(sequence, capacity, times, graph, station, load)
+    budget, rng = env_data["budget"], env_data["rng"]
+    (capacity, times, graph), sequence, station, load, used = open_line(env_data, state)
     sweeps, is_stuck = 0, False
     while not is_stuck and sweeps < MOST_SWEEPS and not budget.exhausted():
         made, is_stuck = shift_sweeps(CHUNK_SWEEPS, capacity, times, graph, station, load, used, rng)

@@ -11,10 +11,8 @@ A. Scholl, S. Voss, Simple assembly line balancing: heuristic approaches, 1996 (
 Complexity: O(d) per pair of tasks with d relations, O(n²) pairs per sweep.
 """
 
-import numpy as np
 from numba import njit
-from parts.line_graph import line_data
-from parts.stations import first_fit, in_order_of_stations, may_swap
+from parts.stations import in_order_of_stations, may_swap, open_line
 
 MOST_SWEEPS = 50  # tunable: int 1..10000
 CHUNK_PAIRS = 40_000  # pairs tried in one kernel call
@@ -52,10 +50,7 @@ def swap_pairs(start, pairs, capacity, times, graph, station, load, used):
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state`; the line is read again by first fit, which closes empty stations."""
     budget, capacity = env_data["budget"], env_data["cycle_time"]
-    times, graph = line_data(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
-    used = first_fit(sequence, capacity, times, graph, station, load)
+    (capacity, times, graph), sequence, station, load, used = open_line(env_data, state)
     pairs = times.size**2
     sweeps, start, swaps = 0, 0, 0
     while sweeps < MOST_SWEEPS and not budget.exhausted():

@@ -89,8 +89,9 @@ WRONG: dict[str, list[tuple[str, str, str, str]]] = {
     "no data means no published instances": [
         (
             "domain.py",
-            "return list_instances(self.name, data_dir / self.name, SUFFIXES)",
-            "return generated_refs()",
+            "    def smoke_instance",
+            "    def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:\n"
+            "        return generated_refs()\n\n    def smoke_instance",
             "published() finds instances in an empty folder",
         ),
     ],

@@ -5,6 +5,7 @@
 
 import numpy as np
 from numba import njit
+from parts.routing.near_nodes import nearest_nodes
 
 
 @njit(cache=True)
@@ -96,3 +97,20 @@ def new_rings(n, n_rings):
     nodes = [np.zeros(n + n_rings, np.int32) for _ in range(4)]
     whole = [np.zeros(size, np.int64) for size in (n + n_rings, n_rings, n_rings)]
     return tuple(nodes + whole)
+
+
+def open_rings(env_data, state, near, spare):
+    """What a search on rings begins with: int32 distances, int64 demands, `near` neighbours of each, rings.
+
+    Up to `spare` of the rings are empty, so that routes can be opened.
+    """
+    n = env_data["num_nodes"]
+    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    demands = np.array(env_data["demands"], dtype=np.int64)
+    sequence = np.array(state.sequence, dtype=np.int32)
+    n_rings = min(int((sequence == 0).sum()) + 1 + spare, n)
+    rings = new_rings(n, n_rings)
+    thread_rings(sequence, rings[0], rings[1], rings[2], n)
+    for ring in range(n_rings):
+        refresh_ring(ring, rings, demands)
+    return dist, demands, nearest_nodes(dist, 1, min(near, n - 2)), rings

@@ -95,3 +95,28 @@ def routes_of(sequence):
         else:
             routes[-1].append(node)
     return routes
+
+
+def open_row(env_data, state):
+    """What a search on a row begins with: int32 distances, int64 demands, row, places and routes in it."""
+    n = env_data["num_nodes"]
+    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    demands = np.array(env_data["demands"], dtype=np.int64)
+    flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
+    place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
+    note_places(flat, 0, flat.size - 1, place, route_of, n)
+    return dist, demands, flat, place, route_of
+
+
+def take_shortest(env_data, state, solutions):
+    """Give `state` the shortest of `solutions`, pairs of sequence and length, while the budget lasts."""
+    budget = env_data["budget"]
+    best, best_length = None, 0
+    for sequence, length in solutions:
+        budget.charge(1)
+        if best is None or length < best_length:
+            best, best_length = sequence, length
+        if budget.exhausted():
+            break
+    state.sequence = best
+    return state

@@ -86,3 +86,18 @@ def job_order(state, n, m, calc_makespan_fn):
             best, value = order, rated
     state.sequence = given
     return best, int(value)
+
+
+def open_order(env_data, state, calc_makespan_fn):
+    """What a search begins with: times `(m, n)`, makespan of `state`, its order of jobs and the makespan."""
+    times = np.array(env_data["processing_times"], dtype=np.int32)
+    given = calc_makespan_fn(state)
+    order, value = job_order(state, env_data["num_jobs"], env_data["num_machines"], calc_makespan_fn)
+    return times, given, order, value
+
+
+def close_order(env_data, state, order, value, given):
+    """Give `state` the order on all machines, unless its makespan `value` is worse than what was given."""
+    if value <= given:
+        state.sequence = np.repeat(order, env_data["num_machines"])
+    return state

@@ -59,3 +59,15 @@ def largest_gain(offsets, weights):
     """Largest sum of absolute weights at a vertex: no gain is larger."""
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.abs(weights.astype(np.int64)))))
     return max(1, int((sums[offsets[1:]] - sums[offsets[:-1]]).max()))
+
+
+def open_cut(env_data, state):
+    """What a search begins with: the graph (offsets, neighbors, weights), signs, their gains, and the cut."""
+    graph = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
+    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(state.sequence.size, dtype=np.int32)
+    return graph, x, gains, gains_of(x, *graph, gains)
+
+
+def sides_of(x):
+    """The signs as sides 0 and 1, the card's encoding."""
+    return ((x + 1) // 2).astype(np.int32)

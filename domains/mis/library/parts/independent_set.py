@@ -165,3 +165,14 @@ def lists_of(adj, sequence, n_kept):
     counts, trail = np.zeros(5, np.int64), np.zeros(n_kept, np.int32)
     loaded(sequence, first, near, order, place, tight, counts, trail)
     return first, near, order, place, tight, counts, trail
+
+
+def open_set(env_data, state, trail):
+    """What a search begins with: adjacency, random stream, a copy of the set, and :func:`lists_of` it.
+
+    `trail` is how many moves the trail holds.
+    """
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    stream = np.array([env_data["rng"].integers(1, 2**62)], dtype=np.uint64)
+    best = np.array(state.sequence, dtype=np.int32)
+    return adj, stream, best, lists_of(adj, best, trail)

@@ -207,3 +207,17 @@ def best_children(key, code, width):
     order = np.argsort(key, kind="stable")
     _, first = np.unique(code[order], return_index=True)
     return order[np.sort(first)[:width]]
+
+
+def room_for_children(most, n):
+    """Empty arrays for `most` loads of stations and what a beam notes of them.
+
+    Parent, tasks `(most, n)` and their number, key by which the best are chosen, code of the set of tasks.
+    """
+    return (
+        np.empty(most, np.int64),
+        np.empty((most, n), np.int16),
+        np.empty(most, np.int64),
+        np.empty(most, np.float64),
+        np.empty(most, np.uint64),
+    )

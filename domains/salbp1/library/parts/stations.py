@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from parts.line_graph import line_data
 from parts.sequences.precedence import count_waits, release
 
 
@@ -81,3 +82,15 @@ def may_swap(first, second, station, used, graph):
     high = station_window(first, second, station, used, graph)[1]
     low = station_window(second, first, station, used, graph)[0]
     return not is_successor and station[second] <= high and station[first] >= low
+
+
+def open_line(env_data, state):
+    """What a search begins with: (cycle time, times, graph), the sequence, and the line of first fit.
+
+    The line is the station of every task, the load of every station, both int64 `(n,)`, and their number.
+    """
+    times, graph = line_data(env_data)
+    capacity, sequence = env_data["cycle_time"], np.array(state.sequence, dtype=np.int32)
+    station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
+    used = first_fit(sequence, capacity, times, graph, station, load)
+    return (capacity, times, graph), sequence, station, load, used

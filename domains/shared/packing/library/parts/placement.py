@@ -261,14 +261,3 @@ def load(sequence, needed, boxes, arrays):
     open_container(keys, room, counts, age, upto, boxes[4])
     start, possible = np.int64(0), boxes[3].sum()
     return load_stretch(sequence, 0, sequence.size, needed, start, possible, boxes, arrays)[0]
-
-
-@njit(cache=True)
-def is_permutation(sequence, seen):  # type: ignore[no-untyped-def]
-    """Whether an int32 `sequence` holds each of 0 .. n - 1 once; `seen`, bool `(n,)`, is for work."""
-    seen[:] = False
-    for item in sequence:
-        if item < 0 or item >= seen.size or seen[item]:
-            return False
-        seen[item] = True
-    return True

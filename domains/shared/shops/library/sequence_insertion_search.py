@@ -4,7 +4,8 @@ Method: a random entry is put at another random position of its neighbourhood in
 neighbour is kept when its makespan is not longer. The search stops after PATIENCE neighbours without gain.
 
 Source: C. Bierwirth, A generalized permutation approach to job shop scheduling with genetic algorithms, 1995
-(operation-based sequences and their moves).
+(operation-based sequences and their moves); D. Alcaide, J. Sicilia, D. Vigo, A tabu search algorithm for the
+open shop problem, 1997 (moves in a list of operations).
 
 Complexity: one decoding, O(N) for N operations, per neighbour.
 """

@@ -1,8 +1,9 @@
 """Construction: tall items first, wide ones among equals.
 
-Method: the items are sorted by falling shortest side, equal heights by falling base area. Neighbours in
-the order have similar heights, so that what stands side by side ends at nearly the same level and the
-next layer lies flat.
+Method: the items are sorted by falling third side, which is the height or, where boxes may be turned, the
+shortest side; equal ones by falling base area.
+Neighbours in the order have similar heights, so that what stands side by side ends at nearly the same
+level and the next layer lies flat.
 
 Source: T. G. Crainic, G. Perboli, R. Tadei, Extreme point-based heuristics for three-dimensional bin
 packing, 2008 (height-area ordering).

@@ -1,0 +1,75 @@
+"""What the job, flow and open shop have in common as domains: Taillard's instances, schedules, charts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
+from dga2d.domains.core.library import LibraryDomain, fields_of
+from dga2d.domains.core.published import reference_of
+from dga2d.domains.shared.shops.files import schedule_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
+"""What Taillard's generators take, in their order; the flow shop's needs no machine seed."""
+
+
+class ShopDomain(LibraryDomain):
+    """A shop whose instances have a table ``times``, int32 `(jobs, operations)`, and perhaps others.
+
+    Its package has a module ``taillard`` with the table of generated instances and their generator.
+    """
+
+    sense: Literal["min", "max"] = "min"
+    group: ClassVar[str]
+    """Benchmark group of Taillard's instances."""
+    start_times: ClassVar[str]
+    """What a line of a solution file lists."""
+
+    @abstractmethod
+    def verify(self, instance: Instance, state: State) -> Verdict: ...
+
+    @abstractmethod
+    def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
+        """Start time of each operation, int64 `(jobs, operations)`, of a valid solution."""
+
+    def generated(self) -> tuple[InstanceRef, ...]:
+        """Taillard's instances; their published files hold the same numbers."""
+        return tuple(
+            InstanceRef(self.name, self.group, name, None, reference_of("taillard.json", name, entry))
+            for name, entry in sorted(self._taillard.table().items())
+        )
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        entry = self._taillard.table().get(ref.name)
+        if entry is None:
+            return None
+        return fields_of(self._taillard.generate(*(entry[key] for key in SEEDS if key in entry)))
+
+    @property
+    def _taillard(self) -> Any:
+        return import_module(f"{self._package}.taillard")
+
+    def write_solution(self, instance: Instance, state: State) -> str:
+        """Start times per job; the format is described in the package's module ``verifier``."""
+        objective = require_feasible(self.verify(instance, state))
+        return schedule_text(instance.key, self.start_times, self.starts(instance, state), int(objective))
+
+    def picture(self, instance: Instance, state: State) -> Figure:
+        """Gantt chart of the schedule."""
+        from dga2d.domains.shared.shops.gantt import shop_chart
+
+        objective = require_feasible(self.verify(instance, state))
+        times = instance.data["times"]
+        in_order = np.broadcast_to(np.arange(times.shape[1]), times.shape)
+        machines = instance.data.get("machines", in_order)
+        title = f"{instance.key}: makespan {objective:g}"
+        return shop_chart(title, machines, times, self.starts(instance, state), times.shape[1])
