@@ -70,10 +70,13 @@ class BundlingError(DomainError, ImportError):
 class InstanceFormatError(DomainError, ValueError):
     """An instance file breaks its published format.
 
-    `line` counts from 1; ``None`` where the fault belongs to the file as a whole.
+    `line` counts from 1; ``None`` where the fault belongs to the file as a whole. A reason that quotes the
+    file at length is cut off after `LONGEST_MESSAGE` characters.
     """
 
     def __init__(self, path: Path | str, line: int | None, reason: str) -> None:
+        if len(reason) > LONGEST_MESSAGE:
+            reason = f"{reason[: LONGEST_MESSAGE - 3]}..."
         self.path = str(path)
         self.line = line
         self.reason = reason

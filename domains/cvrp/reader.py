@@ -292,8 +292,8 @@ def n_weights(edge_format: str, size: int) -> int:
     """How many numbers an EDGE_WEIGHT_SECTION of that format has for `size` nodes."""
     if edge_format == "FULL_MATRIX":
         return size * size
-    indices, diagonal = TRIANGLES[edge_format]
-    return len(indices(size, diagonal)[0])
+    _, diagonal = TRIANGLES[edge_format]
+    return size * (size + 1 if diagonal == 0 else size - 1) // 2
 
 
 def explicit_matrix(weights: NDArray[np.int64], edge_format: str, size: int) -> NDArray[np.int64]:

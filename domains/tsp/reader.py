@@ -52,7 +52,7 @@ def read_tsplib(path: Path) -> TsplibFile:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InstanceFormatError(path, None, f"cannot be read: {error}") from error
-    lines = (_Line(i, line.strip()) for i, line in enumerate(text.splitlines(), 1) if line.strip())
+    lines = (_Line(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip())
     header = _header(path, lines)
     coords = _coordinates(path, lines, _dimension(path, header))
     _expect_end(path, lines)
