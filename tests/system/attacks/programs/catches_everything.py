@@ -1,6 +1,6 @@
 """Swallows whatever is thrown at it."""
 # sandbox: timeout
-# rules: pass
+# rules: forbidden
 
 
 def attack(env_data, state, calc_makespan_fn):

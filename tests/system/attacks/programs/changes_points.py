@@ -1,6 +1,6 @@
 """Moves the points closer together."""
 # sandbox: none
-# rules: pass
+# rules: forbidden
 
 
 def attack(env_data, state, calc_makespan_fn):

@@ -1,6 +1,6 @@
 """Takes memory bit by bit."""
 # sandbox: out_of_memory
-# rules: pass
+# rules: forbidden
 
 
 def attack(env_data, state, calc_makespan_fn):
