@@ -40,23 +40,24 @@ class Blob:
         wipe()
         return True
 
-    def send(self, target: int, offset: int) -> int:
-        """Write bytes from `offset` on to `target`, as many as it takes at once; their number.
+    def send(self, target: int, offset: int, end: int | None = None) -> int:
+        """Write bytes from `offset` to `end` to `target`, as many as it takes at once; their number.
 
         Raises
         ------
         BlockingIOError
             `target` does not block and takes none.
         """
+        left = (self.size if end is None else min(end, self.size)) - offset
         if sys.platform == "linux":
-            return os.sendfile(target, self._descriptor, offset, self.size - offset)
-        return os.write(target, os.pread(self._descriptor, min(_CHUNK, self.size - offset), offset))
+            return os.sendfile(target, self._descriptor, offset, left)
+        return os.write(target, os.pread(self._descriptor, min(_CHUNK, left), offset))
 
     def send_all(self, target: int, size: int) -> None:
-        """Write the first `size` bytes to `target`."""
+        """Write the first `size` bytes to `target` and no more: what follows was not asked for."""
         offset = 0
         while offset < size:
-            offset += self.send(target, offset)
+            offset += self.send(target, offset, size)
 
     def clear(self) -> None:
         """Forget all bytes."""
