@@ -29,7 +29,7 @@ lengths = st.integers(1, 5)
 def pipelines(graph: OperatorGraph, max_length: int) -> set[tuple[OperatorId, ...]]:
     """All sequences of 1 … `max_length` operators whose every step is an edge."""
     walks: list[tuple[OperatorId, ...]] = [(START,)]
-    found = set()
+    found: set[tuple[OperatorId, ...]] = set()
     for _ in range(max_length):
         walks = [(*walk, o) for walk in walks for o in OPERATORS if (walk[-1], o) in graph.edges]
         found.update(walk[1:] for walk in walks if (walk[-1], END) in graph.edges)
