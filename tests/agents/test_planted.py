@@ -12,7 +12,7 @@ from dga2d.events.payloads import Step
 from dga2d.replay.settings import CreditContext
 from dga2d.replay.streams import stream
 
-SEEDS = range(20)
+SEEDS = range(12)
 
 
 def test_only_the_planted_algorithm_has_no_loss() -> None:
