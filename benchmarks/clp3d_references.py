@@ -20,7 +20,7 @@ from dga2d.domains.core.contract import State
 def packed_volume(br_class: int, number: int) -> int:
     """Volume that Extreme-Point First-Fit packs when large boxes come first."""
     data = generate(br_class, number).data
-    environment = operator_environment(data, "reference")
+    environment = operator_environment(data)
     order = np.argsort(-environment["item_volumes"], kind="stable").astype(np.int32)
     score = make_decoder(environment)(State(order))
     return round((1.0 - score / 100.0) * int(data.bin_size.prod(dtype=np.int64)))

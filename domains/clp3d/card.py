@@ -45,7 +45,6 @@ CARD = Card(
         "fill_upper_bound": "float: fill rate in percent that no loading exceeds (all items, at most 100)",
         "upper_bound": "float: 100, the score of an empty container",
         "lower_bound": "float: 100 - fill_upper_bound, a score that no loading falls below",
-        "name": "str: group and name of the instance",
     },
     constraints=(
         "Every item index exactly once. Packed boxes lie inside the one container in a "

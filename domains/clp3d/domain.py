@@ -44,7 +44,7 @@ class ContainerLoading(LibraryDomain):
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(ContainerData(**instance.data), instance.key)
+        return operator_environment(ContainerData(**instance.data))
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(*_arrays(instance), state)

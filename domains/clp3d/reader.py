@@ -167,7 +167,7 @@ def _items(
     return container_data(container, types)
 
 
-def operator_environment(data: ContainerData, name: str) -> dict[str, Any]:
+def operator_environment(data: ContainerData) -> dict[str, Any]:
     """The card's keys for an instance; fresh, writable arrays."""
     volumes = data.item_sizes.prod(axis=1, dtype=np.int64)
     fill = min(100.0, 100.0 * int(volumes.sum()) / int(data.bin_size.prod(dtype=np.int64)))
@@ -180,7 +180,6 @@ def operator_environment(data: ContainerData, name: str) -> dict[str, Any]:
         "fill_upper_bound": fill,
         "upper_bound": 100.0,
         "lower_bound": 100.0 - fill,
-        "name": name,
     }
 
 
@@ -189,4 +188,4 @@ def environment_of_file(path: Path) -> dict[str, Any]:
     problems = read_problems(path)
     if len(problems) != 1:
         raise InstanceFormatError(path, None, f"expected one problem, the file has {len(problems)}")
-    return operator_environment(problems[0].data, path.stem)
+    return operator_environment(problems[0].data)

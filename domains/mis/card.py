@@ -26,7 +26,6 @@ CARD = Card(
         "num_vertices": "int: number of vertices n",
         "total_vertices": "int: the same number under its second name",
         "adj": "uint8 (n, n): 1 where two vertices are adjacent, else 0; symmetric, zero diagonal",
-        "name": "str: name of the instance",
     },
     constraints=(
         "The vector has length num_vertices and holds only 0 and 1; of two vertices u, v with adj[u, v] = 1 "

@@ -54,7 +54,7 @@ class IndependentSet(LibraryDomain):
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Fresh writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["adjacency"], instance.name)
+        return operator_environment(instance.data["adjacency"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_vector(instance.data["adjacency"], state)

@@ -59,12 +59,6 @@ def read_graph(path: Path) -> NDArray[np.uint8]:
     return adjacency
 
 
-def instance_name(path: Path) -> str:
-    """File name without the suffix of the format: ``C125.9`` for ``C125.9.clq.gz``."""
-    suffix = max((s for s in SUFFIXES if path.name.lower().endswith(s)), key=len, default=path.suffix)
-    return path.name[: len(path.name) - len(suffix)]
-
-
 def _text(path: Path) -> str:
     try:
         if path.name.lower().endswith(".gz"):
@@ -198,16 +192,15 @@ def _adjacency(
     return adjacency
 
 
-def operator_environment(adjacency: NDArray[np.uint8], name: str) -> dict[str, Any]:
+def operator_environment(adjacency: NDArray[np.uint8]) -> dict[str, Any]:
     """The card's keys for `adjacency`, uint8 `(n, n)`; fresh, writable copies."""
     return {
         "num_vertices": len(adjacency),
         "total_vertices": len(adjacency),
         "adj": np.array(adjacency, dtype=np.uint8),
-        "name": name,
     }
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
     """What operators see of the instance in a file; raises InstanceFormatError."""
-    return operator_environment(read_graph(path), instance_name(path))
+    return operator_environment(read_graph(path))
