@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib.util
+import marshal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -135,3 +137,19 @@ def test_two_texts_do_not_share_names(tmp_path: Path) -> None:
     runs = [load_implementation(implementation(source.format(value)), tmp_path) for value in ("1", "2")]
     found: list[Any] = [run({}, State(), total) for run in runs]
     assert found == [1, 2]
+
+
+def test_planted_byte_code_is_not_run(tmp_path: Path) -> None:
+    text = implementation("def run(env_data, state, calc_makespan_fn):\n    return state\n")
+    load_implementation(text, tmp_path)
+    (path,) = tmp_path.rglob(f"impl_{text.digest[:12]}.py")
+    planted = Path(importlib.util.cache_from_source(str(path)))
+    planted.parent.mkdir(exist_ok=True)
+    source_hash = importlib.util.source_hash(path.read_bytes())
+    code = compile("raise SystemExit('planted')", str(path), "exec")
+    unchecked = (0b01).to_bytes(4, "little")  # an importer takes it whatever the text is
+    planted.write_bytes(importlib.util.MAGIC_NUMBER + unchecked + source_hash + marshal.dumps(code))
+    state = State()
+    assert load_implementation(text, tmp_path)({}, state, total) is state
+    path.write_text("raise SystemExit('replaced')\n", encoding="utf-8")
+    assert load_implementation(text, tmp_path)({}, state, total) is state

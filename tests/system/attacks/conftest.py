@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+import dga2d
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
@@ -97,6 +98,7 @@ class Host:
             "FORBIDDEN_FOLDER": self.folder,
             "OTHER_CANDIDATE": self.competitor_code,
             "OTHER_CACHE": self.cache / "machine-code",
+            "PACKAGE": Path(dga2d.__file__).parent,
             "DECODER_FOLDER": DOMAIN_FILE.parent,
         }
         for name, value in targets.items():

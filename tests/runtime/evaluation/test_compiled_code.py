@@ -1,0 +1,119 @@
+"""Compiled code on disk is believed only as it was sealed: for its implementation, platform and user."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dga2d.domains.core.contract import Implementation
+from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, user_key
+
+DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
+CODE = b"machine code"
+COMPILES = """
+import numba
+import numpy as np
+
+
+@numba.njit
+def order(n):
+    return np.arange(n)[::-1].astype(np.int32)
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = order(env_data["n"])
+    return state
+"""
+
+
+def store(root: Path, key: bytes = b"k" * 32, platform: str = "x86") -> CompiledCodeStore:
+    return CompiledCodeStore(root, key, platform)
+
+
+def files(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*") if path.is_file())
+
+
+def test_what_was_kept_is_found_again_by_digest_and_platform(tmp_path: Path) -> None:
+    store(tmp_path).save("aa", CODE)
+    assert store(tmp_path).load("aa") == CODE
+    assert store(tmp_path).load("bb") is None
+    assert store(tmp_path, platform="arm").load("aa") is None
+    store(tmp_path).save("aa", b"newer")
+    assert store(tmp_path).load("aa") == b"newer"
+    (path,) = files(tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "a bit of the code": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "a bit of the seal": lambda data: bytes([data[0] ^ 1]) + data[1:],
+    "cut short": lambda data: data[:-1],
+    "nothing but a seal": lambda data: data[:32],
+    "empty": lambda data: b"",
+    "longer": lambda data: data + b"x",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_file_is_dropped(name: str, tmp_path: Path) -> None:
+    store(tmp_path).save("aa", CODE)
+    (path,) = files(tmp_path)
+    path.write_bytes(DAMAGE[name](path.read_bytes()))
+    assert store(tmp_path).load("aa") is None
+    assert files(tmp_path) == []
+
+
+def test_a_file_sealed_with_another_key_or_for_another_implementation_is_dropped(tmp_path: Path) -> None:
+    store(tmp_path, key=b"x" * 32).save("aa", CODE)
+    assert store(tmp_path).load("aa") is None
+    store(tmp_path).save("aa", CODE)
+    (path,) = files(tmp_path)
+    shutil.copy(path, path.with_name(path.name.replace("aa", "bb")))
+    assert store(tmp_path).load("bb") is None
+    assert store(tmp_path).load("aa") == CODE
+
+
+def test_the_key_is_made_once_and_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    key = user_key()
+    (path,) = files(tmp_path)
+    assert len(key) == 32
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert user_key() == key
+    path.chmod(0o644)
+    another = user_key()
+    assert another != key
+    assert user_key() == another
+    path.write_bytes(b"short")
+    assert len(user_key()) == 32
+
+
+def test_without_a_place_for_it_the_key_is_the_processs_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    assert len(user_key()) == 32
+    assert user_key() != user_key()
+
+
+async def test_poisoned_machine_code_is_compiled_again(line: Any, tmp_path: Path) -> None:
+    program = Implementation(line.order.operator, COMPILES, "test")
+
+    async def evaluate() -> tuple[bytes | None, bool]:
+        async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+            reply = await pool.evaluate(line.task(program))
+        return reply.solution, reply.has_compiled
+
+    first = await evaluate()
+    (path,) = (tmp_path / "machine-code").iterdir()
+    honest = path.read_bytes()
+    path.write_bytes(honest[:32] + b"\x80\x04cos\nsystem\n(X\x04\x00\x00\x00exittR." + honest[32:])
+    assert await evaluate() == first
+    assert len(path.read_bytes()) == len(honest)
