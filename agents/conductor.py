@@ -212,8 +212,8 @@ def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestSta
     earlier versions did.
     """
     assert state.checkpoint is not None
-    evolved = TestCandidate(label="evolved", pipeline=state.checkpoint.steps)
-    baseline = TestCandidate(label="baseline", pipeline=state.header.baseline)
+    evolved = TestCandidate(label="evolved", pipeline=state.checkpoint.steps, time_limit_s=None)
+    baseline = TestCandidate(label="baseline", pipeline=state.header.baseline, time_limit_s=None)
     is_single = evolved.pipeline == baseline.pipeline and not repeats_baseline
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,

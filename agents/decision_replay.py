@@ -22,6 +22,7 @@ from dga2d.agents import (
     initializer,
     pipeline_sampler,
     validator,
+    work_calibration,
 )
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
@@ -84,6 +85,7 @@ class DecisionVerifier:
             "PipelineSampled": self._sampled,
             "PolicyUpdated": self._policy_updated,
             "PipelinesDecoded": self._decoded,
+            "WorkRateMeasured": self._rate_measured,
             "EvaluationRecorded": self._evaluated,
             "CandidateScored": self._credited,
             "GenerationScored": self._credited,
@@ -202,9 +204,18 @@ class DecisionVerifier:
         )
         observed = evaluator_pool.Evaluated(reply, payload.solution)
         for duty in evaluator_pool.duties(state):
+            if not isinstance(duty, evaluator_pool.Evaluate):
+                continue
             key = evaluator_pool.evaluation_key(duty.split, duty.number, duty.candidate, duty.instance)
             if key == payload.operation():
                 return _first(evaluator_pool.decide(state, duty, observed), is_decision=False)
+        return None
+
+    async def _rate_measured(self, state: RunState, payload: p.WorkRateMeasured) -> Expected | None:
+        observed = work_calibration.MeasuredRate(payload.points, payload.source)
+        for duty in evaluator_pool.duties(state):
+            if isinstance(duty, work_calibration.MeasureRate) and duty.subject == payload.subject:
+                return _first(work_calibration.decide(state, duty, observed), is_decision=False)
         return None
 
     # ------------------------------------------------------------ calls of a language model

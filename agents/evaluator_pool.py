@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dga2d.agents import work_calibration
 from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
 from dga2d.agents.ports import (
     BlobSource,
@@ -15,10 +16,21 @@ from dga2d.agents.ports import (
     EventAppender,
     InstanceSource,
 )
+from dga2d.agents.work_calibration import (
+    NOTHING_KNOWN,
+    KnownRates,
+    MeasuredRate,
+    MeasureRate,
+    RateMeter,
+    is_calibrated,
+    owed_rates,
+    processor_limit,
+)
 from dga2d.domains.core.contract import Implementation, OperatorId
 from dga2d.events import AgentName, BlobDigest, Draft, ImplementationId, InstanceKey, blob_digest
 from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.work_rates import BASELINE
 from dga2d.replay.streams import spawn_key
 
 
@@ -31,6 +43,9 @@ class Evaluate(Duty):
     """Of the generation; of the attempt in a test."""
     candidate: int
     instance: InstanceKey
+
+
+OwedEvaluation = Evaluate | MeasureRate
 
 
 class Evaluated(NamedTuple):
@@ -59,22 +74,33 @@ class SourceReader:
 
 
 class EvaluatorPoolAgent:
-    """Owns evaluation results (Algorithm 1, line 17)."""
+    """Owns evaluation results (Algorithm 1, line 17) and the rates of work units."""
 
     name: AgentName = "evaluator_pool"
 
     def __init__(
-        self, log: EventAppender, source: BlobSource, evaluator: Evaluator, instances: InstanceSource
+        self,
+        log: EventAppender,
+        source: BlobSource,
+        evaluator: Evaluator,
+        instances: InstanceSource,
+        known_rates: KnownRates = NOTHING_KNOWN,
     ) -> None:
         self._log = log
         self._sources = SourceReader(source)
         self._evaluator = evaluator
         self._instances = instances
+        self._meter = RateMeter(evaluator, instances)
+        self._known_rates = known_rates
 
-    def duties(self, state: RunState) -> Sequence[Evaluate]:
+    def duties(self, state: RunState) -> Sequence[OwedEvaluation]:
         return duties(state)
 
-    async def perform(self, duty: Evaluate, state: RunState) -> None:
+    async def perform(self, duty: OwedEvaluation, state: RunState) -> None:
+        if isinstance(duty, MeasureRate):
+            measured = await self._measure(duty, state)
+            await self._log.append(*work_calibration.decide(state, duty, measured))
+            return
         request = await evaluation_request(
             state, duty.split, duty.number, duty.candidate, duty.instance, self._sources, self._instances
         )
@@ -82,9 +108,38 @@ class EvaluatorPoolAgent:
         solution = None if reply.solution is None else blob_digest(reply.solution)
         await self._log.append(*decide(state, duty, Evaluated(reply, solution)))
 
+    async def _measure(self, duty: MeasureRate, state: RunState) -> MeasuredRate:
+        if (known := self._known_rates.points.get(duty.subject)) is not None:
+            return MeasuredRate(known, f"run {self._known_rates.run}")
+        baseline = state.header.baseline
+        if duty.subject == BASELINE:
+            steps = [await self._sources.implementation(state, step) for step in baseline]
+            return MeasuredRate(await self._meter.measure_baseline(state, tuple(steps)), "measured")
+        name = ImplementationId(duty.subject)
+        own = Step(operator=state.operator_of[name], implementation=name)
+        needs_a_start = state.graph is None or own.operator not in state.graph.initialisers
+        steps = [
+            await self._sources.implementation(state, step)
+            for step in ((baseline[0], own) if needs_a_start else (own,))
+        ]
+        return MeasuredRate(await self._meter.measure(state, duty.subject, tuple(steps)), "measured")
 
-def duties(state: RunState) -> list[Evaluate]:
-    """Return the evaluations that the log lacks."""
+
+def duties(state: RunState) -> list[OwedEvaluation]:
+    """Return the evaluations that the log lacks; under calibrated work, the rates they need come first."""
+    owed = _owed_evaluations(state)
+    if not is_calibrated(state):
+        return [*owed]
+    needed = {
+        duty: [step.implementation for step in candidate_steps(state, duty.split, duty.candidate)]
+        for duty in owed
+    }
+    rates = owed_rates(state, [name for names in needed.values() for name in names])
+    missing = {rate.subject for rate in rates}
+    return [*rates, *(duty for duty in owed if BASELINE not in missing and missing.isdisjoint(needed[duty]))]
+
+
+def _owed_evaluations(state: RunState) -> list[Evaluate]:
     if test_is_open(state):
         test = open_test(state)
         return [
@@ -154,11 +209,19 @@ async def evaluation_request(
     """
     steps = candidate_steps(state, split, candidate)
     index = instances.index(instance)
+    scales: tuple[float, ...] = ()
+    cpu_limit_s: float | None = None
+    if is_calibrated(state):
+        size = instances.size(instance)
+        scales = tuple(state.work_rates.scale(step.implementation, size) for step in steps)
+        cpu_limit_s = processor_limit(state, size)
     return EvaluationRequest(
         key=evaluation_key(split, number, candidate, instance),
         instance=instances.instance(instance),
         steps=tuple([await sources.implementation(state, step) for step in steps]),
         seed=(state.header.seed, *evaluation_stream(split, number, candidate, index)),
+        scales=scales,
+        cpu_limit_s=cpu_limit_s,
     )
 
 

@@ -41,6 +41,12 @@ class EvaluationRequest:
     ``None`` for no limit but that of every evaluation."""
     scales: tuple[float, ...] = ()
     """What a work unit counts, by position; empty: 1 each."""
+    cpu_limit_s: float | None = None
+    """Processor seconds from handing over the instance to the answer, beyond which the evaluation fails as a
+    ``timeout``; measured outside the candidate. ``None``: the limits of the pool alone."""
+    is_measured: bool = False
+    """Whether the processor time of the reply will be used as a measurement: what compiles while it runs is
+    compiled beforehand, also under a work budget."""
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -96,4 +102,8 @@ class InstanceSource(Protocol):
 
     def index(self, key: str) -> int:
         """Position of an instance in the manifest, the key of its random streams."""
+        ...
+
+    def size(self, key: str) -> int:
+        """How many numbers the environment of an instance holds, at least 1."""
         ...

@@ -26,7 +26,13 @@ _CONTAINERS = frozenset({dict, list, tuple})
 _ROWS = frozenset({list, tuple})
 _KEYS = frozenset({str})
 
-UPCASTERS: dict[tuple[str, int], Upcaster] = {}
+
+def _untimed_candidates(test: dict[str, Any]) -> dict[str, Any]:
+    """Candidates of a test had the run's own budget and no other."""
+    return {**test, "candidates": [{**c, "time_limit_s": None} for c in test["candidates"]]}
+
+
+UPCASTERS: dict[tuple[str, int], Upcaster] = {("TestStarted", 1): _untimed_candidates}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
 
 

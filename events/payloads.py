@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from dga2d.events._names import AgentName, BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
 from dga2d.events._payload import Model, collect_types
@@ -250,6 +250,36 @@ class EvaluationRecorded(
     solution: BlobDigest | None
 
 
+class WorkRatePoint(Model):
+    """What one measurement saw: units charged and the processor time they took."""
+
+    instance: InstanceKey
+    """Training instance it was made on."""
+    size: int
+    """Numbers in the instance's environment, at least 1."""
+    work: int
+    """Units charged by the measured part, at least 0; 0 also where the measurement failed."""
+    cpu_s: float
+    """Processor seconds of that part, at least 0."""
+
+
+class WorkRateMeasured(Payload, owner="evaluator_pool", operation="work-rate/{subject}/{process}"):
+    """What work units of an implementation are worth, measured before its units are counted for anything.
+
+    An observation, like the result of an evaluation. The scales of charges follow from it.
+    """
+
+    subject: str
+    """``baseline`` for the domain's safe baseline, the reference of all others; otherwise the id of an
+    implementation."""
+    process: int
+    """Event that began the process in which it was measured."""
+    source: str
+    """``measured``, or ``run RUN`` where the figures of an earlier run were taken over."""
+    points: tuple[WorkRatePoint, ...]
+    """One measurement for each size of instance."""
+
+
 class CandidateScored(
     Payload, owner="credit_keeper", operation="candidate-scored/{generation}/{candidate}", is_frequent=True
 ):
@@ -350,10 +380,14 @@ class TestCandidate(Model):
 
     label: Literal["evolved", "baseline"]
     pipeline: tuple[Step, ...]
+    time_limit_s: float | None
+    """Seconds it may take per instance, above 0; ``None`` for the run's own budget."""
 
 
 class TestStarted(Payload, owner="conductor", operation="test-started/{attempt}"):
     """The held-out test begins. A second attempt is only written when it was forced."""
+
+    version: ClassVar[int] = 2
 
     attempt: int
     forced: bool

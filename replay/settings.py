@@ -92,7 +92,17 @@ class RunSettings(BaseModel):
     time_limit: float = Field(90.0, gt=0.0)
     """Wall-clock seconds per instance."""
     work: int | None = Field(None, ge=1)
-    """Work units per instance instead of seconds; makes the run reproducible bit for bit."""
+    """Work units per instance instead of seconds: units of the safe baseline, see `calibration`."""
+    calibration: Literal["measured", "off"] = "measured"
+    """Whether work units are made comparable: the units that each implementation charges per second of
+    processor time are measured when it is first needed, and scale its charges to those of the safe baseline.
+    ``off`` believes each implementation's own count."""
+    work_rates: str | None = None
+    """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
+    bit for bit; ``None`` to measure."""
+    work_drift: float = Field(4.0, gt=1.0)
+    """How many times the processor time that its work stands for an evaluation may take before it is refused;
+    half a second is allowed in any case."""
     llm: str = "offline"
     """Who writes new code and edges: ``offline``, ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
     ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers)."""

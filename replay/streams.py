@@ -20,6 +20,7 @@ PURPOSES = {
     "validation": 7,
     "test": 8,
     "smoke": 9,
+    "rate": 10,
 }
 """Purpose → first element of the spawn key. Numbers are never reused: logs depend on them."""
 

@@ -24,7 +24,14 @@ GROUPS = {
         "GenerationCompleted",
     ),
     "Evaluation, credit and policy": (
-        *("EvaluationRecorded", "CandidateScored", "GenerationScored", "CreditsUpdated", "PolicyUpdated"),
+        *(
+            "WorkRateMeasured",
+            "EvaluationRecorded",
+            "CandidateScored",
+            "GenerationScored",
+            "CreditsUpdated",
+            "PolicyUpdated",
+        ),
         "PolicyCheckpointed",
     ),
     "Evolution": (
@@ -44,7 +51,7 @@ GROUPS = {
 
 PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
-    *("PositionTrace", "TransitionCredit", "TestCandidate"),
+    *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate"),
 )
 """Models that are fields of events."""
 

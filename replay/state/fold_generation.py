@@ -28,6 +28,7 @@ from dga2d.replay.state.run_state import (
     Scoring,
     ValidationState,
 )
+from dga2d.replay.state.work_rates import BASELINE
 
 
 @folds(p.GenerationStarted)
@@ -80,6 +81,24 @@ class _Evaluated(NamedTuple):
     instances: Iterable[InstanceKey]
     no_candidate: str
     no_instance: str
+
+
+@folds(p.WorkRateMeasured, follows_end=True)
+def _work_rate_measured(state: RunState, event: RecordedEvent, payload: p.WorkRateMeasured) -> RunState:
+    rates, name = state.work_rates, ImplementationId(payload.subject)
+    is_tested = state.test is not None and state.test.mean_gaps is None
+    require(is_tested or state.status == "running", event, f"the run is {state.status}")
+    require(payload.process == state.process_seq, event, "it is of another process")
+    for point in payload.points:
+        is_sane = point.size >= 1 and point.work >= 0 and point.cpu_s >= 0.0
+        require(is_sane, event, f"the measurement on {point.instance} has a number below its range")
+    if payload.subject == BASELINE:
+        require(rates.reference_seq < state.process_seq, event, "the baseline was measured before")
+        return replace(state, work_rates=rates.with_reference(payload.points, event.seq))
+    require(rates.reference_seq > state.process_seq, event, "the baseline was not measured before it")
+    require(name in state.sources, event, f"there is no implementation {name}")
+    require(name not in rates.scales, event, f"{name} was measured before")
+    return replace(state, work_rates=rates.with_implementation(name, payload.points))
 
 
 @folds_many(p.EvaluationRecorded, follows_end=True)

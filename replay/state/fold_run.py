@@ -18,7 +18,11 @@ from dga2d.replay.state.handler import folds, judge, replace, require
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState, TestState
 
-BEFORE_THEY_WERE_SETTINGS = {"checkpoint_margin": 0.0, "checkpoint_rule": "pairs_and_score"}
+BEFORE_THEY_WERE_SETTINGS = {
+    "calibration": "off",
+    "checkpoint_margin": 0.0,
+    "checkpoint_rule": "pairs_and_score",
+}
 """What a log was decided by that does not name the setting, where the default is another one."""
 
 

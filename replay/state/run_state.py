@@ -25,6 +25,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.work_rates import WorkRates
 
 EvaluationKey = tuple[int, InstanceKey]
 """Candidate j and instance."""
@@ -284,6 +285,8 @@ class RunState:
     checkpoint_updates: int = 0
     """Updates the policy had learned from when it found the checkpoint."""
     test: TestState | None = None
+    work_rates: WorkRates = field(default_factory=WorkRates)
+    """What work units of implementations are worth; empty where they are taken as they are counted."""
 
     @property
     def header(self) -> RunStarted:

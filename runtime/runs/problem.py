@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import domain_names, get_domain
@@ -26,6 +28,7 @@ class Problem:
         self._refs = {ref.key: ref for ref in ordered}
         self._index = {ref.key: number for number, ref in enumerate(ordered)}
         self._loaded: dict[str, Instance] = {}
+        self._sizes: dict[str, int] = {}
 
     @classmethod
     def open(cls, domain_name: str, data_dir: Path | None) -> Problem:
@@ -79,6 +82,13 @@ class Problem:
     def index(self, key: str) -> int:
         """Position in the manifest: training, validation, test."""
         return self._index[key]
+
+    def size(self, key: str) -> int:
+        """Return how many numbers the environment of the instance called `key` holds, at least 1."""
+        if key not in self._sizes:
+            environment = self.domain.environment(self.instance(key))
+            self._sizes[key] = sum(int(np.size(value)) for value in environment.values())
+        return self._sizes[key]
 
     def manifest(self) -> SplitManifest:
         """The splits as the log records them."""

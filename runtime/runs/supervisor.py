@@ -22,12 +22,14 @@ from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
 from dga2d.agents.validator import Validator
+from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunFailed, RunForked, RunPaused, RunResumed
 from dga2d.replay.projection import Subscription, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
@@ -39,7 +41,7 @@ from dga2d.runtime.runs.start import policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress
-from dga2d.store import EventStore, EventWriter, StoreError
+from dga2d.store import EventStore, EventWriter, ForeignDatabaseError, StoreError, UnknownRunError, open_store
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Surroundings:
     """Where the model's endpoint is said to be down or back."""
     archive: PolicyArchive | None = None
     """Where the policy is saved, if it is."""
+    known_rates: KnownRates = NOTHING_KNOWN
+    """Rates of work units that an earlier run measured."""
 
 
 @asynccontextmanager
@@ -66,16 +70,37 @@ async def surroundings(
 ) -> AsyncIterator[Surroundings]:
     """Policy, proposer and evaluation processes; raises before any event is written if one is missing.
 
-    `url` is the database, in which a recorded proposer is looked up.
+    `url` is the database, in which a recorded proposer and known work rates are looked up.
     """
     outages = OutageRecorder()
+    known_rates = await read_rates(url, settings.work_rates)
     async with open_model(settings, url, outages) as model:
         policy = policy_of(settings, seed)
         try:
             async with open_evaluator(problem.domain.name, settings) as evaluator:
-                yield Surroundings(problem, policy, model, evaluator, outages, archive)
+                yield Surroundings(problem, policy, model, evaluator, outages, archive, known_rates)
         except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
             raise first_error(group) from None
+
+
+async def read_rates(url: str, run: str | None) -> KnownRates:
+    """Return the work rates that `run` of the database `url` measured; none for ``None``.
+
+    Raises
+    ------
+    SettingsError
+        There is no such run, or it measured nothing.
+    """
+    if run is None:
+        return NOTHING_KNOWN
+    try:
+        async with open_store(url, create=False, read_only=True) as store:
+            state = await load_state(store, RunId(run))
+    except (UnknownRunError, ForeignDatabaseError) as error:
+        raise SettingsError(f"setting work_rates = {run!r}: {error}") from None
+    if not state.work_rates.measured:
+        raise SettingsError(f"setting work_rates = {run!r}: the run measured no rates of work units")
+    return KnownRates(run, dict(state.work_rates.measured))
 
 
 async def begin(
@@ -192,7 +217,7 @@ def make_agents(
         Conductor(writer),
         Initializer(writer, store, around.model, prompt_context),
         PipelineSampler(writer, around.policy, policy_words, around.archive),
-        EvaluatorPoolAgent(writer, store, around.evaluator, problem),
+        EvaluatorPoolAgent(writer, store, around.evaluator, problem, around.known_rates),
         CreditKeeper(writer),
         ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, store, around.model, prompt_context),

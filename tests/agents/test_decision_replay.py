@@ -49,7 +49,7 @@ def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Sim
 def test_all_decisions_of_a_run_are_made_again(simulation: Simulation, settings: dict[str, Any]) -> None:
     small = simulation.changed(**settings)
     _, log = small.run()
-    observed = {"EvaluationRecorded", "PolicyUpdated", "LLMCallSettled"}
+    observed = {"WorkRateMeasured", "EvaluationRecorded", "PolicyUpdated", "LLMCallSettled"}
     assert small.made_again(log) == sum(event.type not in observed for event in log.events)
 
 

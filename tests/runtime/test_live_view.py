@@ -33,8 +33,8 @@ TEST = TestState(
     attempt=1,
     forced=False,
     candidates=(
-        p.TestCandidate(label="evolved", pipeline=STEPS),
-        p.TestCandidate(label="baseline", pipeline=STEPS),
+        p.TestCandidate(label="evolved", pipeline=STEPS, time_limit_s=None),
+        p.TestCandidate(label="baseline", pipeline=STEPS, time_limit_s=None),
     ),
     instances=(InstanceKey("g/0"), InstanceKey("g/1")),
 )

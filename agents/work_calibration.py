@@ -1,0 +1,196 @@
+"""Calibration: what a work unit of each implementation is worth is measured before its units are counted.
+
+The evaluator pool owes a measurement of the safe baseline once per process, and one of every implementation
+when a candidate first needs it; that candidate's evaluations wait for it. `replay.state.work_rates` says what
+follows from the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from dga2d.agents.agent import Decision, Duty
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator, InstanceSource
+from dga2d.domains.core.contract import Implementation
+from dga2d.events import Draft, ImplementationId, InstanceKey
+from dga2d.events.payloads import WorkRateMeasured, WorkRatePoint
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.work_rates import BASELINE, RESOLUTION_S
+from dga2d.replay.streams import spawn_key
+
+GRACE_S = 0.5
+"""Processor seconds every evaluation under a work budget may take, however little its work stands for."""
+_LOOKED_AT = 7
+"""Training instances whose sizes are compared to choose the smallest, the middle and the largest."""
+_MEASURED_S = 0.1
+"""Processor seconds a measurement of an implementation aims at."""
+_LIMIT_S = 2.0
+"""Processor seconds after which a measurement is given up and begun again with less work."""
+_TRIES = 5
+_MORE, _LESS = 8.0, 1.0 / 16.0
+"""Factors of the next measurement's work where the last was too short to be measured, or was given up."""
+
+
+@dataclass(frozen=True)
+class MeasureRate(Duty):
+    """Measure what the work units of an implementation, or of the safe baseline, are worth."""
+
+    subject: str
+    """As in `WorkRateMeasured`."""
+
+
+class MeasuredRate(NamedTuple):
+    """What was measured, or taken over."""
+
+    points: tuple[WorkRatePoint, ...]
+    source: str
+
+
+class KnownRates(NamedTuple):
+    """Measurements of an earlier run, taken over instead of measuring again."""
+
+    run: str = ""
+    points: Mapping[str, tuple[WorkRatePoint, ...]] = MappingProxyType({})
+    """By subject; what is not among them is measured."""
+
+
+NOTHING_KNOWN = KnownRates()
+
+
+def is_calibrated(state: RunState) -> bool:
+    """Return whether work units are made comparable in this run."""
+    return state.settings.work is not None and state.settings.calibration == "measured"
+
+
+def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[MeasureRate]:
+    """Return what must be measured before implementations `needed` may be evaluated; the baseline first."""
+    rates = state.work_rates
+    if rates.reference_seq < state.process_seq:
+        return [MeasureRate(state.process_seq, BASELINE)] if needed else []
+    missing = sorted({name for name in needed if name not in rates.scales})
+    return [MeasureRate(rates.reference_seq, name) for name in missing]
+
+
+def decide(state: RunState, duty: MeasureRate, observed: MeasuredRate) -> Decision:
+    """Return the record of a measurement."""
+    payload = WorkRateMeasured(
+        subject=duty.subject,
+        process=state.process_seq,
+        source=observed.source,
+        points=observed.points,
+    )
+    number = None if state.generation is None else state.generation.number
+    return Decision((Draft("evaluator_pool", payload, number, duty.caused_by),))
+
+
+def processor_limit(state: RunState, size: int) -> float | None:
+    """Return the processor seconds an evaluation under the run's work budget may take.
+
+    `size` is that of the instance, in numbers; ``None`` where no rate is known.
+    """
+    assert state.settings.work is not None
+    worth = state.work_rates.seconds(state.settings.work, size)
+    return None if worth is None else GRACE_S + state.settings.work_drift * worth
+
+
+class RateMeter:
+    """Measures rates by running code in the contained evaluator."""
+
+    def __init__(self, evaluator: Evaluator, instances: InstanceSource) -> None:
+        self._evaluator = evaluator
+        self._instances = instances
+
+    async def measure_baseline(
+        self, state: RunState, steps: tuple[Implementation, ...]
+    ) -> tuple[WorkRatePoint, ...]:
+        """Return the rate of the safe baseline, under the run's whole budget."""
+        assert state.settings.work is not None
+        points = []
+        for number, key in enumerate(self._calibration_instances(state)):
+            reply = await self._run(state, BASELINE, number, key, steps, float(state.settings.work))
+            points.append(self._point(key, reply.work if reply.failure is None else 0, reply.cpu_s))
+        return tuple(points)
+
+    async def measure(
+        self, state: RunState, name: str, steps: tuple[Implementation, ...]
+    ) -> tuple[WorkRatePoint, ...]:
+        """Return the rate of the last of `steps`, which stands behind an initialiser where it needs one.
+
+        The work is chosen such that it takes about a tenth of a second: less where the code counts little for
+        what it does, more where it counts much.
+        """
+        points = []
+        for number, key in enumerate(self._calibration_instances(state)):
+            points.append(await self._measure_on(state, name, number, key, steps))
+        return tuple(points)
+
+    async def _measure_on(
+        self, state: RunState, name: str, number: int, key: InstanceKey, steps: tuple[Implementation, ...]
+    ) -> WorkRatePoint:
+        assert state.settings.work is not None
+        a_second = state.work_rates.seconds(1.0, self._instances.size(key))
+        amount = float(state.settings.work)
+        if a_second is not None:
+            amount = max(min(amount, _MEASURED_S / a_second), 1.0)
+        point = self._point(key, 0, 0.0)
+        for _ in range(_TRIES):
+            reply = await self._run(state, name, number, key, steps, amount, cpu_limit_s=_LIMIT_S)
+            if reply.failure == "timeout":
+                amount = max(amount * _LESS, 1.0)
+                continue
+            if reply.failure is not None:
+                break
+            point = self._point(key, *_last_part(reply))
+            if point.cpu_s >= 2.0 * RESOLUTION_S or reply.work < 0.9 * amount:  # it ended by itself
+                break
+            amount *= _MORE
+        return point
+
+    async def _run(
+        self,
+        state: RunState,
+        name: str,
+        number: int,
+        key: InstanceKey,
+        steps: tuple[Implementation, ...],
+        amount: float,
+        cpu_limit_s: float | None = None,
+    ) -> EvaluationReply:
+        return await self._evaluator.evaluate(
+            EvaluationRequest(
+                key=f"work-rate/{name}/{key}",
+                instance=self._instances.instance(key),
+                steps=steps,
+                seed=(state.header.seed, *spawn_key("rate", number)),
+                budget=amount,
+                unit="work",
+                cpu_limit_s=cpu_limit_s,
+                is_measured=True,
+            )
+        )
+
+    def _point(self, key: InstanceKey, work: int, cpu_s: float) -> WorkRatePoint:
+        return WorkRatePoint(instance=key, size=self._instances.size(key), work=work, cpu_s=cpu_s)
+
+    def _calibration_instances(self, state: RunState) -> list[InstanceKey]:
+        """Return the smallest, the middle and the largest of some training instances, each size once."""
+        keys = [entry.key for entry in state.header.splits.train]
+        looked_at = [keys[i * len(keys) // _LOOKED_AT] for i in range(_LOOKED_AT)]
+        by_size = {self._instances.size(key): key for key in reversed(looked_at)}
+        sizes = sorted(by_size)
+        chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
+        return [by_size[size] for size in chosen]
+
+
+def _last_part(reply: EvaluationReply) -> tuple[int, float]:
+    """Return units charged and processor seconds of the last position.
+
+    The seconds of the whole are measured outside; how they are shared out over the positions, and the units,
+    are what the child reported. What it can gain by lying is bounded by the limit of processor time.
+    """
+    elapsed = sum(position.elapsed_s for position in reply.trace)
+    share = reply.trace[-1].elapsed_s / elapsed if elapsed > 0.0 else 1.0
+    return reply.trace[-1].work, reply.cpu_s * min(max(share, 0.0), 1.0)

@@ -1,0 +1,105 @@
+"""What a work unit is worth: measured rates of implementations, and the scale of their charges.
+
+Work units are counted by the code that does the work, so a unit of one implementation need not cost what a
+unit of another does. The rate of an implementation is measured once, when a run first needs it: the units it
+charges per second of processor time, on training instances of different sizes, beside the rate of the
+domain's safe baseline, the *reference*. From then on each of its units counts as `reference rate / own rate`
+units. Measurements are observations; all that follows from them is computed here, and again by a replay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from immutables import Map
+
+from dga2d.events import ImplementationId
+from dga2d.events.payloads import WorkRatePoint
+
+BASELINE = "baseline"
+"""Subject of the reference measurement."""
+RESOLUTION_S = 0.01
+"""Processor time below which no rate is taken from a measurement: its units are left as they are."""
+
+
+class ScalePoint(NamedTuple):
+    """The scale of an implementation's charges at one size of instance."""
+
+    size: int
+    scale: float
+
+
+class RatePoint(NamedTuple):
+    """Units per second of processor time at one size of instance."""
+
+    size: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class WorkRates:
+    """Everything that has been measured in a run."""
+
+    reference: tuple[RatePoint, ...] = ()
+    """Rate of the safe baseline on the machine of the present process, by ascending size; empty where its
+    runs were too short to measure."""
+    reference_seq: int = 0
+    """Event that brought it; 0 before."""
+    scales: Map[ImplementationId, tuple[ScalePoint, ...]] = Map()
+    """By implementation and ascending size."""
+    measured: Map[str, tuple[WorkRatePoint, ...]] = Map()
+    """The figures themselves, by subject; of the baseline those of the first process."""
+
+    def scale(self, implementation: ImplementationId, size: int) -> float:
+        """Return what one unit charged by `implementation` counts on an instance of `size` numbers.
+
+        Between measured sizes its logarithm is interpolated over that of the size; beyond them the nearest
+        one holds. 1 where nothing could be measured. Rounded to three digits: measurements have no more, and
+        machines whose logarithms differ in the last place agree.
+        """
+        points = self.scales.get(implementation, ())
+        return float(f"{_interpolate([(p.size, p.scale) for p in points], size):.3g}") if points else 1.0
+
+    def seconds(self, work: float, size: int) -> float | None:
+        """Return the processor time that `work` units stand for, ``None`` while no reference is known."""
+        if not self.reference:
+            return None
+        return work / _interpolate([(p.size, p.rate) for p in self.reference], size)
+
+    def with_reference(self, points: Sequence[WorkRatePoint], seq: int) -> WorkRates:
+        """Return a copy in which the safe baseline was measured by the event `seq`."""
+        rates = [RatePoint(p.size, p.work / p.cpu_s) for p in _measurable(points)]
+        measured = self.measured if BASELINE in self.measured else self.measured.set(BASELINE, tuple(points))
+        return WorkRates(tuple(sorted(rates)), seq, self.scales, measured)
+
+    def with_implementation(self, name: ImplementationId, points: Sequence[WorkRatePoint]) -> WorkRates:
+        """Return a copy in which `name` was measured; its scales refer to the present reference."""
+        reference = [(p.size, p.rate) for p in self.reference]
+        scales = [
+            ScalePoint(p.size, _interpolate(reference, p.size) * p.cpu_s / p.work)
+            for p in _measurable(points)
+            if reference
+        ]
+        return WorkRates(
+            self.reference,
+            self.reference_seq,
+            self.scales.set(name, tuple(sorted(scales))),
+            self.measured.set(name, tuple(points)),
+        )
+
+
+def _measurable(points: Sequence[WorkRatePoint]) -> list[WorkRatePoint]:
+    return [p for p in points if p.work > 0 and p.cpu_s >= RESOLUTION_S]
+
+
+def _interpolate(points: Sequence[tuple[int, float]], size: int) -> float:
+    """Return the value at `size`; `points` are of ascending size, at least one, all above 0."""
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if x0 <= size <= x1 and x0 < x1:
+            share = math.log(size / x0) / math.log(x1 / x0)
+            return math.exp((1.0 - share) * math.log(y0) + share * math.log(y1))
+    return points[0][1] if size <= points[0][0] else points[-1][1]

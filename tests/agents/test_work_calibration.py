@@ -1,0 +1,217 @@
+"""Work units of implementations that count differently, in runs whose evaluator knows what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+from tests.agents.memory_log import MemoryLog, recorded
+from tests.agents.outside_world import HashEvaluator
+from tests.agents.simulation import Simulation
+
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.agents.work_calibration import GRACE_S
+from dga2d.events import Draft, RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.errors import DecisionMismatchError, InvariantError
+from dga2d.replay.state.fold import fold, fold_all
+
+Recorder = Callable[[int, Draft], RecordedEvent]
+
+BASELINE_RATE = 50_000.0
+"""Units per processor second of every implementation but those below."""
+RATES = {"kick": 300_000.0, "climb": 5000.0}
+"""Units per processor second by operator."""
+
+
+class CountingEvaluator(HashEvaluator):
+    """Every position uses up its share and charges by the rate of its operator."""
+
+    requests: ClassVar[list[EvaluationRequest]] = []
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        self.requests.append(request)
+        reply = await super().evaluate(request)
+        scales = request.scales or (1.0,) * len(request.steps)
+        share = (request.budget or 1000.0) / len(request.steps)
+        seconds = [
+            share / scale / RATES.get(step.operator, BASELINE_RATE)
+            for step, scale in zip(request.steps, scales, strict=True)
+        ]
+        trace = tuple(
+            p.PositionTrace(score_before=None, score_after=1.0, elapsed_s=s, work=round(share))
+            for s in seconds
+        )
+        if request.cpu_limit_s is not None and sum(seconds) > request.cpu_limit_s:
+            return EvaluationReply(
+                None, "timeout", "too much", sum(seconds), 0, (), None, request.cpu_limit_s
+            )
+        return replace(reply, trace=trace, work=round(share * len(seconds)), cpu_s=sum(seconds))
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[EvaluationRequest]:
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", CountingEvaluator)
+    asked: list[EvaluationRequest] = []
+    monkeypatch.setattr(CountingEvaluator, "requests", asked)
+    return asked
+
+
+def rates_of(log: MemoryLog) -> list[p.WorkRateMeasured]:
+    return [event.payload for event in log.events if isinstance(event.payload, p.WorkRateMeasured)]
+
+
+def test_every_implementation_is_measured_once_and_before_it_is_evaluated(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    _, log = simulation.changed(work=1000).run()
+    measured: set[str] = set()
+    for event in log.events:
+        if isinstance(event.payload, p.WorkRateMeasured):
+            assert event.payload.subject not in measured
+            assert measured or event.payload.subject == "baseline"
+            measured.add(event.payload.subject)
+        if isinstance(event.payload, p.EvaluationRecorded) and event.payload.split == "train":
+            generation = fold_all(log.events[: event.seq - 1]).generation
+            assert generation is not None
+            steps = generation.pipelines[event.payload.candidate].steps
+            assert {step.implementation for step in steps} <= measured
+    assert len(measured) > 3
+
+
+def test_charges_are_scaled_to_what_they_cost_the_baseline(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    state, _ = simulation.changed(work=1000).run()
+    size = 10
+    for operator, rate in RATES.items():
+        scales = [
+            state.work_rates.scale(name, size)
+            for name, of in state.operator_of.items()
+            if of == operator and name in state.work_rates.scales
+        ]
+        reference = state.work_rates.seconds(1.0, size)
+        assert reference is not None
+        assert scales == pytest.approx([1.0 / reference / rate] * len(scales), rel=0.006)
+    evaluations = [request for request in requests if request.key.startswith("evaluation/")]
+    assert any(scale != 1.0 for request in evaluations for scale in request.scales)
+    for request in evaluations:  # equal work is equal time now
+        spent = [
+            1.0 / scale / RATES.get(step.operator, BASELINE_RATE)
+            for step, scale in zip(request.steps, request.scales, strict=True)
+        ]
+        assert spent == pytest.approx([spent[0]] * len(spent), rel=0.01)
+
+
+def test_an_evaluation_may_take_the_time_its_work_stands_for_several_times(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    state, _ = simulation.changed(work=1000, work_drift=3.0).run()
+    worth = state.work_rates.seconds(1000, 10)
+    assert worth is not None
+    limits = {request.cpu_limit_s for request in requests if request.key.startswith("evaluation/train")}
+    assert None not in limits
+    assert all(limit is not None and limit >= GRACE_S for limit in limits)
+    assert min(limit or 0.0 for limit in limits) == pytest.approx(GRACE_S + 3.0 * worth, rel=0.5)
+
+
+@pytest.mark.parametrize("settings", [{"work": None}, {"work": 1000, "calibration": "off"}])
+def test_nothing_is_measured_where_nothing_is_scaled(
+    simulation: Simulation, requests: list[EvaluationRequest], settings: dict[str, Any]
+) -> None:
+    _, log = simulation.changed(**settings).run()
+    assert not rates_of(log)
+    assert all(request.scales == () and request.cpu_limit_s is None for request in requests)
+
+
+def test_a_resumed_process_measures_the_baseline_again_and_nothing_else_twice(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    small = simulation.changed(work=1000)
+    _, whole = small.run()
+    middle = next(e.seq for e in whole.events if e.type == "GenerationCompleted")
+    state, log = small.run(whole.until(middle))
+    subjects = [rate.subject for rate in rates_of(log)]
+    assert subjects.count("baseline") == 2
+    assert len(set(subjects)) == len(subjects) - 1
+    assert state.status == "completed"
+    assert small.made_again(log) > 0
+
+
+def test_measurements_are_observed_and_what_is_owed_is_checked(
+    simulation: Simulation, requests: list[EvaluationRequest], record: Recorder
+) -> None:
+    small = simulation.changed(work=1000)
+    _, log = small.run()
+    assert small.made_again(log) > 0
+    seq = next(e.seq for e in log.events if e.type == "EvaluationRecorded")
+    early = log.until(seq - 1)
+    (forged,) = [
+        record(seq, Draft("evaluator_pool", rate, None, 1))
+        for rate in [
+            p.WorkRateMeasured(subject="build.000000000000", process=1, source="measured", points=())
+        ]
+    ]
+    with pytest.raises(InvariantError, match="there is no implementation"):
+        fold(fold_all(early.events), forged)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"process": 2}, "of another process"),
+        ({"subject": "baseline"}, "the baseline was measured before"),
+        ({"points": "negative"}, "a number below its range"),
+    ],
+)
+def test_a_wrong_measurement_is_refused(
+    simulation: Simulation,
+    requests: list[EvaluationRequest],
+    record: Recorder,
+    change: dict[str, Any],
+    reason: str,
+) -> None:
+    _, log = simulation.changed(work=1000).run()
+    event = [e for e in log.events if e.type == "WorkRateMeasured"][1]
+    payload = event.payload
+    assert isinstance(payload, p.WorkRateMeasured)
+    if change.get("points") == "negative":
+        change = {"points": (payload.points[0].model_copy(update={"cpu_s": -1.0}),)}
+    wrong = record(event.seq, Draft("evaluator_pool", payload.model_copy(update=change), 1, event.caused_by))
+    with pytest.raises(InvariantError, match=reason):
+        fold(fold_all(log.events[: event.seq - 1]), wrong)
+
+
+def test_an_evaluation_before_its_rates_was_not_owed(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    small = simulation.changed(work=1000)
+    _, log = small.run()
+    without = MemoryLog(small.settings.llm_calls)
+    kept = [event for event in log.events if event.type != "WorkRateMeasured"]
+    assert len(kept) < len(log.events)
+    without.events.extend(renumbered(kept))
+    without.blobs.update(log.blobs)
+    with pytest.raises(DecisionMismatchError, match="it was not owed"):
+        small.made_again(without)
+
+
+def renumbered(events: list[RecordedEvent]) -> list[RecordedEvent]:
+    numbers = {event.seq: number for number, event in enumerate(events, 1)}
+    return [
+        recorded(
+            numbers[event.seq],
+            Draft(event.agent, event.payload, event.generation, numbers.get(event.caused_by or 0)),  # type: ignore[arg-type]
+        )
+        for event in events
+    ]
+
+
+def test_order_of_answers_does_not_matter(simulation: Simulation, requests: list[EvaluationRequest]) -> None:
+    found = []
+    for order in (1, 2, 3):
+        state, log = replace(simulation.changed(work=1000), order=order).run()
+        found.append((dict(state.work_rates.scales), [r.subject for r in sorted(rates_of(log), key=str)]))
+    assert found[0] == found[1] == found[2]

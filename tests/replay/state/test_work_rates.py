@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dga2d.events import ImplementationId, InstanceKey
+from dga2d.events.payloads import WorkRatePoint
+from dga2d.replay.state.work_rates import RESOLUTION_S, WorkRates
+
+FAST = ImplementationId("climb.000000000001")
+SLOW = ImplementationId("climb.000000000002")
+
+
+def point(size: int, work: int, cpu_s: float) -> WorkRatePoint:
+    return WorkRatePoint(instance=InstanceKey(f"g/{size}"), size=size, work=work, cpu_s=cpu_s)
+
+
+REFERENCE = WorkRates().with_reference([point(100, 1000, 1.0), point(10_000, 100, 1.0)], seq=7)
+"""1,000 units per second on instances of 100 numbers, 100 on those of 10,000."""
+
+
+def test_units_of_what_counts_six_times_as_much_are_worth_a_sixth() -> None:
+    rates = REFERENCE.with_implementation(FAST, [point(100, 3000, 0.5)])
+    assert rates.scale(FAST, 100) == 0.167
+
+
+def test_units_of_what_counts_little_are_worth_more() -> None:
+    rates = REFERENCE.with_implementation(SLOW, [point(100, 5, 0.5), point(10_000, 50, 0.5)])
+    assert rates.scale(SLOW, 100) == pytest.approx(100.0)
+    assert rates.scale(SLOW, 10_000) == pytest.approx(1.0)
+    assert rates.scale(SLOW, 1000) == pytest.approx(10.0)  # half way between, as logarithms go
+    assert (rates.scale(SLOW, 1), rates.scale(SLOW, 10**9)) == (100.0, 1.0)
+
+
+def test_a_reference_between_its_sizes_is_interpolated() -> None:
+    assert REFERENCE.seconds(1000, 100) == pytest.approx(1.0)
+    assert REFERENCE.seconds(1000, 1000) == pytest.approx(1000 / math.sqrt(1000 * 100))
+    rates = REFERENCE.with_implementation(FAST, [point(1000, 1000, 1.0)])
+    assert rates.scale(FAST, 1000) == 0.316
+
+
+@pytest.mark.parametrize(
+    "unmeasured",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param([point(100, 0, 5.0)], id="no work"),
+        pytest.param([point(100, 900, RESOLUTION_S / 2)], id="too short"),
+    ],
+)
+def test_what_cannot_be_measured_counts_as_it_is_charged(unmeasured: list[WorkRatePoint]) -> None:
+    rates = REFERENCE.with_implementation(FAST, unmeasured)
+    assert rates.scale(FAST, 100) == 1.0
+    assert FAST in rates.scales  # and is not measured again
+    assert rates.scale(SLOW, 100) == 1.0
+
+
+def test_without_a_reference_nothing_is_scaled() -> None:
+    rates = (
+        WorkRates()
+        .with_reference([point(100, 10, 0.0)], seq=3)
+        .with_implementation(FAST, [point(100, 3000, 0.5)])
+    )
+    assert rates.seconds(10, 100) is None
+    assert rates.scale(FAST, 100) == 1.0
+
+
+def test_a_new_reference_leaves_the_scales_of_the_old_one() -> None:
+    rates = REFERENCE.with_implementation(FAST, [point(100, 3000, 0.5)])
+    on_a_faster_machine = rates.with_reference([point(100, 4000, 1.0)], seq=99)
+    assert on_a_faster_machine.scale(FAST, 100) == rates.scale(FAST, 100)
+    assert on_a_faster_machine.seconds(4000, 100) == pytest.approx(1.0)
+
+
+@given(
+    st.dictionaries(
+        st.integers(1, 10**7), st.tuples(st.integers(1, 10**9), st.floats(0.01, 100.0)), min_size=1
+    ),
+    st.integers(1, 10**8),
+)
+def test_a_scale_lies_between_those_measured(points: dict[int, tuple[int, float]], size: int) -> None:
+    rates = REFERENCE.with_implementation(FAST, [point(s, *figures) for s, figures in points.items()])
+    scales = [scale for _, scale in rates.scales[FAST]]
+    assert min(scales) * (0.99) <= rates.scale(FAST, size) <= max(scales) * (1.01)
+    for known, scale in rates.scales[FAST]:
+        assert rates.scale(FAST, known) == pytest.approx(scale, rel=0.006)
