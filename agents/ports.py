@@ -44,9 +44,6 @@ class EvaluationRequest:
     cpu_limit_s: float | None = None
     """Processor seconds from handing over the instance to the answer, beyond which the evaluation fails as a
     ``timeout``; measured outside the candidate. ``None``: the limits of the pool alone."""
-    is_measured: bool = False
-    """Whether the processor time of the reply will be used as a measurement: what compiles while it runs is
-    compiled beforehand, also under a work budget."""
 
     def __post_init__(self) -> None:
         if not self.steps:

@@ -168,7 +168,6 @@ class RateMeter:
                 budget=amount,
                 unit="work",
                 cpu_limit_s=cpu_limit_s,
-                is_measured=True,
             )
         )
 
