@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.ports import EventAppender
+from dga2d.agents.work_calibration import seconds_of_work
 from dga2d.events import AgentName, Draft, InstanceKey, Payload
 from dga2d.events.payloads import (
     GenerationCompleted,
@@ -209,16 +210,20 @@ def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestSta
     """Return what a held-out test compares, on which instances; a checkpoint must have been selected.
 
     A checkpoint that is the safe baseline is evaluated once; with `repeats_baseline` under both names, as
-    earlier versions did.
+    earlier versions did. Under calibrated work both are also compared in the seconds that it stands for.
     """
     assert state.checkpoint is not None
     evolved = TestCandidate(label="evolved", pipeline=state.checkpoint.steps, time_limit_s=None)
     baseline = TestCandidate(label="baseline", pipeline=state.header.baseline, time_limit_s=None)
     is_single = evolved.pipeline == baseline.pipeline and not repeats_baseline
+    candidates: tuple[TestCandidate, ...] = (baseline,) if is_single else (evolved, baseline)
+    if not is_single and (seconds := seconds_of_work(state)) is not None:
+        timed = {"time_limit_s": seconds}
+        candidates += (evolved.model_copy(update=timed), baseline.model_copy(update=timed))
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
         forced=state.test is not None,
-        candidates=(baseline,) if is_single else (evolved, baseline),
+        candidates=candidates,
         instances=spread([entry.key for entry in state.header.splits.test], state.settings.test_instances),
     )
 

@@ -23,6 +23,7 @@ from dga2d.agents.work_calibration import (
     MeasureRate,
     RateMeter,
     is_calibrated,
+    measured_pipeline,
     owed_rates,
     processor_limit,
 )
@@ -111,17 +112,7 @@ class EvaluatorPoolAgent:
     async def _measure(self, duty: MeasureRate, state: RunState) -> MeasuredRate:
         if (known := self._known_rates.points.get(duty.subject)) is not None:
             return MeasuredRate(known, f"run {self._known_rates.run}")
-        baseline = state.header.baseline
-        if duty.subject == BASELINE:
-            steps = [await self._sources.implementation(state, step) for step in baseline]
-            return MeasuredRate(await self._meter.measure_baseline(state, tuple(steps)), "measured")
-        name = ImplementationId(duty.subject)
-        own = Step(operator=state.operator_of[name], implementation=name)
-        needs_a_start = state.graph is None or own.operator not in state.graph.initialisers
-        steps = [
-            await self._sources.implementation(state, step)
-            for step in ((baseline[0], own) if needs_a_start else (own,))
-        ]
+        steps = [await self._sources.implementation(state, step) for step in measured_pipeline(state, duty)]
         return MeasuredRate(await self._meter.measure(state, duty.subject, tuple(steps)), "measured")
 
 
@@ -211,7 +202,8 @@ async def evaluation_request(
     index = instances.index(instance)
     scales: tuple[float, ...] = ()
     cpu_limit_s: float | None = None
-    if is_calibrated(state):
+    time_limit_s = open_test(state).candidates[candidate].time_limit_s if split == "test" else None
+    if is_calibrated(state) and time_limit_s is None:
         size = instances.size(instance)
         scales = tuple(state.work_rates.scale(step.implementation, size) for step in steps)
         cpu_limit_s = processor_limit(state, size)
@@ -220,6 +212,8 @@ async def evaluation_request(
         instance=instances.instance(instance),
         steps=tuple([await sources.implementation(state, step) for step in steps]),
         seed=(state.header.seed, *evaluation_stream(split, number, candidate, index)),
+        budget=time_limit_s,
+        unit="work" if time_limit_s is None else "s",
         scales=scales,
         cpu_limit_s=cpu_limit_s,
     )

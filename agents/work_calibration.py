@@ -16,9 +16,9 @@ from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator, InstanceSource
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import Draft, ImplementationId, InstanceKey
-from dga2d.events.payloads import WorkRateMeasured, WorkRatePoint
+from dga2d.events.payloads import Step, WorkRateMeasured, WorkRatePoint
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.work_rates import BASELINE, RESOLUTION_S
+from dga2d.replay.state.work_rates import BASELINE
 from dga2d.replay.streams import spawn_key
 
 GRACE_S = 0.5
@@ -27,6 +27,8 @@ _LOOKED_AT = 7
 """Training instances whose sizes are compared to choose the smallest, the middle and the largest."""
 _MEASURED_S = 0.1
 """Processor seconds a measurement of an implementation aims at."""
+_ENOUGH_S = 0.02
+"""Processor seconds from which a measurement is good enough."""
 _LIMIT_S = 2.0
 """Processor seconds after which a measurement is given up and begun again with less work."""
 _TRIES = 5
@@ -74,6 +76,18 @@ def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[Meas
     return [MeasureRate(rates.reference_seq, name) for name in missing]
 
 
+def measured_pipeline(state: RunState, duty: MeasureRate) -> tuple[Step, ...]:
+    """Return the shortest pipeline that ends with what is measured: the safe baseline's last position, or
+    an implementation."""
+    baseline = state.header.baseline
+    if duty.subject == BASELINE:
+        return baseline
+    name = ImplementationId(duty.subject)
+    own = Step(operator=state.operator_of[name], implementation=name)
+    is_initialiser = state.graph is not None and own.operator in state.graph.initialisers
+    return (own,) if is_initialiser else (baseline[0], own)
+
+
 def decide(state: RunState, duty: MeasureRate, observed: MeasuredRate) -> Decision:
     """Return the record of a measurement."""
     payload = WorkRateMeasured(
@@ -84,6 +98,17 @@ def decide(state: RunState, duty: MeasureRate, observed: MeasuredRate) -> Decisi
     )
     number = None if state.generation is None else state.generation.number
     return Decision((Draft("evaluator_pool", payload, number, duty.caused_by),))
+
+
+def seconds_of_work(state: RunState) -> float | None:
+    """Return the seconds that the run's work budget stands for on an instance of middle size, to two digits;
+    ``None`` where work is not calibrated or no rate is known."""
+    reference = state.work_rates.reference
+    if not is_calibrated(state) or not reference:
+        return None
+    assert state.settings.work is not None
+    seconds = state.work_rates.seconds(state.settings.work, reference[len(reference) // 2].size)
+    return None if seconds is None else float(f"{seconds:.2g}")
 
 
 def processor_limit(state: RunState, size: int) -> float | None:
@@ -103,28 +128,18 @@ class RateMeter:
         self._evaluator = evaluator
         self._instances = instances
 
-    async def measure_baseline(
-        self, state: RunState, steps: tuple[Implementation, ...]
-    ) -> tuple[WorkRatePoint, ...]:
-        """Return the rate of the safe baseline, under the run's whole budget."""
-        assert state.settings.work is not None
-        points = []
-        for number, key in enumerate(self._calibration_instances(state)):
-            reply = await self._run(state, BASELINE, number, key, steps, float(state.settings.work))
-            points.append(self._point(key, reply.work if reply.failure is None else 0, reply.cpu_s))
-        return tuple(points)
-
     async def measure(
         self, state: RunState, name: str, steps: tuple[Implementation, ...]
     ) -> tuple[WorkRatePoint, ...]:
-        """Return the rate of the last of `steps`, which stands behind an initialiser where it needs one.
+        """Return the rate of the last of `steps`, which must be a pipeline.
 
-        The work is chosen such that it takes about a tenth of a second: less where the code counts little for
-        what it does, more where it counts much.
+        It runs twice in a row, and the second time counts: what a process does once, such as loading machine
+        code, is no part of the price of a unit. The work is chosen such that it takes about a tenth of a
+        second: less where the code counts little for what it does, more where it counts much.
         """
         points = []
         for number, key in enumerate(self._calibration_instances(state)):
-            points.append(await self._measure_on(state, name, number, key, steps))
+            points.append(await self._measure_on(state, name, number, key, (*steps, steps[-1])))
         return tuple(points)
 
     async def _measure_on(
@@ -137,14 +152,14 @@ class RateMeter:
             amount = max(min(amount, _MEASURED_S / a_second), 1.0)
         point = self._point(key, 0, 0.0)
         for _ in range(_TRIES):
-            reply = await self._run(state, name, number, key, steps, amount, cpu_limit_s=_LIMIT_S)
+            reply = await self._run(state, name, number, key, steps, amount)
             if reply.failure == "timeout":
                 amount = max(amount * _LESS, 1.0)
                 continue
             if reply.failure is not None:
                 break
             point = self._point(key, *_last_part(reply))
-            if point.cpu_s >= 2.0 * RESOLUTION_S or reply.work < 0.9 * amount:  # it ended by itself
+            if point.cpu_s >= _ENOUGH_S or reply.work < 0.9 * amount:  # it ended by itself
                 break
             amount *= _MORE
         return point
@@ -157,7 +172,6 @@ class RateMeter:
         key: InstanceKey,
         steps: tuple[Implementation, ...],
         amount: float,
-        cpu_limit_s: float | None = None,
     ) -> EvaluationReply:
         return await self._evaluator.evaluate(
             EvaluationRequest(
@@ -167,7 +181,7 @@ class RateMeter:
                 seed=(state.header.seed, *spawn_key("rate", number)),
                 budget=amount,
                 unit="work",
-                cpu_limit_s=cpu_limit_s,
+                cpu_limit_s=_LIMIT_S,
             )
         )
 
@@ -187,9 +201,9 @@ class RateMeter:
 def _last_part(reply: EvaluationReply) -> tuple[int, float]:
     """Return units charged and processor seconds of the last position.
 
-    The seconds of the whole are measured outside; how they are shared out over the positions, and the units,
-    are what the child reported. What it can gain by lying is bounded by the limit of processor time.
+    The seconds of the whole are measured outside; how long its positions took, and the units, are what the
+    child reported. What it can gain by lying is bounded by the limit of processor time.
     """
-    elapsed = sum(position.elapsed_s for position in reply.trace)
-    share = reply.trace[-1].elapsed_s / elapsed if elapsed > 0.0 else 1.0
-    return reply.trace[-1].work, reply.cpu_s * min(max(share, 0.0), 1.0)
+    elapsed_s = sum(position.elapsed_s for position in reply.trace)
+    busy = min(1.0, reply.cpu_s / elapsed_s) if elapsed_s > 0.0 else 0.0
+    return reply.trace[-1].work, max(reply.trace[-1].elapsed_s, 0.0) * busy

@@ -2,9 +2,9 @@
 
 Work units are counted by the code that does the work, so a unit of one implementation need not cost what a
 unit of another does. The rate of an implementation is measured once, when a run first needs it: the units it
-charges per second of processor time, on training instances of different sizes, beside the rate of the
-domain's safe baseline, the *reference*. From then on each of its units counts as `reference rate / own rate`
-units. Measurements are observations; all that follows from them is computed here, and again by a replay.
+charges per second of processor time, on training instances of different sizes. The rate of the last position
+of the domain's safe baseline is the *reference*: a unit counts as `reference rate / own rate` units from then
+on. Measurements are observations; all that follows from them is computed here, and again by a replay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dga2d.events.payloads import WorkRatePoint
 
 BASELINE = "baseline"
 """Subject of the reference measurement."""
-RESOLUTION_S = 0.01
+RESOLUTION_S = 0.002
 """Processor time below which no rate is taken from a measurement: its units are left as they are."""
 
 

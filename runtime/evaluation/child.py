@@ -94,12 +94,15 @@ def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
 def _answer(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder) -> bytes:
     sources = {program.path: program.source for program in programs}
     clock = _compile_in_memory(order, programs)
+    loaded: dict[str, Run] = {}
     runs: list[Run] = []
     is_loading = True
     try:
         rng = seeded_generator(order.seed)
         for index, program in enumerate(programs):
-            runs.append(_checked(_load(program), index))
+            if program.path not in loaded:  # an implementation that comes twice is imported once
+                loaded[program.path] = _load(program)
+            runs.append(_checked(loaded[program.path], index))
         is_loading = False
         _write(STARTED)
         environment = wire.decode(read_frame(ORDER_FD))

@@ -39,6 +39,11 @@ class Recorded(NamedTuple):
     settings: RunSettings
     request: EvaluationRequest
 
+    @property
+    def unit(self) -> str:
+        """What its budget was in: ``s`` or ``work``."""
+        return self.settings.budget[1] if self.request.budget is None else self.request.unit
+
 
 class Remade(NamedTuple):
     """The same evaluation then and now."""
@@ -66,8 +71,8 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
         if state.started is not None:
             count, sample = await _sampled(store, RunId(run_id), state, fraction, data_dir)
     remade = [pair async for pair in _made_again(sample)]
-    under_work = [pair for pair in remade if pair.recorded.settings.budget[1] == "work"]
-    under_clock = [pair for pair in remade if pair.recorded.settings.budget[1] == "s"]
+    under_work = [pair for pair in remade if pair.recorded.unit == "work"]
+    under_clock = [pair for pair in remade if pair.recorded.unit == "s"]
     differences = [row for row in map(_difference, under_work) if row is not None]
     return {
         "fraction": fraction,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from dga2d.events import InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
-from dga2d.replay.state.run_state import RunState, ScoredProgram
+from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
 
@@ -66,6 +66,8 @@ class Verdict:
     instances: int = 0
     won: int = 0
     lost: int = 0
+    in_seconds: Verdict | None = None
+    """The same in wall-clock seconds instead of work units; ``None`` where the budget is in seconds."""
 
     def view(self) -> dict[str, Any]:
         """Plain values, as under ``verdict`` in the JSON of commands."""
@@ -78,6 +80,7 @@ class Verdict:
             "instances": self.instances,
             "won": self.won,
             "lost": self.lost,
+            "in_seconds": None if self.in_seconds is None else self.in_seconds.view(),
         }
 
 
@@ -239,13 +242,27 @@ def _verdict(
         return Verdict("baseline kept", None, "not improved: baseline kept")
     tested = _tested_gaps(state)
     if tested is not None and state.test is not None and state.test.candidates[0].pipeline == program.steps:
-        return compare("test", tested["evolved"], tested["baseline"])
+        return _in_seconds_too(state.test, compare("test", tested["evolved"], tested["baseline"]), state)
     before = record.gaps(state.header, baseline, program.generation)
     return compare("validation", validated, before) if validated and before else None
 
 
-def _tested_gaps(state: RunState) -> dict[str, Gaps] | None:
-    """Return the gaps of the last finished test by label; the baseline's are both arms' where it was kept."""
+def _in_seconds_too(test: TestState, verdict: Verdict, state: RunState) -> Verdict:
+    """Return `verdict` with the comparison in seconds behind it, where there was one."""
+    timed = _tested_gaps(state, is_timed=True)
+    if timed is None:
+        return verdict
+    limit_s = next(c.time_limit_s for c in test.candidates if c.time_limit_s is not None)
+    found = compare("test", timed["evolved"], timed["baseline"])
+    sentence = f"{verdict.sentence}; in equal seconds ({limit_s:g} s): {found.sentence}"
+    return replace(verdict, sentence=sentence, in_seconds=found)
+
+
+def _tested_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:
+    """Return the gaps of the last finished test by label; the baseline's are both arms' where it was kept.
+
+    They are those under the run's own budget, or those under a limit of seconds instead.
+    """
     test = state.test
     if test is None or test.mean_gaps is None:
         return None
@@ -256,7 +273,10 @@ def _tested_gaps(state: RunState) -> dict[str, Gaps] | None:
             {key: outcome.objective for key, outcome in test.outcomes.row(number).items()},
         )
         for number, candidate in enumerate(test.candidates)
+        if (candidate.time_limit_s is not None) == is_timed
     }
+    if not found:
+        return None
     return {"evolved": found.get("evolved", found["baseline"]), "baseline": found["baseline"]}
 
 

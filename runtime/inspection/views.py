@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dga2d.events.payloads import Step
+from dga2d.events.payloads import Step, TestCandidate
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
@@ -76,6 +76,12 @@ def figure_text(view: Mapping[str, Any]) -> str:
     if instances is not None:
         facts.append(count_instances(instances))
     return f"{view['gap_percent']:.2f} %" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def test_label(candidate: TestCandidate) -> str:
+    """Return what a candidate of a held-out test is called, with its limit where it has one of its own."""
+    limit = "" if candidate.time_limit_s is None else f" in {candidate.time_limit_s:g} s"
+    return f"{candidate.label}{limit}"
 
 
 def count_instances(number: int, kind: str = "") -> str:

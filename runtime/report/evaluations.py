@@ -15,6 +15,7 @@ from dga2d.events import payloads as p
 from dga2d.events.payloads import EvaluationRecorded, PositionTrace, Step
 from dga2d.replay.state.graph import START
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.views import test_label
 from dga2d.runtime.report.notes import Closing, Noted, Notes
 
 
@@ -223,7 +224,7 @@ def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
 
 def _label(state: RunState, split: str, candidate: int) -> str:
     if split == "test" and state.test is not None:
-        return state.test.candidates[candidate].label
+        return test_label(state.test.candidates[candidate])
     return str(candidate)
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
-from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.inspection.views import gap_of, test_label
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.run_metrics import Measurements
 
@@ -235,7 +235,7 @@ def _held_out(state: RunState) -> Text:
     if test.mean_gaps is None:
         return Text(f"attempt {test.attempt} on {len(test.instances)} instances under way")
     parts = [
-        f"{candidate.label} {'failed' if gap is None else f'{100 * gap:.2f} %'}"
+        f"{test_label(candidate)} {'failed' if gap is None else f'{100 * gap:.2f} %'}"
         for candidate, gap in zip(test.candidates, test.mean_gaps, strict=True)
     ]
     return Text(f"{'   '.join(parts)}   ({len(test.instances)} instances)")

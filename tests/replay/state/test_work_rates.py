@@ -76,7 +76,7 @@ def test_a_new_reference_leaves_the_scales_of_the_old_one() -> None:
 
 @given(
     st.dictionaries(
-        st.integers(1, 10**7), st.tuples(st.integers(1, 10**9), st.floats(0.01, 100.0)), min_size=1
+        st.integers(1, 10**7), st.tuples(st.integers(1, 10**9), st.floats(RESOLUTION_S, 100.0)), min_size=1
     ),
     st.integers(1, 10**8),
 )
