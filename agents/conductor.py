@@ -60,6 +60,8 @@ GENERATION: tuple[Row, ...] = (
     Row("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
     # The policy walks the graph; implementations are drawn by credit. All candidates meet the same instances.
     Row("PipelineSampled", "pipeline_sampler", ("GenerationStarted",), "1 per candidate"),
+    # Under a work budget, what a unit of an implementation is worth is measured before its first evaluation.
+    Row("WorkRateMeasured", "evaluator_pool", ("RunStarted", *_RESUMED), "1 per new implementation"),
     Row(TRAINED, "evaluator_pool", ("PipelineSampled",), "1 per candidate and instance of the batch"),
     Row("CandidateScored", "credit_keeper", (TRAINED,), "1 per candidate, after the last evaluation"),
     Row("GenerationScored", "credit_keeper", (TRAINED,), "1: scores standardised as rewards"),

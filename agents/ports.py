@@ -41,9 +41,6 @@ class EvaluationRequest:
     ``None`` for no limit but that of every evaluation."""
     scales: tuple[float, ...] = ()
     """What a work unit counts, by position; empty: 1 each."""
-    cpu_limit_s: float | None = None
-    """Processor seconds from handing over the instance to the answer, beyond which the evaluation fails as a
-    ``timeout``; measured outside the candidate. ``None``: the limits of the pool alone."""
 
     def __post_init__(self) -> None:
         if not self.steps:

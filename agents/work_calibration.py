@@ -73,7 +73,7 @@ def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[Meas
     if rates.reference_seq < state.process_seq:
         return [MeasureRate(state.process_seq, BASELINE)] if needed else []
     missing = sorted({name for name in needed if name not in rates.scales})
-    return [MeasureRate(rates.reference_seq, name) for name in missing]
+    return [MeasureRate(state.process_seq, name) for name in missing]
 
 
 def measured_pipeline(state: RunState, duty: MeasureRate) -> tuple[Step, ...]:

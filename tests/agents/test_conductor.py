@@ -148,7 +148,7 @@ def test_the_table_of_a_generation_is_what_happens(witnessed: set[Link]) -> None
 def test_the_table_of_a_generation_reads_from_top_to_bottom() -> None:
     rows = [(row.event, row.writer) for row in GENERATION]
     assert len(set(rows)) == len(rows)
-    above: set[str] = {"GraphInitialized", "GenerationCompleted", "RunResumed", "RunForked"}
+    above: set[str] = {"RunStarted", "GraphInitialized", "GenerationCompleted", "RunResumed", "RunForked"}
     for row in GENERATION:
         assert row.writer in PAYLOAD_TYPES[row.event.partition(" ")[0]].owners
         assert set(row.after) <= above | REPAIRS
