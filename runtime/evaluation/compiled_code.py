@@ -12,9 +12,6 @@ import os
 import secrets
 from pathlib import Path
 
-from platformdirs import user_data_path
-
-_KEY_BYTES = 32
 _DIGEST_BYTES = 32
 _FOLDER = "machine-code"
 
@@ -58,38 +55,3 @@ class CompiledCodeStore:
         keyed.update(f"{implementation_digest}\0{self._platform}\0".encode())
         keyed.update(code)
         return keyed.digest()
-
-
-def user_key() -> bytes:
-    """The user's own key, made on first use and readable by nobody else.
-
-    A key that others could read or write is replaced. Where it cannot be kept, the key is this process's own:
-    what it seals is then compiled again by the next.
-    """
-    path = user_data_path("dga2d") / "machine-code.key"
-    try:
-        return _kept_key(path) or _new_key(path)
-    except OSError:
-        return secrets.token_bytes(_KEY_BYTES)
-
-
-def _kept_key(path: Path) -> bytes | None:
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            key = file.read(_KEY_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    is_private = status.st_uid == os.geteuid() and not status.st_mode & 0o077
-    return key if is_private and len(key) == _KEY_BYTES else None
-
-
-def _new_key(path: Path) -> bytes:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    key = secrets.token_bytes(_KEY_BYTES)
-    partial = path.with_suffix(f".{secrets.token_hex(8)}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(key)
-    partial.replace(path)
-    return _kept_key(path) or key  # another process may have put its own there meanwhile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +19,13 @@ from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import Failure, compiled_code, failed, judge, read_ending
-from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, user_key
+from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
 from dga2d.runtime.evaluation.decoders import decoder_address
 from dga2d.runtime.evaluation.domain_file import load_domain_file
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Blob, Job, WorkerPool
+from dga2d.runtime.user_key import KEY_BYTES, user_key
 
 _WORLDS_KEPT = 64
 _PROGRAMS_KEPT = 1024
@@ -104,7 +106,10 @@ class EvaluatorPool:
         """
         settings = await to_thread.run_sync(self._settings)
         self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
-        self._compiled = CompiledCodeStore(self._cache, user_key(), self._worker_pool.platform)
+        key = user_key("machine-code") or secrets.token_bytes(
+            KEY_BYTES
+        )  # of this process, if none can be kept
+        self._compiled = CompiledCodeStore(self._cache, key, self._worker_pool.platform)
         return self
 
     def _settings(self) -> ZygoteSettings:

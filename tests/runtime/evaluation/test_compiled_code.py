@@ -11,7 +11,7 @@ import pytest
 
 from dga2d.domains.core.contract import Implementation
 from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, user_key
+from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 CODE = b"machine code"
@@ -79,28 +79,19 @@ def test_a_file_sealed_with_another_key_or_for_another_implementation_is_dropped
     assert store(tmp_path).load("aa") == CODE
 
 
-def test_the_key_is_made_once_and_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    key = user_key()
-    (path,) = files(tmp_path)
-    assert len(key) == 32
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert user_key() == key
-    path.chmod(0o644)
-    another = user_key()
-    assert another != key
-    assert user_key() == another
-    path.write_bytes(b"short")
-    assert len(user_key()) == 32
-
-
-def test_without_a_place_for_it_the_key_is_the_processs_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_where_no_key_can_be_kept_each_pool_compiles_for_itself(
+    line: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    assert len(user_key()) == 32
-    assert user_key() != user_key()
+    program = Implementation(line.order.operator, COMPILES, "test")
+    seals = set()
+    for _ in range(2):
+        async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+            assert (await pool.evaluate(line.task(program))).failure is None
+        (path,) = (tmp_path / "machine-code").iterdir()
+        seals.add(path.read_bytes()[:32])
+    assert len(seals) == 2
 
 
 async def test_poisoned_machine_code_is_compiled_again(line: Any, tmp_path: Path) -> None:
