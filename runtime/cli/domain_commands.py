@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +18,7 @@ from dga2d.runtime.cli.options import (
     json_option,
 )
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.terminal.output import print_json, print_table, shown
+from dga2d.runtime.terminal.output import print_json, print_table, shown, status_line
 
 if TYPE_CHECKING:
     from dga2d.runtime.domain_check import Finding
@@ -288,7 +287,7 @@ def check_data(domains: tuple[str, ...], data_dir: Path | None, as_json: bool) -
     """
     from dga2d.runtime.runs.problem import check_instances
 
-    report = check_instances(data_dir, domains, _counting_line if sys.stderr.isatty() else lambda text: None)
+    report = check_instances(data_dir, domains, status_line())
     if as_json:
         print_json(report)
     else:
@@ -298,10 +297,6 @@ def check_data(domains: tuple[str, ...], data_dir: Path | None, as_json: bool) -
                 click.echo(f"error: {fault['error']}", err=True)
     is_sound = not any(row["faults"] for row in report)
     return ExitCode.OK if is_sound else ExitCode.DIFFERENCE
-
-
-def _counting_line(text: str) -> None:
-    click.echo(f"\r\x1b[K{text}\r", nl=False, err=True)
 
 
 KINDS = ("initialize", "implement-add", "implement-replace", "connect-replace", "connect-delta")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from dga2d.runtime.cli.options import (
     store_option,
 )
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.terminal.output import check_writable, print_json, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, status_line, write_file
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.solving import Method, Solved
@@ -80,6 +80,7 @@ def solve(
       dga2d solve tsp berlin52.tsp --run tsp-x7k2mp -o berlin52.tour --picture berlin52.svg
       dga2d solve jsp ta/ta01 --method cp-sat
     """
+    start = time.perf_counter()
     import anyio
 
     from dga2d.domains.core.registry import get_domain
@@ -95,17 +96,19 @@ def solve(
     if picture is not None:
         check_picture(picture)
     settings: RunSettings = make_settings({}, {"time_limit": time_limit, "work": work, "sandbox": sandbox})
-    solved = anyio.run(
-        functools.partial(
-            solve_instance, domain, instance, url, run_id, method or "safe", settings, seed, data_dir
-        )
-    )
+    algorithm = method or "safe"
+    announce = status_line()
+    arguments = (domain, instance, url, run_id, algorithm, settings, seed, data_dir, announce)
+    solved = anyio.run(solve_instance, *arguments)
+    announce("")
+    startup_s = max(time.perf_counter() - start - solved.elapsed_s, 0.0)
     if output is not None:
         write_file(output, solved.solution_text)
     if picture is not None:
         draw(get_domain(domain), solved, picture)
     view = {
         **_view(solved),
+        "startup_s": startup_s,
         "output": None if output is None else str(output),
         "picture": None if picture is None else str(picture),
     }
@@ -139,6 +142,10 @@ def _print_solved(view: dict[str, Any]) -> None:
     if view["reference"] is not None:
         gap = f"gap {view['gap_percent']:.2f} %"
         click.echo(f"reference  {view['reference']:g} ({view['reference_kind']}), {gap}")
+    click.echo(
+        f"time       {view['elapsed_s']:.2f} s, and {view['startup_s']:.2f} s to start and compile, "
+        "which the limit does not count"
+    )
     if view["output"] is not None:
         click.echo(f"solution   {view['output']}")
     if view["picture"] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -60,8 +61,11 @@ async def solve_instance(
     settings: RunSettings,
     seed: int,
     data_dir: Path | None,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> Solved:
     """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
+
+    `announce` is told what takes time before the budget begins.
 
     Raises
     ------
@@ -71,6 +75,7 @@ async def solve_instance(
         The algorithm failed.
     """
     domain = get_domain(domain_name)
+    announce("reading the instance")
     instance = find_instance(domain, instance_name, data_dir)
     if run_id is not None:
         steps, algorithm = await best_of_run(url, run_id, domain_name)
@@ -78,13 +83,19 @@ async def solve_instance(
         return await solve_by_or_tools(domain, instance, settings, seed)
     else:
         steps, algorithm = baseline(domain, method)
+    announce("starting the sandbox")
     async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
+        budget, unit = settings.budget
+        announce(f"compiling where it is the first time, then solving ({budget:g} {_UNITS[unit]})")
         seeds = (seed, *spawn_key("test", 0, 0, 0))
         reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
     if reply.objective is None or reply.solution is None:
         raise SolveFailedError(f"{algorithm} failed on {instance.key}: {reply.failure}: {reply.diagnostic}")
     state = state_of(reply.solution)
     return _solved(domain, instance, algorithm, state, reply.objective, reply.elapsed_s, reply.work)
+
+
+_UNITS = {"s": "seconds", "work": "work units"}
 
 
 def _solved(

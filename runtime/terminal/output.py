@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,13 @@ def _cell(value: Any) -> str:
 
 def _is_number(cell: str) -> bool:
     return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit()
+
+
+def status_line() -> Callable[[str], None]:
+    """Return a function that shows a text in place on stderr if that is a terminal; an empty one clears it."""
+    if not sys.stderr.isatty():
+        return lambda text: None
+    return lambda text: click.echo(f"\r\x1b[K{text}\r", nl=False, err=True)
 
 
 def check_writable(path: Path) -> None:

@@ -136,10 +136,11 @@ def test_solve(program: Program, finished: Program, command: Command) -> None:
         view,
         {
             *("domain", "instance", "algorithm", "objective", "reference", "reference_kind"),
-            *("gap_percent", "elapsed_s", "work", "output"),
+            *("gap_percent", "elapsed_s", "work", "startup_s", "output"),
         },
     )
     assert view["instance"] == "uniform/E100.0"
+    assert view["startup_s"] > 0
     gap = 100 * (view["objective"] - view["reference"]) / view["reference"]
     assert view["gap_percent"] == pytest.approx(gap, abs=1e-3)
     assert "TOUR_SECTION" in (program.folder / "tour.txt").read_text()
