@@ -39,7 +39,7 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.solving import SolveFailedError, baseline, best_of_run, solve_by_or_tools
+from dga2d.runtime.runs.solving import SolveFailedError, baseline_steps, best_of_run, solve_by_or_tools
 from dga2d.store import DEFAULT_URL
 
 
@@ -98,7 +98,7 @@ async def algorithm_of(
     """The implementations to run, in order, and their name."""
     if options.run is not None:
         return await best_of_run(options.store, options.run, problem.domain.name)
-    return baseline(problem.domain, options.method)
+    return baseline_steps(problem.domain, options.method)
 
 
 async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:

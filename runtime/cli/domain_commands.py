@@ -124,7 +124,7 @@ def new(name: str, folder: Path, as_json: bool) -> None:
 
 @domains.command(short_help="Prove a domain sound, claim by claim.")
 @click.argument("name", shell_complete=complete_domains)
-@click.option("--evaluators", type=click.IntRange(1), help="Evaluation processes; one per core by default.")
+@click.option("--evaluators", type=click.IntRange(1), help="Evaluation workers; one per core by default.")
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @data_option
 @json_option

@@ -71,7 +71,7 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
 
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
 @run_argument
-@click.option("--verify", is_flag=True, help="Also make every decision again and compare it.")
+@click.option("--verify", is_flag=True, help="Also repeat every decision and compare it.")
 @click.option(
     "--head",
     metavar="HASH",
@@ -84,7 +84,7 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
     flag_value=1.0,
     type=click.FloatRange(0, 1, min_open=True),
     metavar="[FRACTION]",
-    help="Also make so much of the evaluations again, all by default; write it behind RUN.",
+    help="Also repeat this fraction of the evaluations, all by default; give it after RUN.",
 )
 @data_option
 @store_option
@@ -149,11 +149,11 @@ def audit(
     import anyio
 
     from dga2d.runtime.inspection.audit import audit_run
-    from dga2d.runtime.inspection.usage_export import differences, read_export
+    from dga2d.runtime.inspection.usage_export import find_differences, read_export
 
     rows = None if export is None else read_export(export)
     report = anyio.run(audit_run, url, run, full)
-    against = None if rows is None else differences(report["calls"], rows)
+    against = None if rows is None else find_differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})
     elif as_csv:

@@ -24,7 +24,7 @@ WIDTH = 160
     "--agent", "agents", multiple=True, metavar="AGENT", help="Only what this agent wrote (repeatable)."
 )
 @click.option("--generation", type=click.IntRange(0), help="Only events of this generation.")
-@click.option("--follow", is_flag=True, help="Go on with events as they come, until interrupted.")
+@click.option("--follow", is_flag=True, help="Keep listing events as they come, until interrupted.")
 @store_option
 @json_option
 def log(
@@ -137,7 +137,7 @@ def _refuse_unknown(what: str, given: tuple[str, ...], known: Any) -> None:
 
 
 def _points(run: str, points: tuple[str, ...]) -> tuple[tuple[str, int | None], tuple[str, int | None]]:
-    """The two points a command line means."""
+    """Return the two points a command line means."""
     if not 1 <= len(points) <= 2:
         raise click.UsageError("expected one or two points, or another run")
     numbers = [int(text) if text.isascii() and text.isdigit() else None for text in points]
@@ -242,12 +242,12 @@ def export_command(run: str, path: Path | None, url: str, as_json: bool) -> None
     _report(anyio.run(export_to, url, run, path), path, as_json)
 
 
-@click.command(name="import", short_help="Take a run from a file that `export` wrote.")
+@click.command(name="import", short_help="Import a run from a file that `export` wrote.")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @store_option
 @json_option
 def import_command(path: Path, url: str, as_json: bool) -> None:
-    """Verify FILE as a whole and store its run; a file that does not hold is refused and changes nothing.
+    """Verify the whole of FILE and store its run; a file that does not verify is refused and changes nothing.
 
     \b
     Example:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LARGEST_INTEGER = 2**63 - 1
-"""Of those that a log and its database hold."""
+"""The largest integer that a log and its database hold."""
 
 
 def database_url(text: str) -> str:
@@ -52,7 +52,7 @@ _data_option = click.option(
 
 
 def _use_domain_path(context: click.Context, parameter: click.Parameter, folders: tuple[Path, ...]) -> None:
-    """Let the registry look for plug-ins there; a subcommand that names none keeps its group's."""
+    """Let the registry look for plug-ins there; a subcommand without the option keeps its group's."""
     from dga2d.domains.core.plugins import use_domain_path
 
     if folders or _DOMAIN_PATH_KEY not in context.meta:
@@ -117,14 +117,14 @@ def log_options(command: Command) -> Command:
 accept_code_option = click.option(
     "--accept-code-change",
     is_flag=True,
-    help="Go on although another version of the program wrote the log; the log will say so.",
+    help="Continue although another version of the program wrote the log; the log will say so.",
 )
 
 
 rebuild_policy_option = click.option(
     "--rebuild-policy",
     is_flag=True,
-    help="Make the policy's updates again from the log instead of loading its saved files.",
+    help="Repeat the policy's updates from the log instead of loading its saved files.",
 )
 seed_option = click.option("--seed", type=click.IntRange(0, LARGEST_INTEGER), default=0, show_default=True)
 set_option = click.option(
@@ -161,7 +161,7 @@ def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]
 
 
 def settings_from(flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]) -> Any:
-    """Effective :class:`RunSettings` of a command line."""
+    """Return the effective :class:`RunSettings` of a command line."""
     from dga2d.runtime.runs.config import make_settings
 
     return make_settings({}, given_settings(flags, config_file, assignments))
@@ -170,7 +170,7 @@ def settings_from(flags: dict[str, Any], config_file: Path | None, assignments: 
 def given_settings(
     flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]
 ) -> dict[str, Any]:
-    """What the user set, by whatever means."""
+    """Return what the user set: in a file, by ``--set`` or by flags."""
     from dga2d.runtime.runs.config import parse_assignments, read_settings_file
 
     from_file = {} if config_file is None else read_settings_file(config_file)
@@ -179,7 +179,7 @@ def given_settings(
 
 
 def complete_domains(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Domains whose names begin with `incomplete`; none where a plug-in cannot be used."""
+    """Return the domains whose names begin with `incomplete`; none where a plug-in cannot be used."""
     from dga2d.domains.core.registry import domain_names
 
     try:
@@ -189,12 +189,12 @@ def complete_domains(context: click.Context, parameter: click.Parameter, incompl
 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Runs whose names begin with `incomplete`, latest first; none where there is no database."""
+    """Return the runs whose names begin with `incomplete`, latest first; none where there is no database."""
     return _runs(context, incomplete, None)
 
 
 def complete_runs_of_domain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The same for an option of a command whose first argument is a domain: runs of that domain alone."""
+    """Return the same for an option behind a domain: only the runs of that domain."""
     before_the_option = context.args  # unread, since the value the option needs is not there yet
     return _runs(context, incomplete, before_the_option[0] if before_the_option else None)
 

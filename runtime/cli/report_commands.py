@@ -41,7 +41,7 @@ from dga2d.runtime.terminal.output import check_writable, print_json, write_file
 def report(
     run: str, path: Path | None, kind: str | None, folder: Path | None, url: str, as_json: bool
 ) -> None:
-    """Tell what RUN did: results, convergence, the algorithm and its code, credits, every model call.
+    """Report what RUN did: results, convergence, the algorithm and its code, credits, every model call.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ from dga2d.runtime.cli.options import (
     settings_options,
     store_option,
 )
-from dga2d.runtime.cli.run_display import Showing, conclude, follow, showing_options
+from dga2d.runtime.cli.run_display import DisplayOptions, conclude, display_options, follow
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.interruption import Interruption
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @settings_options
 @data_option
 @store_option
-@showing_options
+@display_options
 def evolve(
     domain: str,
     seed: int,
@@ -47,7 +47,7 @@ def evolve(
     assignments: tuple[str, ...],
     data_dir: Path | None,
     url: str,
-    show: Showing,
+    show: DisplayOptions,
     **flags: Any,
 ) -> int:
     """Evolve a solver program for DOMAIN (see `dga2d domains`).
@@ -74,14 +74,14 @@ def evolve(
     return conclude(finished, url, show)
 
 
-@click.command(short_help="Go on with a run that was stopped, or extend it.")
+@click.command(short_help="Continue a run that was stopped, or extend it.")
 @run_argument
 @settings_options
 @data_option
 @store_option
 @accept_code_option
 @rebuild_policy_option
-@showing_options
+@display_options
 def resume(
     run: str,
     config_file: Path | None,
@@ -90,10 +90,10 @@ def resume(
     url: str,
     accept_code_change: bool,
     rebuild_policy: bool,
-    show: Showing,
+    show: DisplayOptions,
     **flags: Any,
 ) -> int:
-    """Go on with RUN from its last event. Settings given here hold from now on.
+    """Continue RUN from its last event. Settings given here hold from now on.
 
     \b
     Examples:
@@ -118,7 +118,7 @@ def resume(
 @run_argument
 @click.option("--generation", type=click.IntRange(0), required=True, help="Last generation the two share.")
 @click.option("--run-id", metavar="NAME", help="Name of the fork; a fresh one by default.")
-@click.option("--no-run", is_flag=True, help="Only make the fork; `dga2d resume` goes on with it.")
+@click.option("--no-run", is_flag=True, help="Only create the fork; `dga2d resume` continues it.")
 @set_option
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE", help="TOML file of settings."
@@ -127,7 +127,7 @@ def resume(
 @store_option
 @accept_code_option
 @rebuild_policy_option
-@showing_options
+@display_options
 def fork(
     run: str,
     generation: int,
@@ -139,7 +139,7 @@ def fork(
     url: str,
     accept_code_change: bool,
     rebuild_policy: bool,
-    show: Showing,
+    show: DisplayOptions,
 ) -> int:
     """Begin a new run that shares the first events of RUN, up to a closed generation, without copying them.
 
@@ -151,12 +151,12 @@ def fork(
     import anyio
 
     from dga2d.events import RunId
-    from dga2d.runtime.runs.forking import Fork, fork_run, make_fork
+    from dga2d.runtime.runs.forking import Fork, create_fork, fork_run
 
     changed = given_settings({}, config_file, assignments)
     asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
     if no_run:
-        finished = anyio.run(make_fork, url, asked, accept_code_change)
+        finished = anyio.run(create_fork, url, asked, accept_code_change)
         conclude(finished, url, replace(show, has_report=False))
         return 0  # paused, as asked for
 
@@ -172,16 +172,16 @@ def fork(
 @data_option
 @store_option
 @accept_code_option
-@showing_options
+@display_options
 def hold_out(
     run: str,
     force: bool,
     data_dir: Path | None,
     url: str,
     accept_code_change: bool,
-    show: Showing,
+    show: DisplayOptions,
 ) -> int:
-    """Evaluate the best validated algorithm of RUN, beside the safe baseline, on the held-out split."""
+    """Evaluate the best validated algorithm of RUN and the safe baseline on the held-out split."""
     finished = _hold_out(url, run, show, force, data_dir, accept_code_change)
     return conclude(finished, url, show)
 
@@ -189,7 +189,7 @@ def hold_out(
 def _hold_out(
     url: str,
     run: str,
-    show: Showing,
+    show: DisplayOptions,
     force: bool,
     data_dir: Path | None,
     accept_code_change: bool = False,

@@ -1,4 +1,4 @@
-"""How a session that writes to a log is shown: while it runs, and its outcome and report at the end."""
+"""Display of a command that writes to a log: its progress, and its outcome and report at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Showing:
+class DisplayOptions:
     """What the user wants to see."""
 
     report_file: Path | None
@@ -40,31 +40,31 @@ class Showing:
         if self.has_report:
             check_writable(self.report_file or Path("report.html"))
 
-    def report_of(self, run: str) -> Path | None:
-        """Where the report of `run` goes; ``None``: nowhere."""
+    def report_path(self, run: str) -> Path | None:
+        """Return where the report of `run` goes; ``None`` for nowhere."""
         return (self.report_file or Path(f"{run}.html")) if self.has_report else None
 
 
-def showing_options(command: Command) -> Command:
-    """Add the options on reports, progress, JSON and log lines; the command takes a `Showing` as ``show``."""
+def display_options(command: Command) -> Command:
+    """Add the options on reports, progress, JSON and log lines, which the command takes as ``show``."""
 
     @functools.wraps(command)
-    def showing(
+    def with_display(
         *args: Any, report_file: Path | None, no_report: bool, quiet: bool, as_json: bool, **kwargs: Any
     ) -> Any:
-        show = Showing(report_file, not no_report, quiet, as_json)
+        show = DisplayOptions(report_file, not no_report, quiet, as_json)
         return command(*args, show=show, **kwargs)
 
-    return cast("Command", report_option(quiet_option(json_option(log_options(showing)))))
+    return cast("Command", report_option(quiet_option(json_option(log_options(with_display)))))
 
 
 Session = Callable[["Progress", "Interruption"], Awaitable["Finished"]]
 
 
-def follow(session: Session, show: Showing, go_on: str | None = None) -> Finished:
-    """Show what `session` does until it is over or a signal ends it; `go_on` is the command to go on with.
+def follow(session: Session, show: DisplayOptions, go_on: str | None = None) -> Finished:
+    """Show what `session` does until it ends or a signal ends it; `go_on` is the command that continues it.
 
-    A session imports what is heavy itself, so that a signal finds somebody who answers it.
+    A session imports what is heavy itself, so that signals are handled meanwhile.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def follow(session: Session, show: Showing, go_on: str | None = None) -> Finishe
     import anyio
 
     from dga2d.runtime.runs.interruption import Interrupted, Interruption, StoppedWhileStartingError
-    from dga2d.runtime.terminal.progress import progress
+    from dga2d.runtime.terminal.progress import show_progress
 
     show.check_report()
 
@@ -83,7 +83,7 @@ def follow(session: Session, show: Showing, go_on: str | None = None) -> Finishe
             return await session(watcher, stop)
         return None
 
-    with progress(show.quiet, show.as_json) as watcher:
+    with show_progress(show.quiet, show.as_json) as watcher:
         stop = Interruption(watcher, go_on)
         finished = None
         with stop.handles_signals(), suppress(Interrupted):
@@ -115,12 +115,12 @@ def _read_results(finished: Finished, url: str) -> dict[str, Any]:
     return results_view(finished.state, anyio.run(read))
 
 
-def conclude(finished: Finished, url: str, show: Showing) -> int:
+def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
     """Write the report and print the result; return the exit code."""
     from dga2d.runtime.inspection.views import history_view, ledger_view
 
     state = finished.state
-    path = show.report_of(finished.run_id)
+    path = show.report_path(finished.run_id)
     if path is not None:
         _write_report(finished, url, path)
     view = {
@@ -143,7 +143,7 @@ def conclude(finished: Finished, url: str, show: Showing) -> int:
 
 
 def exit_code(view: dict[str, Any]) -> int:
-    """0 for a run that did all it was asked, 3 for one that stopped on a limit or was interrupted."""
+    """Return 0 for a run that did all that was asked, 3 for one that hit a limit or was interrupted."""
     reached_end = view["status"] == "completed" and str(view["reason"]).startswith("all ")
     spent = "model calls" in str(view["reason"])
     is_stopped = spent or not reached_end or _has_open_test(view)

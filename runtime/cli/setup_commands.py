@@ -40,7 +40,7 @@ def config(config_file: Path | None, assignments: tuple[str, ...], as_json: bool
 
 
 def annotated_toml(settings: Any) -> str:
-    """One key per paragraph under its description; keys without a value are commented out."""
+    """Return one key per paragraph under its description; keys without a value are commented out."""
     paragraphs = []
     for key, field in type(settings).model_fields.items():
         description = " ".join((field.description or "").split()).replace("``", "")
@@ -85,7 +85,7 @@ def _print_doctor(view: dict[str, Any]) -> None:
 
 
 def examine(url: str) -> dict[str, Any]:
-    """Facts about the machine; sandbox layers are proven by behaviour, not by a successful call."""
+    """Return facts about the machine; sandbox layers are proven by their behaviour."""
     import anyio
     import psutil
 
@@ -105,7 +105,7 @@ def examine(url: str) -> dict[str, Any]:
 
 
 async def _database(url: str) -> tuple[bool, str]:
-    """Whether runs can be kept at `url`, and what is there."""
+    """Return whether runs can be kept at `url`, and what is there."""
     try:
         async with open_store(url, create=False, read_only=True) as store:
             return True, f"{len(await store.runs())} runs"

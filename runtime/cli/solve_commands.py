@@ -1,4 +1,4 @@
-"""``solve`` and ``solver``: put a run's best algorithm to work, here or as a file of its own."""
+"""``solve`` and ``solver``: put a run's best algorithm to work, here or in a file of its own."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _print_solved(view: dict[str, Any]) -> None:
 @store_option
 @json_option
 def solver(run: str, output: Path, url: str, as_json: bool) -> None:
-    """Take the best validated algorithm of RUN away: FILE needs numpy and numba only.
+    """Export the best validated algorithm of RUN: FILE needs numpy and numba only.
 
     \b
     Example:

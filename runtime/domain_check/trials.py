@@ -14,7 +14,7 @@ from dga2d.domains.claims.conduct import faults_in
 from dga2d.domains.claims.operators import grouped
 from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
 from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.runs.solving import state_of
+from dga2d.runtime.runs.solving import decode_solution
 
 WORK = 1000
 """Work units of one run."""
@@ -66,7 +66,7 @@ def outcome_of(result: EvaluationReply) -> Outcome:
     failure = None
     if result.failure is not None:
         failure = f"{result.failure}: {' '.join(result.diagnostic.split())}"
-    solution = None if result.solution is None else state_of(result.solution)
+    solution = None if result.solution is None else decode_solution(result.solution)
     return Outcome(failure, result.objective, solution, result.trace)
 
 

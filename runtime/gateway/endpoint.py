@@ -41,7 +41,7 @@ class Endpoint:
 
 
 def endpoint_of(settings: RunSettings, environment: Mapping[str, str]) -> Endpoint:
-    """The endpoint of ``openai:MODEL`` or ``anthropic:MODEL``.
+    """Return the endpoint of ``openai:MODEL`` or ``anthropic:MODEL``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def endpoint_of(settings: RunSettings, environment: Mapping[str, str]) -> Endpoi
 
 
 def _checked_url(text: str) -> str:
-    """A base URL without its last slash; what is wrong with one is said without showing it."""
+    """Return a base URL without its last slash; what is wrong with one is said without showing it."""
     try:
         url = httpx.URL(text)
         host = url.host
@@ -84,7 +84,7 @@ def _checked_url(text: str) -> str:
 
 
 def _length_field(base_url: str) -> str:
-    """OpenAI's own newer models refuse the field that all others know."""
+    """Return the field that limits an answer; OpenAI's newer models refuse the one that all others know."""
     return "max_completion_tokens" if httpx.URL(base_url).host == "api.openai.com" else "max_tokens"
 
 
@@ -99,7 +99,7 @@ LONGEST_SHOWN_PART = 11
 def find_key(
     key_file: str | None, variables: Sequence[str], environment: Mapping[str, str]
 ) -> SecretStr | None:
-    """The key in a file or, without one, in the first variable that is set; ``None`` if there is none.
+    """Return the key in a file or, without one, in the first variable that is set; ``None`` if there is none.
 
     Raises
     ------
@@ -120,14 +120,14 @@ def find_key(
 
 
 def _checked(text: str, where: str) -> SecretStr:
-    """`text` as a key; a message about a bad one must not show it."""
+    """Return `text` as a key; a message about a bad one must not show it."""
     if re.fullmatch(r"[\x21-\x7e]{1,4096}", text) is None:
         raise SettingsError(f"{where} holds no key: expected one line of printable characters without spaces")
     return SecretStr(text)
 
 
 def without_key(text: str, key: SecretStr | None) -> str:
-    """`text` with the key, and every longer part of it, masked: providers' messages may quote it."""
+    """Return `text` with the key, and every longer part of it, masked: providers' messages may quote it."""
     secret = "" if key is None else key.get_secret_value()
     if len(secret) < SHORTEST_SECRET:
         return text

@@ -129,7 +129,7 @@ class LocalModel:
         return Completion(text, len(prompt), len(tokens), False, 0.0, reasoning=reasoning)
 
     def _room(self, prompt_tokens: int) -> int:
-        """Most tokens of the answer to a prompt of that length."""
+        """Return the most tokens of the answer to a prompt of that length."""
         context = getattr(self._model.config, "max_position_embeddings", None)
         most = self._settings.llm_max_tokens
         room = most if context is None else min(most, context - prompt_tokens)
@@ -186,7 +186,7 @@ def _words(error: BaseException | None) -> str:
 
 
 def _stream(request: CompletionRequest) -> np.random.Generator:
-    """The random stream of a call; each attempt has its own."""
+    """Return the random stream of a call; each attempt has its own."""
     seed, *key = request.seed
     sequence = np.random.SeedSequence(seed, spawn_key=(*key, request.task.attempt))
     return np.random.Generator(np.random.Philox(sequence))

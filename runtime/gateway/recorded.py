@@ -1,4 +1,4 @@
-"""The answers of an earlier run, given again: the same questions lead to the same run."""
+"""The recorded answers of an earlier run: the same questions lead to the same run."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class RecordedCall:
     """The answer, or why it was abandoned; ``None`` if the log does not say."""
 
 
-Key = tuple[str, int]
+CallKey = tuple[str, int]
 """Subject and attempt: calls are found by what they are, not by when they were made."""
 
 
 class RecordedModel:
     """`LanguageModel` that asks nobody; where a run departs from the recording it cannot answer."""
 
-    def __init__(self, run: str, calls: Mapping[Key, RecordedCall]) -> None:
+    def __init__(self, run: str, calls: Mapping[CallKey, RecordedCall]) -> None:
         self.name = f"recorded:{run}"
         self._run = run
         self._calls = calls
 
     async def ready(self) -> None:
-        """Always."""
+        """Return at once."""
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """What was held for the recorded call; nothing where there was none."""
+        """Return what was reserved for the recorded call; nothing where there was none."""
         call = self._calls.get((request.subject, request.task.attempt))
         return Quote(0, 0.0) if call is None else call.quote
 
@@ -59,7 +59,7 @@ class RecordedModel:
 
 
 async def read_recording(store_url: str, run: str) -> RecordedModel:
-    """All calls of a run with their answers.
+    """Return all calls of a run with their answers.
 
     Raises
     ------
@@ -68,8 +68,8 @@ async def read_recording(store_url: str, run: str) -> RecordedModel:
     CorruptEventError, BlobMissingError, CorruptBlobError
         Its log does not hold.
     """
-    calls: dict[Key, RecordedCall] = {}
-    keys: dict[int, Key] = {}
+    calls: dict[CallKey, RecordedCall] = {}
+    keys: dict[int, CallKey] = {}
     try:
         async with open_store(store_url, create=False, read_only=True) as store:
             async for event in verified(store.read(RunId(run))):
@@ -91,7 +91,7 @@ def _asked(payload: LLMCallReserved) -> RecordedCall:
     return RecordedCall(payload.call, payload.prompt, quote, None)
 
 
-def _end(calls: dict[Key, RecordedCall], key: Key, ending: Completion | str) -> None:
+def _end(calls: dict[CallKey, RecordedCall], key: CallKey, ending: Completion | str) -> None:
     before = calls[key]
     calls[key] = RecordedCall(before.number, before.prompt, before.quote, ending)
 

@@ -54,12 +54,12 @@ class Prices:
     answer: float
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Price of so many tokens."""
+        """Return the price of so many tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.answer) / 1e6
 
 
 class RemoteModel:
-    """A model that is asked over the network."""
+    """A model behind an endpoint."""
 
     def __init__(
         self, endpoint: Endpoint, settings: RunSettings, transport: Transport, breaker: CircuitBreaker
@@ -78,11 +78,11 @@ class RemoteModel:
         self._rejections = 0
 
     async def ready(self) -> None:
-        """At once, unless calls got lost; then when the endpoint answers a probe."""
+        """Return at once, unless calls were lost; then when the endpoint answers a probe."""
         await self._breaker.wait_until_callable()
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """One token per byte of the request, and the longest answer."""
+        """Return a token per byte of the request, and the longest answer."""
         bound = self._prompt_bound(self._chat_request(request))
         most = self._settings.llm_max_tokens
         return Quote(bound + most, self._prices.cost_usd(bound, most))
@@ -126,7 +126,7 @@ class RemoteModel:
         return len(json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")) + FRAME_TOKENS
 
     def _failure(self, error: EndpointStatusError, chat: ChatRequest) -> ModelError:
-        """What a status means for this call, and a note of what it means for the next ones."""
+        """Return what a status means for this call, and adapt the next ones to it."""
         if error.status in HOPELESS:
             return ModelUnavailableError(error.reason)
         if error.status >= 500 or error.status == 408:
@@ -141,7 +141,7 @@ class RemoteModel:
         return CallLostError(f"{error.reason}; JSON is asked for with structure = {self._json_mode} next")
 
     def _weaker_mode(self, chat: ChatRequest) -> JsonMode:
-        """The next weaker way to ask for JSON; protocols without a JSON mode skip it."""
+        """Return the next weaker way to ask for JSON; protocols without a JSON mode skip it."""
         protocol, mode = self._endpoint.protocol, WEAKER[chat.json_mode]
         plain = protocol.body(replace(chat, json_mode="off"))
         return "off" if protocol.body(replace(chat, json_mode=mode)) == plain else mode
@@ -172,7 +172,7 @@ class RemoteModel:
         )
 
     def _tokens(self, answer: ChatAnswer, chat: ChatRequest) -> tuple[int, int, bool]:
-        """Tokens of prompt and answer, and whether either count is ours.
+        """Return the tokens of prompt and answer, and whether either count is ours.
 
         Counts that were not reported, or cannot be, are estimated. A count above the bound is charged as the
         bound: the limits hold whatever a provider says.
@@ -191,14 +191,14 @@ def _estimate(text: str) -> int:
 
 
 def _credible(reported: object, estimate: int, bound: int) -> tuple[int, bool]:
-    """A reported count if it can be true, else one of ours; and whether it is ours."""
+    """Return a reported count if it can be true, else one of ours; and whether it is ours."""
     if not isinstance(reported, int) or isinstance(reported, bool) or reported < min(estimate, 1):
         return min(estimate, bound), True
     return min(reported, bound), reported > bound
 
 
 def _plain_id(text: str) -> str | None:
-    """A provider's id or word as far as it is one: short, without blanks or control characters."""
+    """Return a provider's id or word if it is short and without blanks and control characters."""
     return text if re.fullmatch(r"[\x21-\x7e]{1,200}", text) else None
 
 

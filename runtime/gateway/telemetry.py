@@ -24,7 +24,7 @@ except ImportError:
 
 
 class CallSpan:
-    """What is known of a call when it ends; `span` is ``None`` without OpenTelemetry."""
+    """Takes what is known of a call when it ends; `span` is ``None`` without OpenTelemetry."""
 
     def __init__(self, span: Any) -> None:
         self._span = span

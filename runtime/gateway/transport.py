@@ -1,7 +1,8 @@
-"""One attempt over HTTP: what was sent, what came back, and whether it may have been charged for.
+"""One attempt over HTTP: what was sent, what came back, and whether it may have been charged.
 
-The line that matters is drawn here. An attempt is *refused* when the endpoint did not take it: no connection,
-429, 503, 529. From the moment a request may have been taken, whatever goes wrong leaves a *lost* call.
+The distinction that matters is made here. An attempt is *refused* when the endpoint did not accept it: no
+connection, 429, 503, 529. From the moment a request may have been accepted, whatever goes wrong leaves a
+*lost* call.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ class Transport:
         self._timeout_s = timeout_s
 
     async def attempt(self, body: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
-        """One request and its whole answer.
+        """Send one request and return its whole answer.
 
         Raises
         ------
         AttemptRefusedError
-            The endpoint did not take the request.
+            The endpoint did not accept the request.
         EndpointStatusError
             It answered with another status than success.
         CallLostError
-            The request may have been taken, and no usable answer came within the deadline.
+            The request may have been accepted, and no usable answer came within the deadline.
         """
         place = self._endpoint.place
         try:
@@ -71,7 +72,7 @@ class Transport:
             raise CallLostError(f"{place}: {error}") from None
 
     async def is_up(self) -> bool:
-        """Whether the endpoint answers at all; asks for its list of models, which costs nothing."""
+        """Return whether the endpoint answers at all; asks for its list of models, which costs nothing."""
         headers = self._endpoint.protocol.headers(self._endpoint.key)
         try:
             with anyio.fail_after(PROBE_S):
@@ -108,7 +109,7 @@ class Transport:
         raise EndpointStatusError(status, reason)
 
     def _message(self, data: bytes) -> str:
-        """What a provider says of an error, shortened, without the key."""
+        """Return what a provider says of an error, shortened, without the key."""
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
@@ -148,7 +149,7 @@ def new_client(timeout_s: float) -> httpx.AsyncClient:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """What ``Retry-After`` asks for, in seconds or as a date, at most an hour; ``None`` if nothing sensible.
+    """Return the seconds that ``Retry-After`` asks to wait, at most an hour; ``None`` if nothing sensible.
 
     References
     ----------
@@ -189,7 +190,7 @@ async def _read_stream(response: httpx.Response, reader: StreamReader, limit: in
 
 
 async def server_sent_data(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[str]:
-    """Data of each server-sent event that has any, in order.
+    """Yield the data of each server-sent event that has any, in order.
 
     Raises
     ------

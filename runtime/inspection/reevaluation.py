@@ -1,4 +1,4 @@
-"""Recorded evaluations made again from the log: identical under a work budget, compared under a clock."""
+"""Reevaluation of recorded evaluations: identical under a work budget, compared under a time limit."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.store import EventStore, open_store, verified
 
 AT_ONCE = 64
-"""Evaluations handed to the pool together; it queues those that wait for a process."""
+"""Evaluations handed to the pool together; it queues those that wait for a worker."""
 OF_THE_MACHINE = frozenset({"timeout", "out_of_memory", "crashed"})
-"""Failures in which the clock or the memory of a machine has a say, also under a work budget."""
+"""Failures that depend on the speed or memory of a machine, also under a work budget."""
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 
 
 class Recorded(NamedTuple):
-    """An evaluation of the log and what was asked for then."""
+    """An evaluation of the log and the request behind it."""
 
     seq: int
     payload: EvaluationRecorded
@@ -45,7 +45,7 @@ class Recorded(NamedTuple):
         return self.settings.budget[1] if self.request.budget is None else self.request.unit
 
 
-class Remade(NamedTuple):
+class Reevaluated(NamedTuple):
     """The same evaluation then and now."""
 
     recorded: Recorded
@@ -53,24 +53,24 @@ class Remade(NamedTuple):
 
 
 async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path | None) -> dict[str, Any]:
-    """Make a sample of a run's evaluations again.
+    """Evaluate a sample of a run's evaluations again.
 
-    Which ones follows from their names alone: a run and its replays choose the same, and a greater
-    `fraction`, 0 < fraction ≤ 1, chooses the same and more; one at least.
+    Their names alone decide which ones: a run and its replays choose the same, and a greater `fraction`,
+    0 < fraction ≤ 1, chooses these and more; at least one.
 
     Raises
     ------
     UnknownRunError, CorruptEventError, ReplayError, EventError
         There is no such run, or its log does not hold.
     UsageError
-        The instances of the run are not to be had.
+        The instances of the run cannot be found.
     """
     async with open_store(url, create=False, read_only=True) as store:
         state = await load_state(store, RunId(run_id))
         count, sample = 0, list[Recorded]()
         if state.started is not None:
-            count, sample = await _sampled(store, RunId(run_id), state, fraction, data_dir)
-    remade = [pair async for pair in _made_again(sample)]
+            count, sample = await _sample(store, RunId(run_id), state, fraction, data_dir)
+    remade = [pair async for pair in _reevaluate(sample)]
     under_work = [pair for pair in remade if pair.recorded.unit == "work"]
     under_clock = [pair for pair in remade if pair.recorded.unit == "s"]
     differences = [row for row in map(_difference, under_work) if row is not None]
@@ -86,10 +86,10 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
     }
 
 
-async def _sampled(
+async def _sample(
     store: EventStore, run_id: RunId, last: RunState, fraction: float, data_dir: Path | None
 ) -> tuple[int, list[Recorded]]:
-    """How many evaluations there are up to the state `last`, and the chosen ones in the log's order."""
+    """Return the number of evaluations up to the state `last`, and the chosen ones in the log's order."""
     problem, sources = reopen_problem(last, data_dir), SourceReader(store)
     state, count, chosen = RunState(), 0, list[Recorded]()
     least: tuple[float, Recorded] | None = None
@@ -120,19 +120,19 @@ async def _sampled(
 
 
 def _place(operation: str) -> float:
-    """A number in [0, 1) that depends on nothing but the name."""
+    """Return a number in [0, 1) that depends on nothing but the name."""
     return int.from_bytes(hashlib.sha256(operation.encode()).digest()[:6]) / 2**48
 
 
-async def _made_again(sample: Sequence[Recorded]) -> AsyncIterator[Remade]:
-    """The sample's evaluations, each under the settings of its time."""
+async def _reevaluate(sample: Sequence[Recorded]) -> AsyncIterator[Reevaluated]:
+    """Yield the sample's evaluations, each under the settings of its time."""
     for settings, group in itertools.groupby(sample, key=lambda recorded: recorded.settings):
         many = list(group)
         async with open_evaluator(many[0].request.instance.domain, settings) as evaluator:
             for first in range(0, len(many), AT_ONCE):
                 chunk = many[first : first + AT_ONCE]
                 for recorded, reply in zip(chunk, await _replies(evaluator, chunk), strict=True):
-                    yield Remade(recorded, reply)
+                    yield Reevaluated(recorded, reply)
 
 
 async def _replies(evaluator: Evaluator, chunk: Sequence[Recorded]) -> list[EvaluationReply]:
@@ -166,14 +166,14 @@ def _outcome(reply: EvaluationReply) -> dict[str, Any]:
     }
 
 
-def _is_undecided(pair: Remade) -> bool:
-    """The results differ, but a limit of the machine ended one of the two."""
+def _is_undecided(pair: Reevaluated) -> bool:
+    """Return whether the results differ, but a limit of the machine ended one of the two."""
     failures = {pair.recorded.payload.failure, pair.reply.failure}
     return not failures.isdisjoint(OF_THE_MACHINE) and _result(pair.recorded.payload) != _outcome(pair.reply)
 
 
-def _difference(pair: Remade) -> dict[str, Any] | None:
-    """The first field in which a result under a work budget is another one."""
+def _difference(pair: Reevaluated) -> dict[str, Any] | None:
+    """Return the first field in which the results under a work budget differ; ``None`` if there is none."""
     then, now = _result(pair.recorded.payload), _outcome(pair.reply)
     if then == now or _is_undecided(pair):
         return None
@@ -187,8 +187,8 @@ def _difference(pair: Remade) -> dict[str, Any] | None:
     }
 
 
-def _spread(pairs: Sequence[Remade]) -> dict[str, Any]:
-    """How far objectives under a clock are from the recorded ones, in percent of these."""
+def _spread(pairs: Sequence[Reevaluated]) -> dict[str, Any]:
+    """Return how far objectives under a clock are from the recorded ones, in percent of these."""
     objectives = [
         (pair.recorded.payload.objective, pair.reply.objective)
         for pair in pairs

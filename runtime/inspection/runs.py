@@ -1,4 +1,4 @@
-"""Reading a run: lists, state at any point, replay. Nothing here writes."""
+"""Reading runs: their list, the state at any point, the replay. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def list_runs(url: str) -> list[dict[str, Any]]:
-    """All runs of a database with their status, oldest first."""
+    """Return all runs of a database with their status, oldest first."""
     rows = []
     async with open_store(url, create=False, read_only=True) as store:
         for run in await store.runs():
@@ -78,12 +78,12 @@ async def state_at(store: EventStore, run_id: str, seq: int | None, generation: 
 
 
 async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None = None) -> dict[str, Any]:
-    """Fold a whole log with all its checks; the first difference ends it.
+    """Fold a whole log with all its checks, up to the first difference.
 
-    With `verify`, every decision is made again from its recorded inputs too (``decisions`` counts them), and
+    With `verify`, every decision is repeated from its recorded inputs, too (``decisions`` counts them), and
     the snapshots are compared with the states of the log (``snapshots``).
-    `kept_head` is a hash that was printed earlier and kept elsewhere: an event of the log must have it, else
-    the log was cut off or rewritten since.
+    `kept_head` is a hash that was printed earlier and kept elsewhere: if no event of the log has it, the log
+    was cut off or rewritten since.
 
     Raises
     ------

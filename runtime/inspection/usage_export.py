@@ -1,7 +1,7 @@
-"""Compares a run's ledger with a provider's export of usage.
+"""Comparison of a run's ledger with a provider's export of usage.
 
 Exports differ by provider; columns are found by the names that OpenAI, Anthropic, DeepSeek and gateways such
-as OpenRouter give them. With an id per row calls are compared one by one, else in total.
+as OpenRouter give them. With an id in every row, calls are compared one by one, else in total.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class ExportedUsage:
 
 
 def read_export(path: Path) -> list[ExportedUsage]:
-    """Rows of a CSV file, a JSON list (or an object with a list under ``data``), or JSON lines.
+    """Return the rows of a CSV file, a JSON list (or an object with a list under ``data``), or JSON lines.
 
     Raises
     ------
     UsageError
-        The file cannot be read or has no columns of token counts, or a count is no number.
+        The file cannot be read or has no columns of token counts, or a count is not a number.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -101,8 +101,8 @@ def _plain(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def differences(calls: Sequence[Mapping[str, Any]], export: Sequence[ExportedUsage]) -> list[str]:
-    """Every difference in words; empty when ledger and export agree.
+def find_differences(calls: Sequence[Mapping[str, Any]], export: Sequence[ExportedUsage]) -> list[str]:
+    """Return every difference in words; empty when ledger and export agree.
 
     `calls` are rows of ``calls_view``. An abandoned call may or may not have reached the provider, and what
     it used is unknown: its being in the export or not is no difference, as long as the totals stay below

@@ -44,7 +44,7 @@ class GapEstimate:
     """``None`` where it failed on an instance."""
 
     def view(self) -> dict[str, Any]:
-        """Plain values: ``gap_percent``, ``interval_percent``, ``instances`` and ``failures``."""
+        """Return plain values: ``gap_percent``, ``interval_percent``, ``instances`` and ``failures``."""
         return {
             "gap_percent": None if self.gap is None else round(self.gap.mean, 4),
             "interval_percent": _bounds(self.gap),
@@ -70,7 +70,7 @@ class Verdict:
     """The same in wall-clock seconds instead of work units; ``None`` where the budget is in seconds."""
 
     def view(self) -> dict[str, Any]:
-        """Plain values, as under ``verdict`` in the JSON of commands."""
+        """Return plain values, as under ``verdict`` in the JSON of commands."""
         return {
             "outcome": self.outcome,
             "sentence": self.sentence,

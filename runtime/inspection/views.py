@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def percent(gap: float | None) -> float | None:
-    """A gap as a percentage with four decimals."""
+    """Return a gap as a percentage with four decimals."""
     return None if gap is None else round(100.0 * gap, 4)
 
 
 def gap_of(score: float, failure_reward: float) -> float | None:
-    """Gap in percent behind a score; ``None`` for R_fail, which stands for a failure, not for a gap."""
+    """Return the gap in percent behind a score; ``None`` for R_fail, which stands for a failure."""
     return None if score <= failure_reward else percent(-score)
 
 
 def best_gap(state: RunState) -> float | None:
-    """Gap in percent of A*, ``None`` while there is none."""
+    """Return the gap in percent of A*, ``None`` while there is none."""
     return None if state.best is None else gap_of(state.best.score, state.settings.failure_reward)
 
 
 def run_row(run: RunSummary) -> dict[str, Any]:
-    """A line of ``dga2d runs``."""
+    """Return a line of ``dga2d runs``."""
     return {
         "run": run.run_id,
         "domain": run.domain,
@@ -49,7 +49,7 @@ def run_row(run: RunSummary) -> dict[str, Any]:
 
 
 def steps_view(steps: tuple[Step, ...]) -> list[dict[str, str]]:
-    """A concrete algorithm."""
+    """Return a pipeline as operators and implementations."""
     return [{"operator": s.operator, "implementation": s.implementation} for s in steps]
 
 
@@ -121,13 +121,13 @@ def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
 
 
 def algorithm_text(program: Mapping[str, Any]) -> str:
-    """The operators of a `program_view`, and whether it is what the run was to be better than."""
+    """Return the operators of a `program_view`, and say if it is the safe baseline."""
     names = " → ".join(step["operator"] for step in program["pipeline"])
     return f"{names} (the safe baseline)" if program["is_safe_baseline"] else names
 
 
 def graph_view(graph: OperatorGraph, max_length: int) -> dict[str, Any]:
-    """Operators, edges and the number of pipelines W of at most `max_length` operators."""
+    """Return the operators, edges and the number of pipelines W of at most `max_length` operators."""
     return {
         "operators": list(graph.operators),
         "initialisers": sorted(graph.initialisers),
@@ -137,7 +137,7 @@ def graph_view(graph: OperatorGraph, max_length: int) -> dict[str, Any]:
 
 
 def ledger_view(ledger: Ledger) -> dict[str, Any]:
-    """Totals of the model-call ledger and a table per purpose."""
+    """Return the totals of the model-call ledger and a table per purpose."""
     calls = list(ledger.calls.values())
     purposes = sorted({call.purpose for call in calls})
     return {
@@ -160,7 +160,7 @@ def ledger_view(ledger: Ledger) -> dict[str, Any]:
 
 
 def totals_of(calls: Sequence[Call]) -> dict[str, Any]:
-    """Numbers of calls by what became of them, and what they took together."""
+    """Return the numbers of calls by outcome, and what they cost together."""
     return {
         "calls": len(calls),
         "accepted": sum(call.verdict == "accepted" for call in calls),
@@ -173,7 +173,7 @@ def totals_of(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
-    """Every call with what became of it."""
+    """Return every call with its outcome."""
     return [
         {
             "call": call.number,
@@ -205,7 +205,7 @@ def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def history_view(state: RunState) -> list[dict[str, Any]]:
-    """One row per closed generation; a gap is ``None`` where every candidate failed."""
+    """Return one row per closed generation; a gap is ``None`` where every candidate failed."""
     failed = state.settings.failure_reward
     return [
         {
@@ -224,7 +224,7 @@ def history_view(state: RunState) -> list[dict[str, Any]]:
 
 
 def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
-    """The policy's update and the theory's figures (`replay/theory.py`), one row per closed generation."""
+    """Return the policy's update and the theory's figures (`replay/theory.py`), a row per generation."""
     from dga2d.replay.theory import generation_theory  # numpy; listing runs does without
 
     rows = []
@@ -248,7 +248,7 @@ def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
 
 
 def operator_credits(state: RunState) -> list[dict[str, Any]]:
-    """Every operator of the graph with its credit and its pool, lowest credit first."""
+    """Return every operator of the graph with its credit and its pool, lowest credit first."""
     epsilon = state.settings.epsilon
     rows = [
         {
@@ -295,8 +295,10 @@ def run_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str
 
 
 def policy_view(state: RunState) -> dict[str, Any]:
-    """The policy now, its saved states (the last two and the checkpoint's are on the disk), and where the
-    checkpoint comes from: the state at that event has its graph, pools and credits.
+    """Return the policy now, its saved states, and the event that selected the checkpoint.
+
+    Of the saved states the last two and the checkpoint's are on the disk; the state at the checkpoint's event
+    has its graph, pools and credits.
     """
     return {
         "updates": state.policy_updates,

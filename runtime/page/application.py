@@ -200,12 +200,12 @@ def _in_path(request: Request, name: str) -> int:
 
 
 def _number(text: str) -> int | None:
-    """A number of an event as the page writes it; ``None`` for anything else."""
+    """Return a number of an event as the page writes it; ``None`` for anything else."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
 
 
 def _best_seq(timeline: Timeline) -> int:
-    """Event after which the best program of today was known."""
+    """Return the event after which the best program of today was known."""
     best = timeline.states[-1].best
     return next((seq for seq, state in enumerate(timeline.states) if state.best == best), timeline.length)
 
@@ -252,7 +252,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 def make_application(
     store: EventStore, url: str, token: str | None = None, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
 ) -> Starlette:
-    """The page over `store`.
+    """Return the page over `store`.
 
     Parameters
     ----------

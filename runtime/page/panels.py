@@ -1,4 +1,4 @@
-"""What each panel of a run's page shows, gathered for one place in time."""
+"""What each panel of a run's page shows after one of its events."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pictures:
         self._drawn: OrderedDict[BlobDigest, bytes | NoPictureError] = OrderedDict()
 
     async def svg(self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest) -> bytes:
-        """The picture of a solution of a training instance.
+        """Return the picture of a solution of a training instance.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Pictures:
 
 
 async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictures) -> dict[str, Any]:
-    """What the template of `panel` refers to after event `seq`."""
+    """Return what the template of `panel` refers to after event `seq`."""
     data = await timeline.report_data(seq, PARTS[panel])
     context = context_of(data) | {"seq": seq}
     if panel == "graph":
@@ -93,7 +93,7 @@ def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:
 
 
 def _before_generation(timeline: Timeline, seq: int) -> RunState:
-    """State when the generation of event `seq` began."""
+    """Return the state when the generation of event `seq` began."""
     for earlier in range(seq, 0, -1):
         if timeline.events[earlier - 1].type == "GenerationStarted":
             return timeline.states[earlier]
@@ -103,8 +103,10 @@ def _before_generation(timeline: Timeline, seq: int) -> RunState:
 async def _drawn(
     timeline: Timeline, incumbents: Sequence[Incumbent], pictures: Pictures
 ) -> list[SolutionPicture]:
-    """The first picture tells whether any can be drawn here; then the others are drawn when the browser asks
-    for them, and the panel does not wait.
+    """Return the pictures of incumbents.
+
+    The first one is drawn at once and shows whether any can be; the others are drawn when the browser asks
+    for them.
     """
     run = quote(timeline.run_id, safe="")
     found: list[SolutionPicture] = []
@@ -121,7 +123,7 @@ async def _drawn(
 
 
 def _walks(timeline: Timeline, seq: int) -> list[PipelineSampled]:
-    """Pipelines of the generation that event `seq` belongs to."""
+    """Return the pipelines of the generation that event `seq` belongs to."""
     found = []
     for event in reversed(timeline.events[:seq]):
         if event.type == "GenerationStarted":

@@ -1,6 +1,6 @@
-"""Every state a run ever had, kept in memory: moving through time is looking up an index.
+"""All states of a run, kept in memory: moving through time is looking up an index.
 
-States are immutable and share their parts, so a state more costs little.
+States are immutable and share their parts, so one more costs little.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Timeline:
         return await gather_report_data(self, self.run_id, self.states[seq], notes, head, parts, self._edits)
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
-        """Bytes of a blob."""
+        """Return the bytes of a blob."""
         if digest not in self._blobs:
             data = await self.store.get_blob(digest)
             if len(self._blobs) >= BLOBS_KEPT:
@@ -75,5 +75,5 @@ class Timeline:
         return self._blobs[digest]
 
     def generation_seqs(self) -> list[int]:
-        """Events that closed a generation."""
+        """Return the events that closed a generation."""
         return [event.seq for event in self.events if event.type == "GenerationCompleted"]

@@ -70,7 +70,7 @@ class _Scale:
         return TOP + share * (self.height - TOP - BOTTOM)
 
     def series(self, name: str, values: Iterable[tuple[float, float, str]]) -> Series:
-        """From triples of abscissa, gap and label."""
+        """Return the line through triples of abscissa, gap and label."""
         marks = tuple(Mark(self.x(x), self.y(gap), gap > self.high, label) for x, gap, label in values)
         return Series(name, " ".join(f"{m.x:.1f},{m.y:.1f}" for m in marks), marks)
 
@@ -86,8 +86,9 @@ class _Scale:
 def convergence(
     history: list[dict[str, Any]], axis: Axis = "generation", size: tuple[int, int] = WIDE
 ) -> Chart | None:
-    """Plot of the rows of ``show --json``'s ``history`` (with ``tokens`` for that axis); ``None`` while every
-    candidate has failed.
+    """Return the plot of the rows of ``show --json``'s ``history`` (with ``tokens`` for that axis).
+
+    It is ``None`` while every candidate has failed.
     """
     names = {
         "best so far": "best_so_far_percent",
@@ -103,8 +104,9 @@ def convergence(
 
 
 def comparison(runs: Sequence[tuple[str, list[dict[str, Any]]]]) -> Chart | None:
-    """Best gap so far over generations of several `runs`, pairs of name and history; ``None`` where no
-    candidate of theirs succeeded.
+    """Return the plot of the best gap so far over generations of several `runs`, pairs of name and history.
+
+    It is ``None`` where no candidate of theirs succeeded.
     """
     ranges = [_range(reached) for _, history in runs if (reached := _reached(history))]
     if not ranges:
@@ -128,14 +130,14 @@ def _values(history: list[dict[str, Any]], axis: Axis, key: str) -> Iterable[tup
 
 
 def _range(best_so_far: list[float]) -> tuple[float, float]:
-    """From 0, or below the best where it beats the reference, to above the first incumbent."""
+    """Return the range from 0, or below a best that beats the reference, to above the first incumbent."""
     low = min(0.0, best_so_far[-1])
     high = max(1.2 * best_so_far[0], 3.0 * best_so_far[-1], low + 0.1)
     return 1.1 * low, high
 
 
 def _ticks(low: float, high: float, wanted: int) -> list[float]:
-    """About `wanted` round numbers between `low` and `high`."""
+    """Return about `wanted` round numbers between `low` and `high`."""
     raw = max(high - low, 1e-9) / wanted
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * magnitude for factor in (1, 2, 5, 10) if factor * magnitude >= raw)
@@ -194,8 +196,8 @@ class GraphDrawing:
 def draw_graph(
     header: RunStarted, state: RunState, before: RunState, credits: Mapping[tuple[str, str], float]
 ) -> GraphDrawing:
-    """The graph of `state`; edges that `before` lacked, or had more, are marked. `credits` are those of the
-    present edges.
+    """Return the drawing of the graph of `state`, with the edges marked that were added or removed since
+    `before`; `credits` are those of the present edges.
     """
     places = _places(header, state)
     return GraphDrawing(
@@ -207,7 +209,7 @@ def draw_graph(
 
 
 def _places(header: RunStarted, state: RunState) -> dict[str, tuple[float, float]]:
-    """Middle of every node: columns by category, rows by name. Depends on the run's operators alone."""
+    """Return the middle of every node, from the run's operators alone: columns by category, rows by name."""
     kept = set(state.pools) if state.pools else {operator.id for operator in header.library}
     names: dict[int, list[str]] = {-1: [START], len(COLUMNS) + 1: [END]}
     for operator in header.library:
@@ -272,7 +274,7 @@ def _links(
 
 
 def _activations(state: RunState) -> Counter[tuple[str, str]]:
-    """How often each edge was walked by implementations that are still there."""
+    """Return how often each edge was walked by implementations that are still there."""
     owner: dict[str, str] = {name: operator for operator, pool in state.pools.items() for name in pool}
     owner[START] = START
     uses: Counter[tuple[str, str]] = Counter()
@@ -284,7 +286,7 @@ def _activations(state: RunState) -> Counter[tuple[str, str]]:
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """From the right side of one node to the left side of another; backwards it bends round."""
+    """Return the path from the right side of one node to the left side of another."""
     x1, y1 = start[0] + NODE_WIDTH / 2, start[1]
     x2, y2 = end[0] - NODE_WIDTH / 2, end[1]
     bend = max((x2 - x1) / 2, 60.0)

@@ -34,7 +34,7 @@ class PositionMeans:
 
 
 def improvement_percent(position: PositionTrace) -> float | None:
-    """Reduction of the score in percent of its value on entry; ``None`` where there was none to improve."""
+    """Return the reduction of the score in percent of its value on entry; ``None`` without such a value."""
     if not position.score_before:
         return None
     return 100.0 * (position.score_before - position.score_after) / abs(position.score_before)
@@ -43,7 +43,7 @@ def improvement_percent(position: PositionTrace) -> float | None:
 def position_means(
     steps: Sequence[Step], evaluations: Iterable[EvaluationRecorded]
 ) -> tuple[PositionMeans, ...]:
-    """Means over those `evaluations` of the pipeline `steps` that succeeded."""
+    """Return the means over those `evaluations` of the pipeline `steps` that succeeded."""
     traces = [e.trace for e in evaluations if e.failure is None and len(e.trace) == len(steps)]
     total = sum(position.elapsed_s for trace in traces for position in trace)
     rows = []
@@ -87,7 +87,7 @@ class HeatMap:
 
 
 def credit_map(closings: Sequence[Closing]) -> HeatMap:
-    """Credit of every operator when each generation closed."""
+    """Return the credit of every operator when each generation closed."""
     values: dict[tuple[str, int], float] = {
         (operator, closing.generation): credit
         for closing in closings
@@ -97,7 +97,7 @@ def credit_map(closings: Sequence[Closing]) -> HeatMap:
 
 
 def improvement_map(notes: Notes) -> HeatMap:
-    """Mean improvement in percent of every operator that had something to improve, on the training batch."""
+    """Return the mean improvement in percent of every operator but initialisers, on the training batch."""
     gains: dict[tuple[str, int], list[float]] = defaultdict(list)
     for _, evaluation in notes.evaluations:
         if evaluation.split == "train" and evaluation.failure is None:
@@ -130,7 +130,7 @@ def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> He
 
 
 def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[EvaluationRecorded]:
-    """The successful evaluations of a pipeline, on whatever split and in whatever generation."""
+    """Return the successful evaluations of a pipeline, on whatever split and in whatever generation."""
     return [
         e
         for _, e in notes.evaluations
@@ -179,7 +179,7 @@ class Table:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """All failures of a kind."""
+    """The failures of one kind."""
 
     kind: str
     by_split: tuple[tuple[str, int], ...]
@@ -188,7 +188,7 @@ class FailureGroup:
 
 
 def make_tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
-    """The latest generation (or test attempt) that was evaluated on each split."""
+    """Return a table per split: of the latest generation (or test attempt) that was evaluated on it."""
     latest = {noted.payload.split: noted.payload.generation for noted in notes.evaluations}
     return tuple(
         _table(state, notes, split, latest[split])
@@ -247,7 +247,7 @@ def _score(notes: Notes, generation: int, candidate: int) -> tuple[float | None,
 
 
 def group_failures(notes: Notes) -> tuple[FailureGroup, ...]:
-    """Every kind of failure there was, most frequent first."""
+    """Return all failures by kind, most frequent first."""
     kinds: dict[str, list[Noted[p.EvaluationRecorded]]] = {}
     for noted in notes.evaluations:
         if noted.payload.failure is not None:

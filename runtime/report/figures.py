@@ -34,7 +34,7 @@ SERIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def convergence_figure(history: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """Gaps in percent over generations; ``None`` while every candidate has failed."""
+    """Return the gaps in percent over generations; ``None`` while every candidate has failed."""
     from matplotlib.figure import Figure  # slow to import, and optional
     from matplotlib.ticker import MaxNLocator
 
@@ -53,7 +53,7 @@ def convergence_figure(history: Sequence[Mapping[str, Any]]) -> Figure | None:
 
 
 def credit_figure(credit: HeatMap) -> Figure | None:
-    """Credit of every operator when each generation closed; ``None`` before the first."""
+    """Return the credit of every operator when each generation closed; ``None`` before the first."""
     from matplotlib.figure import Figure
 
     if not credit.cells:
@@ -74,7 +74,7 @@ def credit_figure(credit: HeatMap) -> Figure | None:
 
 
 def graph_figure(picture: GraphDrawing) -> Figure:
-    """The operator graph where the page draws it: nodes by credit, edges by credit and use."""
+    """Return the operator graph where the page draws it: nodes by credit, edges by credit and use."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(picture.width / INCH, picture.height / INCH), layout="constrained")

@@ -1,4 +1,4 @@
-"""Where implementations come from: every edit with its difference, and a drawing of the descent."""
+"""The lineage of implementations: every edit with its difference, and a drawing of the descent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OFFSETS = (0, -9, 9)
 
 
 class BlobReader(Protocol):
-    """Where texts are read from."""
+    """Source of texts."""
 
     async def get_blob(self, digest: BlobDigest) -> bytes: ...
 
@@ -36,7 +36,7 @@ class ReportedEdit:
     implementation: str = ""
     """What was added or deleted; empty for edges."""
     replaced: str = ""
-    """What it took the place of."""
+    """The implementation that it replaced; empty where there was none."""
     parent: str = ""
     """The most similar implementation of the pool it was written for; empty where there was none."""
     code: str = ""
@@ -44,7 +44,7 @@ class ReportedEdit:
 
 
 async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
-    """The edit in words, with the code it brought."""
+    """Return the edit in words, with the code it brought."""
     seq, payload, pool = change
     if isinstance(payload, p.EdgeReplaced):
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
@@ -64,7 +64,7 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
 async def _difference(
     store: BlobReader, state: RunState, source: BlobDigest, parents: tuple[ImplementationId, ...]
 ) -> tuple[str, str]:
-    """The most similar of `parents` and the unified diff to it; the text itself where there is none."""
+    """Return the most similar of `parents` and the diff to it, or the text itself where there is none."""
     text = (await store.get_blob(source)).decode()
     candidates = [(c, (await store.get_blob(state.sources[c])).decode()) for c in parents]
     if not candidates:
@@ -108,7 +108,7 @@ class Descent:
 
 
 def draw_descent(state: RunState, edits: Sequence[ReportedEdit]) -> Descent | None:
-    """The drawing of what `edits` made; ``None`` while there is no new implementation."""
+    """Return the drawing of what `edits` made; ``None`` while there is no new implementation."""
     made = {edit.implementation: edit for edit in edits if edit.code}
     if not made:
         return None
@@ -160,7 +160,7 @@ def _link(a: DescentNode, b: DescentNode) -> str:
 
 
 def _ancestry(state: RunState, made: dict[str, ReportedEdit]) -> set[str]:
-    """Implementations of the reported algorithm and all they descend from."""
+    """Return the implementations of the reported algorithm and all they descend from."""
     program = state.checkpoint or state.best
     found: set[str] = set()
     for step in () if program is None else program.steps:

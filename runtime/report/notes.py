@@ -1,4 +1,4 @@
-"""What one pass over a run's log writes down for the report and the page."""
+"""Notes that one pass over a run's log takes for the report and the page."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Notes:
     closings: list[Closing] = field(default_factory=list)
 
     def until(self, seq: int) -> Notes:
-        """What had been written down after event `seq`; programs are looked up by name, so all stay."""
+        """Return the notes after event `seq`; programs are looked up by name, so all stay."""
         return Notes(
             self.times[:seq],
             self.programs,

@@ -1,4 +1,4 @@
-"""Turns a :class:`ReportData` into HTML or Markdown; whatever a model wrote is escaped."""
+"""HTML and Markdown from :class:`ReportData`; whatever a model wrote is escaped."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dga2d.runtime.terminal.output import shown_lines
 
 
 def render_html(data: ReportData) -> str:
-    """One self-contained page: no script, no outside request, light and dark."""
+    """Return one self-contained page: no script, no outside request, light and dark."""
     return environment(escapes=True).get_template("report.html.j2").render(**context_of(data))
 
 
 def render_markdown(data: ReportData) -> str:
-    """The same in Markdown, without the texts of calls."""
+    """Return the same in Markdown, without the texts of calls."""
     return environment(escapes=False).get_template("report.md.j2").render(**context_of(data))
 
 
 @cache
 def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environment:
-    """Templates of `package`, and those of reports, with the filters both use."""
+    """Return the templates of `package`, and those of reports, with the filters both use."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("dga2d.runtime.report")]),
         autoescape=escapes,
@@ -46,7 +46,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
 
 
 def context_of(data: ReportData) -> dict[str, Any]:
-    """What the templates of a report refer to."""
+    """Return what the templates of a report refer to."""
     return {
         "data": data,
         "view": data.view,
@@ -60,12 +60,12 @@ def context_of(data: ReportData) -> dict[str, Any]:
 
 
 def _finalize(value: object) -> object:
-    """Text without characters that hide or turn it round; what is markup already stays."""
+    """Return text without characters that hide or reverse it; what is markup already stays."""
     return shown_lines(value) if type(value) is str else value
 
 
 def _charts(data: ReportData) -> list[drawings.Chart]:
-    """Convergence over generations and, where any were used, over model calls and tokens."""
+    """Return the convergence over generations and, where any were used, over model calls and tokens."""
     spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in data.closings}
     history = [row | spent.get(row["generation"], {}) for row in data.view["history"]]
     plots = [drawings.convergence(history)]
@@ -92,7 +92,7 @@ def _utc(microseconds: int) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A Markdown code block whose fence is longer than any in `text`."""
+    """Return a Markdown code block whose fence is longer than any in `text`."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -100,13 +100,13 @@ def _fenced(text: str) -> str:
 
 
 def _table_cell(text: object) -> str:
-    """Text that cannot leave its cell of a Markdown table, nor be taken for markup."""
+    """Return text that can neither leave its cell of a Markdown table nor be taken for markup."""
     flat = " ".join(str(text).split())
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in flat)
 
 
 def _matrix(data: ReportData) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
-    """Rows of the transition matrix: source, then (target, shown credit, credit, intensity in 0 … 1)."""
+    """Return the rows of the transition matrix: source, then (target, text, credit, intensity in 0 … 1)."""
     graph = data.view["graph"]
     if graph is None:
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def save_figure(figure: Figure, target: Path | IO[bytes], kind: str) -> None:
-    """Write `figure` in the format `kind` (``svg``, ``png``, ``pdf``), without date and with steady names."""
+    """Write `figure` in the format `kind` (``svg``, ``png``, ``pdf``), without date and with stable names."""
     import matplotlib  # slow to import, and optional
 
     with matplotlib.rc_context({"svg.hashsalt": "dga2d", "svg.fonttype": "none", "savefig.dpi": 200}):
@@ -29,7 +29,7 @@ def save_figure(figure: Figure, target: Path | IO[bytes], kind: str) -> None:
 
 
 _drawing = Lock()
-"""matplotlib's settings and font cache are the process's own; one picture at a time."""
+"""Draw one picture at a time: matplotlib's settings and font cache belong to the process."""
 
 
 class NoPictureError(Dga2dError):
@@ -50,16 +50,16 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class SolutionPicture:
-    """An incumbent drawn, or why it cannot be."""
+    """The picture of an incumbent, or why there is none."""
 
     incumbent: Incumbent
     address: str
-    """Where an ``<img>`` finds it."""
+    """Address of the picture, for ``<img>``."""
     fault: str = ""
 
 
 def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
-    """Solutions of A* by instance; empty while there is none."""
+    """Return the solutions of A* by instance; empty while there is none."""
     best = state.best
     if best is None:
         return ()
@@ -82,8 +82,9 @@ def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
 
 
 def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:
-    """SolutionPicture of the `solution` of a training `instance`. Takes seconds the first time: the domain is
-    imported and its instances are made.
+    """Return a figure of the `solution` of a training `instance`.
+
+    This takes seconds the first time: the domain is imported and its instances are generated.
 
     Raises
     ------
@@ -92,11 +93,11 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
     """
     from dga2d.domains.core.optional_parts import draw_picture
     from dga2d.runtime.runs.problem import Problem
-    from dga2d.runtime.runs.solving import state_of
+    from dga2d.runtime.runs.solving import decode_solution
 
     try:
         problem = Problem.open(header.domain, None if header.data_dir is None else Path(header.data_dir))
-        return draw_picture(problem.domain, problem.instance(instance), state_of(solution))
+        return draw_picture(problem.domain, problem.instance(instance), decode_solution(solution))
     except (DomainError, Dga2dError) as error:
         raise NoPictureError(str(error)) from error
     except ImportError as error:
@@ -104,7 +105,7 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
 
 
 def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> bytes:
-    """The same as SVG. Raises NoPictureError."""
+    """Return the same as SVG. Raises NoPictureError."""
     drawn = io.BytesIO()
     with _drawing:
         save_figure(solution_figure(header, instance, solution), drawn, "svg")
@@ -112,7 +113,7 @@ def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> 
 
 
 def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> SolutionPicture:
-    """The picture with its data in its address, for a page that must stand alone."""
+    """Return the picture with its data in its address, for a page that must stand alone."""
     try:
         drawn = solution_svg(header, incumbent.instance, solution)
     except NoPictureError as error:

@@ -1,4 +1,4 @@
-"""The identity of the program that writes a log: package version, digest of its sources, and a plug-in's."""
+"""The identity of the program that writes a log: its version, the digest of its sources, and a plug-in's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = (".py", ".toml", ".md", ".txt", ".json")
 
 @cache
 def code_version() -> str:
-    """``<version>+<first 12 hex digits of the SHA-256 over all source files>``."""
+    """Return ``<version>+<first 12 hex digits of the SHA-256 over all source files>``."""
     digest = hashlib.sha256()
     root = files("dga2d")
     for package in PACKAGES:
@@ -24,7 +24,7 @@ def code_version() -> str:
 
 
 def present_version(domain: str) -> str:
-    """What a log of the domain bears now: this program's version and, for a plug-in, its mark.
+    """Return what a log of the domain bears now: this program's version and, for a plug-in, its mark.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def present_version(domain: str) -> str:
 
 
 def plugin_mark(domain: str) -> str:
-    """What a plug-in domain adds to the version: ``" <name>+<first 12 hex digits of its files' digest>"``.
+    """Return what a plug-in domain adds to the version: ``" <name>+<12 hex digits of its files' digest>"``.
 
     Empty for a domain of the program.
 
@@ -51,7 +51,7 @@ def plugin_mark(domain: str) -> str:
 
 
 def recorded_mark(version: str) -> str:
-    """What a plug-in domain added to a recorded version."""
+    """Return what a plug-in domain added to a recorded version."""
     _, blank, mark = version.partition(" ")
     return blank + mark
 

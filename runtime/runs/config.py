@@ -20,7 +20,7 @@ MOST_USD = 9e12
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Keys and values of a settings file.
+    """Return the keys and values of a settings file.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
 
 def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]) -> RunSettings:
-    """Effective settings: flags win over the file, the file over the defaults.
+    """Return the effective settings: flags win over the file, the file over the defaults.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
-    """``key=value`` flags (``--set``), values in TOML notation or plain text.
+    """Return the settings of ``key=value`` flags (``--set``), values in TOML notation or plain text.
 
     Raises
     ------

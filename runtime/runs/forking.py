@@ -1,4 +1,4 @@
-"""Begins a new run at a closed generation of another one, whose events it shares."""
+"""Forks: a new run that begins at a closed generation of another one and shares its events."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from dga2d.runtime.runs.sessions import (
     check_code,
     end_reason_under,
     finished,
-    holder,
+    lease_holder,
     refuse_changes,
     reopen_problem,
 )
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
 from dga2d.runtime.runs.states import load_state
-from dga2d.runtime.runs.supervisor import joined, rejoin, run_to_end, surroundings
+from dga2d.runtime.runs.supervisor import open_surroundings, rejoin, resumption_event, run_to_end
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
 
 
 @dataclass(frozen=True)
 class Fork:
-    """What is to be forked, where, and with what changed."""
+    """What to fork, where, and with which changes."""
 
     parent: RunId
     generation: int
-    """The last one the two share; 0 for the initial graph alone."""
+    """The last generation that the two share; 0 for the initial graph alone."""
     changed: Mapping[str, Any] = field(default_factory=dict)
     """Settings that differ from there on."""
     run_id: RunId | None = None
-    """Name of the new run; a fresh one if ``None``."""
+    """Name of the new run; ``None`` for a fresh one."""
 
 
-async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> Finished:
-    """Make the fork and leave it paused.
+async def create_fork(url: str, fork: Fork, accept_code_change: bool = False) -> Finished:
+    """Create the fork and leave it paused.
 
     Raises
     ------
@@ -59,13 +59,13 @@ async def make_fork(url: str, fork: Fork, accept_code_change: bool = False) -> F
         Another version of the program wrote the parent and `accept_code_change` is not given.
     """
     async with open_store(url, create=False) as store:
-        before, _, name = await _prepared(store, fork, accept_code_change)
+        before, _, name = await _prepare(store, fork, accept_code_change)
         origin = (fork.parent, before.seq)
-        async with store.write(name, holder=holder(), create=True, fork_of=origin) as writer:
+        async with store.write(name, holder=lease_holder(), create=True, fork_of=origin) as writer:
             mark = recorded_mark(before.code_version)  # no code of the domain is run here
-            begun = joined(writer, mark, dict(fork.changed), fork.parent)
+            resumption = resumption_event(writer, mark, dict(fork.changed), fork.parent)
             paused = RunPaused(reason="forked and not yet gone on with")
-            await writer.append([Draft("conductor", begun), Draft("conductor", paused)])
+            await writer.append([Draft("conductor", resumption), Draft("conductor", paused)])
         _share_policies(url, fork.parent, name, before)
         return await finished(store, name, await load_state(store, name))
 
@@ -80,15 +80,17 @@ async def fork_run(
     *,
     stop: Interruption | None = None,
 ) -> Finished:
-    """Make the fork and follow it to its end. Raises what `make_fork` and ``sessions.resume`` raise."""
+    """Create the fork and follow it to its end. Raises what `create_fork` and ``sessions.resume`` raise."""
     async with open_store(url, create=False) as store:
-        before, settings, name = await _prepared(store, fork, accept_code_change)
+        before, settings, name = await _prepare(store, fork, accept_code_change)
         problem = reopen_problem(before, data_dir)
         archive = policy_archive(url, name, settings)
         _share_policies(url, fork.parent, name, before)
         async with (
-            surroundings(url, problem, settings, before.header.seed, archive) as around,
-            store.write(name, holder=holder(), create=True, fork_of=(fork.parent, before.seq)) as writer,
+            open_surroundings(url, problem, settings, before.header.seed, archive) as around,
+            store.write(
+                name, holder=lease_holder(), create=True, fork_of=(fork.parent, before.seq)
+            ) as writer,
         ):
             state = await rejoin(store, writer, around, dict(fork.changed), rebuild_policy, fork.parent)
             if stop is not None:
@@ -97,10 +99,10 @@ async def fork_run(
         return await finished(store, name, state)
 
 
-async def _prepared(
+async def _prepare(
     store: EventStore, fork: Fork, accept_code_change: bool
 ) -> tuple[RunState, RunSettings, RunId]:
-    """The state at the fork, the settings behind it, and the new run's name."""
+    """Return the state at the fork, the settings from there on, and the new run's name."""
     before = await load_generation(store, fork.parent, fork.generation)
     if before is None:
         closed = (await load_state(store, fork.parent)).completed
@@ -119,8 +121,7 @@ async def _prepared(
 
 
 def _share_policies(url: str, parent: RunId, child: RunId, state: RunState) -> None:
-    """Let the fork find the parent's saved policy: the same files under another name, copied only where the
-    file system cannot do that."""
+    """Give the fork the parent's saved policy: hard links, or copies where the file system has no links."""
     origin, target = (policy_archive(url, run, state.settings) for run in (parent, child))
     if origin is None or target is None or not state.saved_policies:
         return

@@ -1,4 +1,4 @@
-"""What SIGINT and SIGTERM do to a command that writes a log: the first asks for an end, the second is one."""
+"""SIGINT and SIGTERM: the first one stops a command at its next event, the second ends it at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STDERR = 2
 
 
 class StoppedWhileStartingError(Dga2dError):
-    """A signal came before the agents began to work; `go_on` is the command that goes on, if there is one."""
+    """A signal came before the agents began to work; `go_on` is the command that continues, if any."""
 
     exit_code = ExitCode.STOPPED
 
@@ -35,38 +35,38 @@ class StoppedWhileStartingError(Dga2dError):
 class Interrupted(KeyboardInterrupt):
     """What the first signal raises where no scope can be cancelled.
 
-    A class of its own, because CPython ends a process by SIGINT after a `KeyboardInterrupt` proper has passed
-    through an ``exec`` of a string (as in the import of a named tuple), though somebody caught it.
+    It is a class of its own because CPython ends a process by SIGINT once a plain `KeyboardInterrupt` has
+    passed through an ``exec`` of a string (as in the import of a named tuple), even if it was caught.
     """
 
 
 class Announcer(Protocol):
-    """Tells a person what a signal did; called from the signal handler."""
+    """Tells a person what a signal did. Its methods are called from the signal handler."""
 
     def announce_stop(self) -> None:
-        """The first signal has come."""
+        """Say that the command stops at the next event: the first signal has come."""
 
     def announce_abort(self) -> None:
-        """The process ends right now; leave the terminal as it was."""
+        """Leave the terminal as it was: the process ends right now."""
 
 
 class Interruption:
-    """The wish of the user that a command ends, if there is one yet.
+    """Handles the signals with which a user stops a command.
 
-    The first signal ends what is under way: inside ``cancels`` by cancelling a scope, elsewhere by
-    `Interrupted`. The second ends the process from wherever it is; the log is whole at any moment.
+    The first signal ends what is under way: inside ``cancels`` by cancelling a scope, elsewhere by raising
+    `Interrupted`. The second ends the process wherever it is; the log is intact at any moment.
     """
 
     def __init__(self, announcer: Announcer | None = None, go_on: str | None = None) -> None:
         self.signal_name: str | None = None
         self.go_on = go_on
-        """The command that goes on; ``None`` while nothing of the run is in the log."""
+        """The command that continues the run; ``None`` while nothing of it is in the log."""
         self._announcer = announcer
         self._act: Callable[[], object] = _raise
 
     @contextmanager
     def handles_signals(self) -> Iterator[None]:
-        """Take the signals for the length of the block; in any but the main thread, do nothing."""
+        """Handle the signals for the length of the block; do nothing outside the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -79,7 +79,7 @@ class Interruption:
 
     @contextmanager
     def cancels(self, scope: anyio.CancelScope) -> Iterator[None]:
-        """Let the first signal cancel `scope` during the block; one that has come cancels it now."""
+        """Let the first signal cancel `scope` during the block; cancel it now if the signal has come."""
         loop = asyncio.get_running_loop()
         before, self._act = self._act, lambda: loop.call_soon_threadsafe(scope.cancel)
         if self.signal_name is not None:
@@ -90,7 +90,7 @@ class Interruption:
             self._act = before
 
     def finish(self) -> None:
-        """All work is done and recorded: a first signal has nothing left to end."""
+        """Ignore a first signal from now on: all work is done and recorded."""
         self._act = lambda: None
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The policy of a run: made as its settings say, and brought back to where the log left it."""
+"""The policy of a run: created from its settings, and restored to where the log left it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ SMALL = ("uniform", "embedded")
 """Policies that are rebuilt from the log in moments and need no files."""
 
 
-def policy_of(settings: RunSettings, seed: int) -> PipelinePolicy:
-    """The policy with its initial parameters.
+def create_policy(settings: RunSettings, seed: int) -> PipelinePolicy:
+    """Return the policy with its initial parameters.
 
     Raises
     ------
     PolicyLoadError
-        It cannot be had; see its subclasses.
+        It cannot be loaded; see its subclasses.
     SettingsError
-        The device is not there.
+        There is no such device.
     """
     if settings.policy_device == "cuda" and settings.policy != "uniform":
         import torch
@@ -57,7 +57,7 @@ def policy_of(settings: RunSettings, seed: int) -> PipelinePolicy:
 
 
 def policy_archive(url: str, run_id: RunId, settings: RunSettings) -> PolicyArchive | None:
-    """Where the run's policy is saved: ``<database>.policies/<run>``; ``None`` if it is not saved.
+    """Return where the run's policy is saved, ``<database>.policies/<run>``; ``None`` if it is not saved.
 
     The path is relative to the database, so the two can be moved together.
     """
@@ -73,9 +73,9 @@ async def restore_policy(
 ) -> None:
     """Bring the new `policy` to the state it had at the end of the log.
 
-    Its last saved files are loaded, if there are any; updates after them are made again from the recorded
-    walks and rewards, and only the events after them are read. `from_log` makes all updates again. The digest
-    is compared after every one that is made, and where none is, with that of the last.
+    Its last saved files are loaded, if there are any; later updates are repeated from the recorded walks and
+    rewards, and only the events after the files are read. `from_log` repeats all updates. The digest is
+    compared after each of them, and where there is none, with that of the last.
 
     Raises
     ------
@@ -94,7 +94,7 @@ async def restore_policy(
     if policy.name == "uniform" and not from_log:
         learned = whole.policy_updates  # they change nothing
     if learned == 0:
-        await _learn_again(store, run_id, sampler, RunState(), EMPTY_LOG)
+        await _repeat_updates(store, run_id, sampler, RunState(), EMPTY_LOG)
         return
     start = whole
     if learned < whole.policy_updates:
@@ -102,13 +102,13 @@ async def restore_policy(
     if await anyio.to_thread.run_sync(policy.digest) != start.policy_digest:
         raise _other_parameters(run_id, start.seq)
     [event] = [event async for event in store.read(run_id, start.seq - 1, start.seq)]
-    await _learn_again(store, run_id, sampler, start, Head(start.seq, event.hash))
+    await _repeat_updates(store, run_id, sampler, start, Head(start.seq, event.hash))
 
 
-async def _learn_again(
+async def _repeat_updates(
     store: EventStore, run_id: RunId, sampler: PipelineSampler, state: RunState, head: Head
 ) -> None:
-    """Make the updates behind `head` again, where the run was in `state`."""
+    """Repeat the updates after `head`, where the run was in `state`."""
     async for event in verified(store.read(run_id, head.seq), head):
         before, state = state, fold(state, event)
         if event.type != "PolicyUpdated":
@@ -135,6 +135,6 @@ async def _load(run_id: RunId, sampler: PipelineSampler, state: RunState) -> int
 
 
 def _short(identity: str) -> str:
-    """Name and the first digits of the digest."""
+    """Return the name and the first digits of the digest."""
     name, _, digest = identity.rpartition(" ")
     return f"{name} ({digest[:12]})"

@@ -19,7 +19,7 @@ from dga2d.runtime.errors import UsageError
 
 
 class Problem:
-    """Instances of one domain by key, loaded when they are first needed (implements ``InstanceSource``)."""
+    """Instances of one domain by key, loaded when first needed (implements ``InstanceSource``)."""
 
     def __init__(self, domain: Domain, refs: Sequence[InstanceRef]) -> None:
         self.domain = domain
@@ -32,7 +32,7 @@ class Problem:
 
     @classmethod
     def open(cls, domain_name: str, data_dir: Path | None) -> Problem:
-        """The problem called `domain_name` with its generated or published instances.
+        """Open the domain called `domain_name` with its generated or published instances.
 
         Raises
         ------
@@ -52,19 +52,19 @@ class Problem:
         return cls(domain, [ref for ref in refs if ref.reference is not None])
 
     def instance(self, key: str) -> Instance:
-        """The instance called `key`.
+        """Return the instance called `key`.
 
         Raises
         ------
         UsageError
-            There is none; the message says where it was looked for.
+            There is none; the message says where to look for one.
         """
         if key not in self._loaded:
             self._loaded[key] = self.domain.load(self.ref(key))
         return self._loaded[key]
 
     def ref(self, key: str) -> InstanceRef:
-        """Where the instance called `key`, or by its bare name, can be had."""
+        """Return where to find the instance called `key`, or with that bare name. Raises as `instance`."""
         if key in self._refs:
             return self._refs[key]
         named = [ref for ref in self._refs.values() if ref.name == key]
@@ -76,11 +76,11 @@ class Problem:
         )
 
     def smoke_instance(self) -> Instance:
-        """The domain's small instance for trial runs."""
+        """Return the domain's small instance for trial runs."""
         return self.domain.smoke_instance()
 
     def index(self, key: str) -> int:
-        """Position in the manifest: training, validation, test."""
+        """Return the position in the manifest: training, validation, test."""
         return self._index[key]
 
     def size(self, key: str) -> int:
@@ -91,7 +91,7 @@ class Problem:
         return self._sizes[key]
 
     def manifest(self) -> SplitManifest:
-        """The splits as the log records them."""
+        """Return the splits as the log records them."""
         return SplitManifest(
             train=_entries(self.splits.train),
             validation=_entries(self.splits.validation),
@@ -110,14 +110,14 @@ def _entries(refs: Sequence[InstanceRef]) -> tuple[InstanceEntry, ...]:
 
 
 def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """One row per domain and group: sizes of its splits and kinds of its references.
+    """Return one row per domain and group: sizes of its splits and kinds of its references.
 
-    With `data_dir` the published instances found there, without it those the program generates.
+    With `data_dir` these are the published instances found there, without it those the program generates.
 
     Raises
     ------
     UsageError
-        `data_dir` is not there.
+        `data_dir` does not exist.
     """
     _require_folder(data_dir)
     return [row for name in names or domain_names() for row in _rows(get_domain(name), data_dir)]
@@ -159,12 +159,12 @@ def _reference_kinds(refs: Iterable[InstanceRef]) -> dict[str, int]:
 def check_instances(
     data_dir: Path | None, names: Iterable[str] = (), progress: Callable[[str], None] = lambda text: None
 ) -> list[dict[str, Any]]:
-    """Read or generate every instance and build its environment; one row per domain with what failed.
+    """Read or generate every instance and build its environment; return one row per domain with what failed.
 
     Raises
     ------
     UsageError
-        `data_dir` is not there.
+        `data_dir` does not exist.
     """
     _require_folder(data_dir)
     report = []

@@ -1,4 +1,4 @@
-"""The prompts that a fresh run of a domain would send: the library's graph, pools and credits of zero."""
+"""Preview of prompts: what a fresh run of a domain would ask, with the library's graph and zero credits."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Kind = Literal["initialize", "implement-add", "implement-replace", "connect-repl
 def preview_task(
     domain: Domain, kind: Kind, operator: str | None, refused: str | None, settings: RunSettings
 ) -> Task:
-    """The task behind a prompt.
+    """Return the task behind a prompt.
 
     Parameters
     ----------
     operator
-        Whose implementation is asked for; the first of the baseline that improves if ``None``.
+        Whose implementation is asked for; ``None`` for the first of the baseline that improves.
     refused
-        Diagnostic of an answer before; the prompt is then that of a repair.
+        Diagnostic of a refused answer; the prompt then asks for a repair.
 
     Raises
     ------

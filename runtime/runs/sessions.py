@@ -1,4 +1,4 @@
-"""What a user does with a run: start it, go on with it, test it. One function per command."""
+"""What a user does with a run: start it, continue it, test it. One function per command."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.runs.states import load_state
-from dga2d.runtime.runs.supervisor import begin, rejoin, run_to_end, surroundings
+from dga2d.runtime.runs.supervisor import append_run_started, open_surroundings, rejoin, run_to_end
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
 
 NO_LEARNING = {"policy": "uniform", "llm": "offline"}
-"""Settings of a held-out test: it samples nothing and asks nobody; neither keys nor weights are needed."""
+"""Settings of a held-out test, which samples nothing and asks no model: it needs neither keys nor weights."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Finished:
     run_id: RunId
     state: RunState
     head_hash: str
-    """Hash of the last event, hexadecimal; who keeps it can tell later whether the log was rewritten."""
+    """Hexadecimal hash of the last event; keep it to find out later whether the log was rewritten."""
 
 
-def holder() -> str:
-    """Name of this process for people who find a run busy."""
+def lease_holder() -> str:
+    """Return the name of this process, for people who find a run busy."""
     return f"dga2d on {socket.gethostname()}, process {os.getpid()}"
 
 
@@ -56,7 +56,7 @@ async def evolve(
     *,
     stop: Interruption | None = None,
 ) -> Finished:
-    """Start a new run and follow it to its end; `stop` may end it sooner (`run_to_end`).
+    """Start a new run and follow it to its end, or until `stop` ends it (see `run_to_end`).
 
     Raises
     ------
@@ -67,10 +67,10 @@ async def evolve(
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     archive = policy_archive(url, name, settings)
-    async with surroundings(url, problem, settings, seed, archive) as around, open_store(url) as store:
+    async with open_surroundings(url, problem, settings, seed, archive) as around, open_store(url) as store:
         quotas = call_quotas(settings)
-        async with store.write(name, holder=holder(), create=True, quotas=quotas) as writer:
-            state = await begin(writer, around, settings, seed, data_dir)
+        async with store.write(name, holder=lease_holder(), create=True, quotas=quotas) as writer:
+            state = await append_run_started(writer, around, settings, seed, data_dir)
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
@@ -88,9 +88,9 @@ async def resume(
     *,
     stop: Interruption | None = None,
 ) -> Finished:
-    """Go on with a run that was paused, killed, or is to have more generations.
+    """Continue a run that was paused or killed, or give it more generations.
 
-    `rebuild_policy` makes all updates of the policy again instead of loading its saved files.
+    `rebuild_policy` repeats all updates of the policy instead of loading its saved files.
 
     Raises
     ------
@@ -107,8 +107,8 @@ async def resume(
         check_code(run_id, before, accept_code_change)
         problem = reopen_problem(before, data_dir)
         async with (
-            store.write(run_id, holder=holder()) as writer,
-            surroundings(
+            store.write(run_id, holder=lease_holder()) as writer,
+            open_surroundings(
                 url, problem, settings, before.header.seed, policy_archive(url, run_id, settings)
             ) as around,
         ):
@@ -127,12 +127,12 @@ async def hold_out_test(
     *,
     stop: Interruption | None = None,
 ) -> Finished:
-    """Evaluate the best validated algorithm, beside the safe baseline, once on the held-out split.
+    """Evaluate the best validated algorithm and the safe baseline once on the held-out split.
 
     Raises
     ------
     RunStateError
-        Nothing was validated yet, or the run was tested before and `force` is not given.
+        Nothing has been validated yet, or the run was tested before and `force` is not given.
     """
     async with open_store(url, create=False) as store:
         before = await started_state(store, run_id)
@@ -145,8 +145,8 @@ async def hold_out_test(
         check_code(run_id, before, accept_code_change)
         problem = reopen_problem(before, data_dir)
         async with (
-            store.write(run_id, holder=holder()) as writer,
-            surroundings(url, problem, before.settings.model_copy(update=NO_LEARNING), 0) as around,
+            store.write(run_id, holder=lease_holder()) as writer,
+            open_surroundings(url, problem, before.settings.model_copy(update=NO_LEARNING), 0) as around,
         ):
             state = before
             if not unfinished:
@@ -157,7 +157,7 @@ async def hold_out_test(
 
 
 def test_started(run_id: RunId, state: RunState) -> TestStarted:
-    """The decision what a test compares, on which instances."""
+    """Return the event that decides what a test compares, and on which instances."""
     if state.checkpoint is None:
         raise RunStateError(
             f"run {run_id} has no validated algorithm yet; let it reach a validation first (`dga2d resume`)"
@@ -168,7 +168,7 @@ def test_started(run_id: RunId, state: RunState) -> TestStarted:
 
 
 def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
-    """The instances a run began with.
+    """Open the instances a run began with.
 
     Raises
     ------
@@ -200,11 +200,11 @@ UNCHANGEABLE = (
     "llm_tokens",
     "llm_money_usd",
 )
-"""Settings that what is in the log already depends on as a whole."""
+"""Settings on which everything in the log depends."""
 
 
 def refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> None:
-    """Raise RunStateError if a setting differs that a run has for good (`UNCHANGEABLE`)."""
+    """Raise RunStateError if a setting differs that a run cannot change (`UNCHANGEABLE`)."""
     for name in UNCHANGEABLE:
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
@@ -224,12 +224,12 @@ def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) ->
 
 
 def end_reason_under(state: RunState, settings: RunSettings) -> str | None:
-    """Why the run would end at once under other settings; ``None`` if it would go on."""
+    """Return why the run would end at once under other settings; ``None`` if it would continue."""
     return end_reason(replace(state, settings=settings))
 
 
 def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
-    """Raise CodeChangedError if another version of program or plug-in wrote the log and `accept` is false."""
+    """Raise CodeChangedError if another version of program or plug-in wrote the log, unless `accept`."""
     if accept:
         return
     present = present_version(state.header.domain)
@@ -238,7 +238,7 @@ def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
 
 
 async def started_state(store: EventStore, run_id: RunId) -> RunState:
-    """The state now. Raises as `load_state`, and RunStateError for a run without events."""
+    """Return the present state. Raises as `load_state`, and RunStateError for a run without events."""
     state = await load_state(store, run_id)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
@@ -246,5 +246,5 @@ async def started_state(store: EventStore, run_id: RunId) -> RunState:
 
 
 async def finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
-    """What a command leaves behind: `state` with the hash of the log's last event."""
+    """Return `state` with the hash of the log's last event: what a command leaves behind."""
     return Finished(run_id, state, (await store.head(run_id)).hash.hex())

@@ -1,4 +1,4 @@
-"""``dga2d solve``: one instance with a run's best algorithm or a baseline of its domain."""
+"""Solving one instance with a run's best algorithm or a baseline of its domain."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from dga2d.runtime.runs.states import load_state
 from dga2d.store import open_store
 
 Method = Literal["safe", "basic", "ils", "cp-sat"]
-"""The baselines: what a user gets without evolution, the same from the basic library, an iterated local
-search, and OR-Tools."""
+"""The baselines: what a user gets without evolution, its counterpart from the basic library, an iterated
+local search, and OR-Tools."""
 
 
 class SolveFailedError(Dga2dError):
@@ -70,7 +70,7 @@ async def solve_instance(
     Raises
     ------
     DomainError, UsageError
-        The domain, the instance or the run cannot be had.
+        There is no such domain, instance or run, or it cannot be used.
     SolveFailedError
         The algorithm failed.
     """
@@ -82,7 +82,7 @@ async def solve_instance(
     elif method == "cp-sat":
         return await solve_by_or_tools(domain, instance, settings, seed)
     else:
-        steps, algorithm = baseline(domain, method)
+        steps, algorithm = baseline_steps(domain, method)
     announce("starting the sandbox")
     async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
         budget, unit = settings.budget
@@ -91,7 +91,7 @@ async def solve_instance(
         reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
     if reply.objective is None or reply.solution is None:
         raise SolveFailedError(f"{algorithm} failed on {instance.key}: {reply.failure}: {reply.diagnostic}")
-    state = state_of(reply.solution)
+    state = decode_solution(reply.solution)
     return _solved(domain, instance, algorithm, state, reply.objective, reply.elapsed_s, reply.work)
 
 
@@ -113,8 +113,8 @@ def _solved(
     return Solved(instance, algorithm, state, objective, gap, elapsed_s, work, text)
 
 
-def baseline(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
-    """The implementations of a baseline that is a pipeline (not ``cp-sat``), and its name."""
+def baseline_steps(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
+    """Return the implementations of a baseline that is a pipeline (not ``cp-sat``), and its name."""
     baselines = {"safe": domain.safe_baseline, "basic": domain.basic_baseline, "ils": domain.ils_baseline}
     steps = baselines[method]()
     names = " → ".join(step.operator for step in steps)
@@ -149,13 +149,13 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
 
 
 def require_package(package: str, extra: str, purpose: str) -> None:
-    """Raises UsageError where an optional dependency is not installed."""
+    """Raise UsageError where an optional dependency is not installed."""
     if importlib.util.find_spec(package) is None:
         raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before anything is solved for it.
+    """Refuse a picture that could not be drawn, before anything is solved.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def draw(domain: Domain, solved: Solved, path: Path) -> None:
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
-    """An instance by file path, key (``ta/ta01``) or bare name (``ta01``)."""
+    """Return an instance by file path, key (``ta/ta01``) or bare name (``ta01``)."""
     path = Path(name)
     if path.is_file():
         known = {} if data_dir is None else {ref.path: ref for ref in domain.published(data_dir)}
@@ -193,7 +193,7 @@ def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
 
 
 async def best_of_run(url: str, run_id: str, domain: str) -> tuple[tuple[Implementation, ...], str]:
-    """The best validated algorithm of a run, or its best on the training batch before any validation."""
+    """Return the best validated algorithm of a run, or its best in training where nothing was validated."""
     async with open_store(url, create=False, read_only=True) as store:
         state = await load_state(store, RunId(run_id))
         if state.started is None or state.header.domain != domain:
@@ -207,8 +207,8 @@ async def best_of_run(url: str, run_id: str, domain: str) -> tuple[tuple[Impleme
     return tuple(steps), f"run {run_id}, generation {program.generation}: {names}"
 
 
-def state_of(solution: bytes) -> State:
-    """The state that an evaluation's solution blob holds."""
+def decode_solution(solution: bytes) -> State:
+    """Return the state in the solution blob of an evaluation."""
     value: dict[str, Any] = json.loads(solution)
     metadata = {
         key: np.asarray(item) if isinstance(item, list) else item for key, item in value["metadata"].items()

@@ -1,4 +1,4 @@
-"""How a run begins: the library it starts from, its shared batch, and ``RunStarted``."""
+"""The beginning of a run: the library it starts from, its shared batch, and ``RunStarted``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"
 
 
 def new_run_id(domain: str) -> RunId:
-    """A fresh name such as ``jsp-k3v9q2``; names carry no meaning and enter no decision."""
+    """Return a fresh name such as ``jsp-k3v9q2``; names carry no meaning and enter no decision."""
     return RunId(f"{domain}-" + "".join(secrets.choice(_ALPHABET) for _ in range(6)))
 
 
 def checked_run_id(name: str) -> RunId:
-    """`name` as the name of a run.
+    """Return `name` as the name of a run.
 
     Raises
     ------
@@ -41,18 +41,18 @@ def checked_run_id(name: str) -> RunId:
 
 
 def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:
-    """The operators a run may start from."""
+    """Return the operators a run may start from."""
     operators = domain.operators()
     return operators if settings.library == "full" else tuple(o for o in operators if o.tier == "basic")
 
 
 def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ...]:
-    """The safe baseline that belongs to the library."""
+    """Return the safe baseline that belongs to the library."""
     return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
 
 
 def shared_batch(problem: Problem, settings: RunSettings, seed: int) -> tuple[InstanceKey, ...]:
-    """k training instances drawn without replacement (Algorithm 1, line 4), sorted."""
+    """Return k training instances drawn without replacement (Algorithm 1, line 4), sorted."""
     keys = [ref.key for ref in problem.splits.train]
     if len(keys) < settings.batch_size:
         raise UsageError(
@@ -70,7 +70,7 @@ def run_started(
     sandbox: dict[str, str],
     data_dir: Path | None,
 ) -> tuple[Draft, list[bytes]]:
-    """The first event of a run and the source texts of its library."""
+    """Return the first event of a run and the source texts of its library."""
     domain = problem.domain
     library = library_of(domain, settings)
     payload = RunStarted(
@@ -93,7 +93,7 @@ def run_started(
 
 
 def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
-    """A pipeline as events name it."""
+    """Return a pipeline as events name it."""
     return tuple(
         Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
         for s in steps
@@ -101,7 +101,7 @@ def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
 
 
 def library_operator(operator: Operator) -> LibraryOperator:
-    """An operator as ``RunStarted`` names it, its implementations by the digests of their sources."""
+    """Return an operator as ``RunStarted`` names it: implementations by the digests of their sources."""
     return LibraryOperator(
         id=OperatorId(operator.id),
         category=operator.category,
@@ -116,7 +116,7 @@ def library_operator(operator: Operator) -> LibraryOperator:
 
 
 def policy_prompt_context(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyPromptContext:
-    """What the policy's prompt says of domain and instances: scalar sizes and array shapes."""
+    """Return what the policy's prompt says of domain and instances: scalar sizes and array shapes."""
     domain = problem.domain
     lines = []
     for key in batch:

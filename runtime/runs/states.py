@@ -45,8 +45,7 @@ def _report_ignored(snapshot: IgnoredSnapshot) -> None:
 
 
 async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event_hash: bytes) -> None:
-    """Keep the state of a long run, so that the next reader starts from it; the run goes on even if there is
-    no room for it."""
+    """Save the state of a long run for its next reader to start from; a full disk is no reason to stop."""
     seal = snapshot_seal()
     if state.seq >= SNAPSHOT_INTERVAL and seal is not None:
         with suppress(StoreError):

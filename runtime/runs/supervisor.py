@@ -1,4 +1,4 @@
-"""Runs the agents of one run until it ends, is interrupted or fails, and says so in the log."""
+"""Supervision of one run: its agents work until it ends, is interrupted or fails, and the log says which."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
-from dga2d.runtime.runs.policies import policy_of, restore_policy
+from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
@@ -46,41 +46,42 @@ from dga2d.store import EventStore, EventWriter, ForeignDatabaseError, StoreErro
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Everything outside the log that a run needs."""
+    """What a run needs beside its log."""
 
     problem: Problem
     policy: PipelinePolicy
     model: LanguageModel
     evaluator: EvaluatorPool
     outages: OutageRecorder
-    """Where the model's endpoint is said to be down or back."""
+    """Records when the model's endpoint goes down and comes back."""
     archive: PolicyArchive | None = None
-    """Where the policy is saved, if it is."""
+    """Where the policy is saved; ``None`` if it is not."""
     known_rates: KnownRates = NOTHING_KNOWN
     """Rates of work units that an earlier run measured."""
 
 
 @asynccontextmanager
-async def surroundings(
+async def open_surroundings(
     url: str,
     problem: Problem,
     settings: RunSettings,
     seed: int,
     archive: PolicyArchive | None = None,
 ) -> AsyncIterator[Surroundings]:
-    """Policy, proposer and evaluation processes; raises before any event is written if one is missing.
+    """Open policy, language model and evaluation workers for the length of the block.
 
-    `url` is the database, in which a recorded proposer and known work rates are looked up.
+    Whatever is missing is raised here, before any event is written. `url` is the database in which a recorded
+    model and known work rates are looked up.
     """
     outages = OutageRecorder()
     known_rates = await read_rates(url, settings.work_rates)
     async with open_model(settings, url, outages) as model:
-        policy = policy_of(settings, seed)
+        policy = create_policy(settings, seed)
         try:
             async with open_evaluator(problem.domain.name, settings) as evaluator:
                 yield Surroundings(problem, policy, model, evaluator, outages, archive, known_rates)
         except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
-            raise first_error(group) from None
+            raise find_first_error(group) from None
 
 
 async def read_rates(url: str, run: str | None) -> KnownRates:
@@ -103,7 +104,7 @@ async def read_rates(url: str, run: str | None) -> KnownRates:
     return KnownRates(run, dict(state.work_rates.measured))
 
 
-async def begin(
+async def append_run_started(
     writer: EventWriter, around: Surroundings, settings: RunSettings, seed: int, data_dir: Path | None
 ) -> RunState:
     """Append ``RunStarted`` and return the state after it."""
@@ -127,7 +128,7 @@ async def rejoin(
     rebuild_policy: bool = False,
     parent: RunId | None = None,
 ) -> RunState:
-    """Rebuild state and policy from the log and append ``RunResumed`` (``RunForked`` for a fork of `parent`).
+    """Rebuild state and policy from the log; append ``RunResumed``, or ``RunForked`` for a fork of `parent`.
 
     Raises
     ------
@@ -138,14 +139,14 @@ async def rejoin(
     words = policy_prompt_context(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
     await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
-    begun = joined(writer, plugin_mark(around.problem.domain.name), changed, parent)
-    return fold(recorded_state, (await writer.append([Draft("conductor", begun)]))[0])
+    resumption = resumption_event(writer, plugin_mark(around.problem.domain.name), changed, parent)
+    return fold(recorded_state, (await writer.append([Draft("conductor", resumption)]))[0])
 
 
-def joined(
+def resumption_event(
     writer: EventWriter, mark: str, changed: dict[str, object], parent: RunId | None
 ) -> RunResumed | RunForked:
-    """What the log says when a process goes on with a run, or begins with a fork of `parent`.
+    """Return the event with which a process continues a run, or begins a fork of `parent`.
 
     `mark` is what a plug-in domain adds to the version.
     """
@@ -169,12 +170,12 @@ async def run_to_end(
     watcher: Progress,
     stop: Interruption | None = None,
 ) -> RunState:
-    """Let all agents work from `state` on until the run (or its test) is over; returns the final state.
+    """Let all agents work from `state` on until the run, or its test, is over; return the final state.
 
-    SIGINT or SIGTERM stops all work at an event boundary and records ``RunPaused``; a second signal (`stop`
-    counts those of the whole command) ends the process at once. A model that cannot be asked until somebody
-    acts pauses the run too. An error of an agent is recorded as ``RunFailed``, where the log still takes it,
-    and raised.
+    SIGINT or SIGTERM stops all work at the next event and records ``RunPaused``; a second signal (`stop`
+    counts those of the whole command) ends the process at once. A model that stays unavailable until somebody
+    acts pauses the run, too. An error of an agent is recorded as ``RunFailed``, if the log still accepts
+    events, and raised.
     """
     around.outages.connect(writer)
     agents = make_agents(store, writer, around, state)
@@ -184,12 +185,12 @@ async def run_to_end(
     stop = Interruption(watcher) if stop is None else stop
     try:
         with anyio.CancelScope() as scope, stop.handles_signals(), stop.cancels(scope):
-            await _let_agents_work(agents, store, writer.run_id, state, watcher)
+            await _run_agents(agents, store, writer.run_id, state, watcher)
     except BaseExceptionGroup as group:
-        error = first_error(group)
+        error = find_first_error(group)
         if isinstance(error, ModelUnavailableError):
             log.warning("the model is unavailable", reason=error.reason)
-            return await _ended(store, writer, RunPaused(reason=error.reason), watcher)
+            return await _append_end(store, writer, RunPaused(reason=error.reason), watcher)
         log.info("run failed", error=type(error).__name__)
         await _record_failure(store, writer, error, watcher)
         raise error from None
@@ -200,7 +201,7 @@ async def run_to_end(
         if scope.cancelled_caught and is_live(final):
             log.info("interrupted", signal=stop.signal_name)
             paused = RunPaused(reason=f"interrupted by {stop.signal_name}")
-            final = await _ended(store, writer, paused, watcher)
+            final = await _append_end(store, writer, paused, watcher)
     await keep_snapshot(store, writer.run_id, final, writer.head.hash)
     return final
 
@@ -208,7 +209,7 @@ async def run_to_end(
 def make_agents(
     store: EventStore, writer: EventWriter, around: Surroundings, state: RunState
 ) -> tuple[Agent[Any], ...]:
-    """The agents of a run, wired to the log and to their ports."""
+    """Return the agents of a run, connected to the log and to their ports."""
     problem, sources = around.problem, SourceReader(store)
     prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
     trials = TrialRunner(around.evaluator, problem, sources)
@@ -225,10 +226,10 @@ def make_agents(
     )
 
 
-async def _let_agents_work(
+async def _run_agents(
     agents: Sequence[Agent[Any]], store: EventStore, run_id: RunId, state: RunState, watcher: Progress
 ) -> None:
-    """Return when nobody has work left; the log is folded once for all of them."""
+    """Run the agents until none has work left; the log is folded once for all of them."""
     async with project(store, run_id, state) as projection:
         with projection.subscribe() as changes:  # before the first event: the watcher is to miss nothing
             async with anyio.create_task_group() as tasks:
@@ -249,8 +250,8 @@ async def _watch(store: EventStore, run_id: RunId, changes: Subscription, watche
             return
 
 
-def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error inside nested exception groups."""
+def find_first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error inside nested exception groups."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -260,17 +261,17 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
 async def _record_failure(
     store: EventStore, writer: EventWriter, error: BaseException, watcher: Progress
 ) -> None:
-    """Say in the log why the run cannot go on; a log that takes no more events is left as it is."""
+    """Record why the run cannot continue, unless the log itself is what failed."""
     if isinstance(error, StoreError) or not isinstance(error, Exception):
         return
     detail = " ".join(str(error).split())[:500]
-    await _ended(store, writer, RunFailed(reason=type(error).__name__, detail=detail), watcher)
+    await _append_end(store, writer, RunFailed(reason=type(error).__name__, detail=detail), watcher)
 
 
-async def _ended(
+async def _append_end(
     store: EventStore, writer: EventWriter, payload: RunPaused | RunFailed, watcher: Progress
 ) -> RunState:
-    """Say in the log, and to the watcher, why the run stops here; the state after that."""
+    """Append why the run stops here, tell the watcher, and return the state after that."""
     with anyio.CancelScope(shield=True):
         (event,) = await writer.append([Draft("conductor", payload)])
         state = await load_state(store, writer.run_id)

@@ -1,4 +1,4 @@
-"""Collects, from the program's own modules, exactly the definitions that some entry points need.
+"""Bundles: exactly those definitions of the program's own modules that some entry points need.
 
 A standalone solver must compute what the program computes, so it carries the same text: functions, classes
 and constants are cut out of their modules with comments and decorators, dependencies before their users.
@@ -45,7 +45,7 @@ class Bundle:
     _modules: dict[str, _Module] = field(default_factory=dict)
 
     def add(self, module: str, name: str) -> None:
-        """Take a definition with everything it refers to.
+        """Add a definition with everything it refers to.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Bundle:
 
 
 def bundle(entries: Iterable[Place]) -> Bundle:
-    """All that `entries` need, in an order in which it can be executed."""
+    """Return all that `entries` need, in an order in which it can be executed."""
     collected = Bundle()
     for module, name in entries:
         collected.add(module, name)
@@ -113,7 +113,7 @@ def _read(name: str) -> _Module:
 
 
 def _note_import(module: _Module, statement: ast.Import | ast.ImportFrom, package: str) -> None:
-    """`package` is the importing module's, in which relative imports are meant."""
+    """Note the names of an import statement; `package` is that of the importing module."""
     if isinstance(statement, ast.ImportFrom):
         source = "." * statement.level + (statement.module or "")
         source = importlib.util.resolve_name(source, package)
@@ -142,7 +142,7 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
 
 
 def _names(statements: list[ast.stmt]) -> list[str]:
-    """Names that are read anywhere in `statements`, in order of appearance."""
+    """Return the names that are read anywhere in `statements`, in order of appearance."""
     found = {
         node.id: None
         for statement in statements

@@ -40,12 +40,12 @@ class Provenance:
 
 
 def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> str:
-    """Text of the solver.
+    """Return the text of the solver.
 
     Raises
     ------
     BundleError
-        The domain cannot be taken out of the program.
+        The domain cannot be exported.
     """
     collected = bundle(
         [
@@ -84,7 +84,7 @@ _MAIN_IMPORTS = ("import argparse", "import sys", "from pathlib import Path", "i
 
 
 def import_block(statements: set[str]) -> str:
-    """Sorted import statements; those from one module become one."""
+    """Return the sorted import statements; those from one module become one."""
     plain = sorted(line for line in statements if line.startswith("import "))
     names: dict[str, set[str]] = {}
     for line in statements.difference(plain):
@@ -121,7 +121,7 @@ def _header(steps: Sequence[Implementation], provenance: Provenance) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that cannot end the docstring it stands in."""
+    """Return the text that cannot end the docstring it stands in."""
     return text.replace("\\", "/").replace('"', "'")
 
 

@@ -1,6 +1,6 @@
 """Log lines for people on stderr. They may be lost: what must last is an event.
 
-Nothing here ever gets a key, a prompt or a candidate's code.
+They never contain a key, a prompt or a candidate's code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def configure(verbosity: int, as_json: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[min(verbosity, len(LEVELS) - 1)]),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # the stream of then
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # today's stream: tests replace it
         cache_logger_on_first_use=False,
     )
 

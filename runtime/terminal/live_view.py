@@ -1,4 +1,4 @@
-"""The live view of a run on a terminal: a pure function of state and measurements, readable on 80 columns."""
+"""The live view of a run on a terminal: a pure function of state and measurements, 80 columns wide."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ BORDERS = {"running": "cyan", "new": "cyan", "completed": "green", "paused": "ye
 
 
 def live_view(state: RunState, measured: Measurements) -> RenderableType:
-    """What a person wants to know of a run at this moment.
+    """Return what a person wants to know of a run at this moment.
 
-    Text from outside (names, reasons) is shown as it is, never as markup, and without control characters.
+    Text from outside (names, reasons) is never taken for markup and shows no control characters.
     """
     rows = Table.grid(padding=(0, 2, 0, 0), expand=True)
     rows.add_column(style="bold", no_wrap=True)
@@ -65,12 +65,12 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
 
 
 def is_testing(state: RunState) -> bool:
-    """A held-out test is under way; the run itself is then completed or paused."""
+    """Return whether a held-out test is under way; the run itself is then completed or paused."""
     return state.test is not None and state.test.mean_gaps is None
 
 
 def _last_changes(measured: Measurements) -> list[tuple[str, str]]:
-    """The last accepted changes, each edit whole, with the generation before its first one."""
+    """Return the last accepted changes, whole edits only, with the generation beside the first of each."""
     lines: list[tuple[str, str]] = []
     for edit in reversed(measured.edits):
         if lines and len(lines) + len(edit.changes) > CHANGES_SHOWN:
@@ -120,9 +120,9 @@ def _generation(state: RunState, measured: Measurements) -> RenderableType:
 
 
 def phase(state: RunState) -> str:
-    """What the agents are at."""
+    """Return what the agents are doing."""
     if state.started is None:
-        return "loading the policy, starting the evaluation processes"
+        return "loading the policy, starting the evaluation workers"
     test = state.test
     if test is not None and test.mean_gaps is None:
         due = len(test.candidates) * len(test.instances)
@@ -182,7 +182,7 @@ def _gap(state: RunState, score: float | None) -> str:
 
 
 def curve(state: RunState) -> str:
-    """The incumbent's gap over the last generations, as bars; generations without one are left out."""
+    """Return the incumbent's gap over the last generations as bars; generations without one are left out."""
     numbers = range(max(1, state.completed - CURVE_GENERATIONS + 1), state.completed + 1)
     scores = [state.history[number].best_so_far for number in numbers if number in state.history]
     gaps = [gap for s in scores if (gap := gap_of(s, state.settings.failure_reward)) is not None]
@@ -213,7 +213,7 @@ def _calls(ledger: Ledger) -> Text:
 
 
 def _of(used: float, limit: float | None, unit: str) -> Text:
-    """An amount against its limit, yellow from four fifths on, red when it is spent."""
+    """Return an amount beside its limit, yellow from four fifths on, red when it is spent."""
 
     def amount(value: float) -> str:
         return f"{unit}{value:,.2f}" if unit else f"{value:,}"
@@ -242,10 +242,10 @@ def _held_out(state: RunState) -> Text:
 
 
 def time_left_s(state: RunState, measured: Measurements) -> float | None:
-    """Estimate of the seconds until the run, or its test, is over; ``None`` while nothing is known.
+    """Return an estimate of the seconds until the run, or its test, is over; ``None`` while nothing is known.
 
-    Generations still to come last as long as the mean of the last ones. If the calls made so far per
-    generation end them sooner, only so many generations are counted.
+    Generations still to come are taken to last as long as the last ones on average. If the model calls run
+    out before, at the pace so far, only the generations until then are counted.
     """
     test = state.test
     if test is not None and test.mean_gaps is None:
@@ -259,7 +259,7 @@ def time_left_s(state: RunState, measured: Measurements) -> float | None:
 
 
 def generations_left(state: RunState) -> float:
-    """Generations until the last one, or until the model calls are spent at the present pace."""
+    """Return the generations until the last one, or until the model calls are spent at the present pace."""
     left = float(state.settings.generations - state.completed)
     ledger = state.ledger
     if state.settings.evolution and state.completed and ledger.used:
@@ -268,7 +268,7 @@ def generations_left(state: RunState) -> float:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as ``m:ss`` or ``h:mm:ss``."""
+    """Return seconds as ``m:ss`` or ``h:mm:ss``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -17,12 +17,12 @@ from dga2d.runtime.errors import OutputFileError
 
 
 def print_json(value: Any) -> None:
-    """One JSON document, indented, keys in their given order."""
+    """Print one JSON document, indented, with the keys in their given order."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
+    """Print rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
     if not rows:
         return
     text = io.StringIO()
@@ -33,7 +33,7 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A plain table; columns of numbers are aligned to the right."""
+    """Print a plain table; columns of numbers are aligned to the right."""
     text = [[_cell(value) for value in row] for row in rows]
     widths = [max([len(head), *(len(row[i]) for row in text)]) for i, head in enumerate(header)]
     right = [bool(text) and all(_is_number(row[i]) for row in text) for i in range(len(header))]
@@ -61,14 +61,14 @@ def _is_number(cell: str) -> bool:
 
 
 def status_line() -> Callable[[str], None]:
-    """Return a function that shows a text in place on stderr if that is a terminal; an empty one clears it."""
+    """Return a function that shows a text in place on stderr if that is a terminal; ``""`` clears it."""
     if not sys.stderr.isatty():
         return lambda text: None
     return lambda text: click.echo(f"\r\x1b[K{text}\r", nl=False, err=True)
 
 
 def check_writable(path: Path) -> None:
-    """Raise :class:`OutputFileError` where `path` could not be written, before any work is done for it."""
+    """Raise :class:`OutputFileError` where `path` could not be written, before any work is done."""
     folder = path.parent
     if path.is_dir():
         raise OutputFileError(path, "it is a directory")
@@ -79,7 +79,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a whole file or nothing.
+    """Write a whole file, or nothing.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def shown(text: str) -> str:
-    """`text` on one line, each character that is not printable as a Python escape (``\\x1b``, ``\\u202e``).
+    """Return `text` on one line, what is not printable as Python escapes (``\\x1b``, ``\\u202e``).
 
     Control characters, escape sequences, line ends, and marks that reverse the direction of writing are not
     printable (Unicode categories "Other" and "Separator", but for the space).
@@ -105,7 +105,7 @@ def shown(text: str) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """The same for text of several lines: line feeds and tabs stay."""
+    """Return the same for text of several lines: line feeds and tabs stay."""
     return _escaped(text, "\n\t")
 
 

@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a live view on a terminal, one line per happening elsewhere."""
+"""Progress of a run on stderr: a live view on a terminal, a line per event of note elsewhere."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ FRAMES_PER_SECOND = 4
 
 
 class Progress(Protocol):
-    """What a command that writes a log tells its user meanwhile."""
+    """What the user of a command that writes a log sees meanwhile."""
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
-        """A new event, with the state after it."""
+        """Take in a new event, with the state after it."""
 
     def show_workload(self, workload: Workload) -> None:
-        """The evaluation processes stand."""
+        """Show how busy the evaluation workers are from now on: all of them are ready."""
 
     def announce_stop(self) -> None:
-        """A signal asks for an end; called from its handler."""
+        """Say that the command stops at the next event; called from a signal handler."""
 
     def announce_abort(self) -> None:
-        """The process ends right now; called from a signal handler."""
+        """Leave the terminal as it was: the process ends right now; called from a signal handler."""
 
 
 class ProgressLines:
-    """Watches a run and writes what a person wants to know, a line per happening.
+    """Watches a run and writes a line for every event that a person wants to know of.
 
     On a terminal the last line counts the evaluations of the open generation, unless `counts` is false.
     `stream` is stderr unless given.
@@ -83,7 +83,7 @@ class ProgressLines:
             self._line(f"  * checkpoint: {_checkpoint(state, payload)}")
 
     def show_workload(self, workload: Workload) -> None:
-        """Lines say nothing of the processes."""
+        """Do nothing: lines do not show the workers."""
 
     def announce_stop(self) -> None:
         self._line("stopping at the next event; a second Ctrl-C stops at once")
@@ -134,8 +134,8 @@ def _checkpoint(state: RunState, payload: p.CheckpointSelected) -> str:
 
 
 class LiveProgress:
-    """Shows the live view (`live_view`) for the length of its block; the last frame stays, unless
-    nothing has begun."""
+    """Shows the live view (`live_view`) for the length of its block. The last frame stays, unless nothing has
+    begun."""
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.console import Console
@@ -179,7 +179,7 @@ class LiveProgress:
 
 
 class Silence:
-    """Watches without a word (``--quiet``)."""
+    """Shows nothing (``--quiet``)."""
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None: ...
 
@@ -194,14 +194,14 @@ silent = Silence()
 
 
 def is_live_terminal(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Whether `stream` can show a view that is drawn again and again, and the user has not refused it."""
+    """Return whether `stream` can redraw a view and the user has not refused it."""
     is_dumb = environment.get("TERM", "") in ("", "dumb", "unknown")
     return stream.isatty() and not is_dumb and not environment.get("NO_COLOR")
 
 
 @contextmanager
-def progress(quiet: bool, as_json: bool) -> Iterator[Progress]:
-    """The progress a command shows: nothing, lines, or on a terminal that can the live view."""
+def show_progress(quiet: bool, as_json: bool) -> Iterator[Progress]:
+    """Show nothing, lines, or on a terminal that can redraw the live view, for the length of the block."""
     is_capable = is_live_terminal(sys.stderr, os.environ)
     if quiet:
         yield silent

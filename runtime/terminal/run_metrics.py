@@ -1,4 +1,4 @@
-"""Measures a run while it is watched: what is on the clock or in the pool, and so not in the folded state."""
+"""Metrics of a run while it is watched: what the clock and the worker pool say, which the state does not."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ RATE_WINDOW_S = 60.0
 """Evaluations per second are those of the last minute."""
 EDITS_KEPT = 4
 GENERATIONS_KEPT = 10
-"""Durations the time left is estimated from."""
+"""Durations from which the time left is estimated."""
 
 
 class Workload(Protocol):
-    """Says how much the evaluation processes have to do."""
+    """How busy the evaluation workers are."""
 
     @property
     def workers(self) -> int:
-        """Evaluation processes."""
+        """Number of evaluation workers."""
 
     @property
     def busy(self) -> int:
@@ -41,7 +41,7 @@ class AcceptedEdit:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What a watcher measured since it began to look."""
+    """What was measured since the run has been watched."""
 
     run: str = ""
     """Name of the run; empty before its first event."""
@@ -50,24 +50,24 @@ class Measurements:
     evaluations_per_s: float | None = None
     """Over the last minute; ``None`` before the first evaluation."""
     workers: int | None = None
-    """Evaluation processes; ``None`` until they stand."""
+    """Evaluation workers; ``None`` until they are ready."""
     busy: int | None = None
     generation_s: float = 0.0
-    """Seconds the open generation has taken."""
+    """Seconds the open generation has taken so far."""
     generation_times_s: tuple[float, ...] = ()
     """Seconds of the last generations that were watched from beginning to end."""
     suspended_s: float | None = None
-    """Seconds calls have waited for the model's endpoint; ``None`` while it works."""
+    """Seconds that calls have waited for the model's endpoint; ``None`` while it works."""
     edits: tuple[AcceptedEdit, ...] = ()
     """The last accepted ones, latest last."""
     is_stopping: bool = False
-    """The user has asked for an end."""
+    """The user has asked the command to stop."""
 
 
 class RunMetrics:
-    """Takes measurements; `clock` counts seconds from anywhere.
+    """Measures a run; `clock` counts seconds from any origin.
 
-    One thread tells what it `saw`, another may `read` at the same time.
+    One thread may call `record_event` while another calls `measure`.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -104,7 +104,7 @@ class RunMetrics:
             self._edits = (*self._edits, AcceptedEdit(event.generation or 0, changes))[-EDITS_KEPT:]
 
     def measure(self, state: RunState) -> Measurements:
-        """The measurements at this moment; `state` is the one after the last event seen."""
+        """Return the measurements at this moment; `state` is the one after the last recorded event."""
         now = self._clock()
         while self._recent and self._recent[0] < now - RATE_WINDOW_S:
             self._recent.popleft()
@@ -126,7 +126,7 @@ class RunMetrics:
 
 
 def changes_of(payload: p.Payload) -> tuple[str, ...]:
-    """What an accepted edit removed and added; nothing for any other event."""
+    """Return what an accepted edit removed and added; nothing for any other event."""
     if isinstance(payload, p.ImplementationAdded):
         return (f"+ implementation {payload.implementation}",)
     if isinstance(payload, p.ImplementationReplaced):

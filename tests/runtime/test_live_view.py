@@ -50,7 +50,7 @@ def text(state: RunState, measured: Measurements, width: int = 80) -> str:
 def test_before_its_first_event_a_run_is_said_to_start() -> None:
     told = text(RunState(), Measurements(elapsed_s=3.0))
     assert "starting" in told
-    assert "loading the policy, starting the evaluation processes" in told
+    assert "loading the policy, starting the evaluation workers" in told
     assert "0:03" in told
     assert "Ctrl-C stops at the next event" in told
 

@@ -8,7 +8,13 @@ import pytest
 from tests.runtime.run_states import HOSTILE, RUNNING, event
 
 from dga2d.events import payloads as p
-from dga2d.runtime.terminal.progress import LiveProgress, ProgressLines, is_live_terminal, progress, silent
+from dga2d.runtime.terminal.progress import (
+    LiveProgress,
+    ProgressLines,
+    is_live_terminal,
+    show_progress,
+    silent,
+)
 
 
 class Screen(io.StringIO):
@@ -49,7 +55,7 @@ def test_the_progress_shown_follows_flags_and_terminal(
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", term)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    with progress(quiet, as_json) as chosen:
+    with show_progress(quiet, as_json) as chosen:
         assert type(chosen) is kind
     assert ("\x1b" in screen.getvalue()) is (kind is LiveProgress)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.inspection.usage_export import ExportedUsage, differences, read_export
+from dga2d.runtime.inspection.usage_export import ExportedUsage, find_differences, read_export
 
 
 def call(number: int, **changed: Any) -> dict[str, Any]:
@@ -59,11 +59,11 @@ AGREED = [ExportedUsage("id-1", 1, 100, 10), ExportedUsage("id-2", 1, 100, 10)]
     ],
 )
 def test_differences(export: list[ExportedUsage], found: list[str]) -> None:
-    assert differences(CALLS, export) == found
+    assert find_differences(CALLS, export) == found
 
 
 def test_estimated_counts_are_not_compared() -> None:
-    assert differences([call(1, is_estimated=True)], [ExportedUsage("id-1", 1, 7, 7)]) == []
+    assert find_differences([call(1, is_estimated=True)], [ExportedUsage("id-1", 1, 7, 7)]) == []
 
 
 ROWS = [{"id": "a", "prompt_tokens": 1, "completion_tokens": 2}, {"id": "b", "prompt_tokens": 3}]
