@@ -159,14 +159,18 @@ def test_evaluations_outside_of_validations_are_not_taken_for_them() -> None:
     assert record.gaps(state.header, EVOLVED, 1) == {}
 
 
-def after_test(state: RunState, pipelines: dict[str, tuple[p.Step, ...]]) -> RunState:
+def after_test(
+    state: RunState, pipelines: dict[str, tuple[p.Step, ...]], time_limit_s: float | None = None
+) -> RunState:
+    """The state after a test under the run's own budget and, if a limit is given, under one of seconds."""
     candidates = tuple(
-        p.TestCandidate.model_validate({"label": label, "pipeline": steps})
+        p.TestCandidate.model_validate({"label": label, "pipeline": steps, "time_limit_s": limit})
+        for limit in ((None,) if time_limit_s is None else (None, time_limit_s))
         for label, steps in pipelines.items()
     )
     objectives = {"evolved": 101.0, "baseline": 103.0}
     outcomes = {
-        (number, key): Outcome(objectives[candidate.label], None)
+        (number, key): Outcome(objectives[candidate.label] + 5.0 * (candidate.time_limit_s is not None), None)
         for number, candidate in enumerate(candidates)
         for key in KEYS
     }
@@ -182,6 +186,18 @@ def test_held_out_instances_decide_once_they_were_used() -> None:
     assert (view["verdict"]["split"], view["verdict"]["points"], view["verdict"]["won"]) == ("test", 2.0, 4)
     assert view["test"]["gap_percent"] == {"evolved": 1.0, "baseline": 3.0}
     assert view["test"]["interval_percent"] == {"evolved": [1.0, 1.0], "baseline": [3.0, 3.0]}
+
+
+def test_under_work_the_sentence_compares_in_equal_seconds_too() -> None:
+    state, record = validated(EVOLVED)
+    done = after_test(state, {"evolved": EVOLVED, "baseline": STEPS}, time_limit_s=2.0)
+    view = results_view(done, achievement_of(done, record))
+    assert view["test"]["gap_percent"] == {"evolved": 1.0, "baseline": 3.0}
+    pairs = "on 4 held-out instances (95 % interval 2.00 to 2.00, 4 won, 0 lost)"
+    assert view["verdict"]["sentence"] == (
+        f"improved by 2.00 points {pairs}; in equal seconds (2 s): improved by 2.00 points {pairs}"
+    )
+    assert view["verdict"]["in_seconds"]["points"] == 2.0
 
 
 def test_a_test_of_an_earlier_checkpoint_says_nothing_of_the_present_one() -> None:
