@@ -32,7 +32,7 @@ from dga2d.agents.ports import BlobSource, EvaluationReply
 from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
 from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p
-from dga2d.replay.difference import require_same, shown
+from dga2d.replay.difference import require_same, shorten
 from dga2d.replay.errors import DecisionMismatchError
 from dga2d.replay.state.run_state import RunState
 
@@ -128,7 +128,7 @@ class DecisionVerifier:
         for field in ("caused_by", "agent", "generation"):
             ours, theirs = getattr(draft, field), getattr(event, field)
             if ours != theirs:
-                raise _mismatch(event, field, shown(ours), shown(theirs))
+                raise _mismatch(event, field, shorten(ours), shorten(theirs))
         self.decisions += expected.is_decision
 
     # ------------------------------------------------------------ decisions by rule

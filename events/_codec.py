@@ -37,7 +37,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {("TestStarted", 1): _untimed_candi
 
 
 def canonical_bytes(value: Any, path: str = "value") -> bytes:
-    """The one byte string that stands for `value`; models are written as the dicts of their fields.
+    """Return the one byte string that stands for `value`; models are written as the dicts of their fields.
 
     Raises
     ------
@@ -56,7 +56,7 @@ _fields_of_model = attrgetter("__dict__")
 
 
 class _IsModel(dict[type, bool]):
-    """Whether objects of a type are models of ours: asked for every part of every payload, so remembered."""
+    """Cache of whether the objects of a type are models: asked for every part of every payload."""
 
     def __missing__(self, kind: type) -> bool:
         self[kind] = issubclass(kind, Model)
@@ -67,7 +67,7 @@ _IS_MODEL = _IsModel()
 
 
 def _is_lossless(value: Any) -> bool:
-    """JSON keeps `value` as it is (texts are checked by the encoder)."""
+    """Return whether JSON keeps `value` as it is; texts are checked by the encoder."""
     kind = type(value)
     if kind is list or kind is tuple:
         items = value
@@ -95,7 +95,7 @@ def _is_lossless(value: Any) -> bool:
 
 
 def _is_lossless_column(items: tuple[Any, ...]) -> bool:
-    """The same of many values that are mostly of one kind, as in the rows of a table."""
+    """Return the same for many values that are mostly of one kind, as in a column of a table."""
     kinds = set(map(type, items))
     if kinds <= _ALWAYS_LOSSLESS:
         return True
@@ -107,7 +107,7 @@ def _is_lossless_column(items: tuple[Any, ...]) -> bool:
 
 
 def fits_64_bits(number: int) -> bool:
-    """−2⁶³ ≤ number < 2⁶³."""
+    """Return whether −2⁶³ ≤ number < 2⁶³."""
     return -(2**63) <= number < 2**63
 
 
@@ -130,7 +130,7 @@ def _name_what_is_lossy(value: Any, path: str) -> None:
 
 
 def encode_payload(payload: Payload) -> bytes:
-    """Canonical bytes of a payload.
+    """Return the canonical bytes of a payload.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def encode_payload(payload: Payload) -> bytes:
 
 
 def decode_payload(type_name: str, version: int, data: bytes) -> Payload:
-    """The typed payload stored as `data`.
+    """Return the typed payload stored as `data`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What surrounds a payload: who wrote it, when, because of what, and its place in the hash chain.
+"""The envelope of a payload: who wrote it, when, because of what, and its place in the hash chain.
 
 ``hash = SHA-256(prev_hash ‖ header bytes ‖ 0x0A ‖ payload bytes)``; the first event links to 32 zero bytes.
 The chain makes a log tamper-evident.
@@ -27,7 +27,7 @@ class Draft:
     payload: Payload
     generation: int | None = None
     caused_by: int | None = None
-    """Sequence number of the event this one answers; ``None`` only for what a person asked for."""
+    """Sequence number of the event that this one answers; ``None`` only where a person asked for it."""
 
 
 class Envelope(NamedTuple):
@@ -49,10 +49,10 @@ class Envelope(NamedTuple):
 
 
 HEADER_FIELDS = tuple(sorted(Envelope._fields[:9]))
-"""What is hashed of an envelope besides its payload, in canonical order."""
+"""The fields of an envelope that are hashed beside the payload, in canonical order."""
 
 StoredEvent = tuple[RunId, int, str, str, int, str, int | None, int | None, int, bytes, bytes, bytes]
-"""The values of an `Envelope`, as a database gives them: what a replay goes through by the million."""
+"""The values of an `Envelope` as a database gives them; a replay reads millions of these."""
 
 
 class RecordedEvent(Envelope):
@@ -77,14 +77,14 @@ class RecordedEvent(Envelope):
         return decoded
 
     def header_bytes(self) -> bytes:
-        """Canonical bytes of everything but the payload and the two hashes.
+        """Return the canonical bytes of everything but the payload and the two hashes.
 
         Raises
         ------
         CanonicalEncodingError
             A value has no form in JSON, or a number does not fit in 64 bits.
         """
-        return dumped_header(*self[:9])
+        return dump_header(*self[:9])
 
 
 def header_bytes(
@@ -98,7 +98,7 @@ def header_bytes(
     caused_by: int | None,
     recorded_at: int,
 ) -> bytes:
-    """Canonical bytes of an envelope without payload and hashes.
+    """Return the canonical bytes of an envelope without payload and hashes, after checking its values.
 
     Raises
     ------
@@ -109,10 +109,10 @@ def header_bytes(
     _refuse_unless_whole("seq", seq)
     _refuse_unless_whole("version", version)
     _refuse_unless_whole("recorded_at", recorded_at)
-    return dumped_header(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
+    return dump_header(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
 
 
-def dumped_header(
+def dump_header(
     run_id: str,
     seq: int,
     event_id: str,
@@ -123,14 +123,15 @@ def dumped_header(
     caused_by: int | None,
     recorded_at: int,
 ) -> bytes:
-    """The same of values that were checked before, or that a hash will tell from others.
+    """Return the canonical bytes of an envelope whose values were checked before, or whose hash will be
+    compared.
 
     Raises
     ------
     CanonicalEncodingError
         As `RecordedEvent.header_bytes`.
     """
-    return dumped_line(
+    return dump_line(
         {
             "agent": agent,
             "caused_by": caused_by,
@@ -145,9 +146,9 @@ def dumped_header(
     )[:-1]
 
 
-def dumped_line(header: dict[str, object]) -> bytes:
-    """The same of values by their names, which stand in canonical order; with a line feed behind it, as it is
-    hashed.
+def dump_line(header: dict[str, object]) -> bytes:
+    """Return the canonical bytes of an envelope, whose names stand in canonical order in `header`, and a line
+    feed: what is hashed before the payload.
 
     Raises
     ------
@@ -179,7 +180,7 @@ GENESIS_HASH = bytes(32)
 
 
 def link_hash(prev_hash: bytes, header: bytes, payload: bytes) -> bytes:
-    """Hash of an event given the hash before it, 32 bytes."""
+    """Return the hash of an event given the hash before it, 32 bytes."""
     return sha256(prev_hash + header + b"\n" + payload).digest()
 
 
@@ -227,7 +228,7 @@ def verify_links(events: Iterable[StoredEvent], seq: int, prev_hash: bytes) -> t
             stored,
         ) = event
         linked = sha256(prev_hash)  # piece by piece: no copy of the payload
-        linked.update(dumped_line(header))
+        linked.update(dump_line(header))
         linked.update(payload)
         link = linked.digest()
         if link != stored or link_before != prev_hash or event[1] != seq:

@@ -58,7 +58,7 @@ def record_of(model: type[Model]) -> type[msgspec.Struct]:
 
 
 def _without_models(hint: Any) -> Any:
-    """The annotation with records in place of models."""
+    """Return the annotation with records in place of models."""
     if isinstance(hint, type) and issubclass(hint, Model):
         return record_of(hint)
     if get_origin(hint) is tuple:

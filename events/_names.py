@@ -15,7 +15,7 @@ BlobDigest = NewType("BlobDigest", str)
 
 
 def blob_digest(data: bytes) -> BlobDigest:
-    """The address of a blob."""
+    """Return the address of a blob: the SHA-256 of its bytes."""
     return BlobDigest(hashlib.sha256(data).hexdigest())
 
 

@@ -1,4 +1,4 @@
-"""How an event type is declared, and the checks that every declaration is complete."""
+"""The declaration of an event type, and the checks that every declaration is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may write what, and which blobs an event names."""
+"""Ownership of event types, and the blobs that events name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_owner(agent: str, type_name: str) -> None:
 
 
 def referenced_blobs(event: RecordedEvent) -> Iterator[BlobDigest]:
-    """Digests of all blobs that `event` names, in the order of its fields.
+    """Yield the digests of all blobs that `event` names, in the order of its fields.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def referenced_blobs(event: RecordedEvent) -> Iterator[BlobDigest]:
 
 @cache
 def names_blobs(kind: Any) -> bool:
-    """Whether a value annotated with `kind` may hold the digest of a blob."""
+    """Return whether a value annotated with `kind` may hold the digest of a blob."""
     if kind is BlobDigest:
         return True
     if isinstance(kind, type) and issubclass(kind, BaseModel):

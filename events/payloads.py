@@ -1,6 +1,6 @@
 """One frozen model per event type. Meanings are those of the paper's Algorithms 1 and 2.
 
-Everything that is said of a type is said where its class is: who may write it (``owner``), the operation it
+A type is declared by its class alone: who may write it (``owner``), the operation it
 completes (``operation``), the blobs it names (fields annotated `BlobDigest`). Large things (prompts, answers,
 code, solutions) are such blobs. Candidates are counted ``j = 0 … N−1`` within generation ``t = 1, 2, …``;
 instances are named ``group/name``.
@@ -37,7 +37,7 @@ CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge
 
 
 def microusd(usd: float) -> int:
-    """US dollars in millionths, rounded up; monotonic, so that a bound stays one."""
+    """Return US dollars in millionths, rounded up; monotonic, so that a bound stays a bound."""
     return math.ceil(round(usd * 1_000_000, 3))
 
 
@@ -92,7 +92,7 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     sense: Literal["min", "max"]
     seed: int
     settings: dict[str, Any]
-    """The effective configuration (``dga2d.runtime.settings``)."""
+    """The effective configuration (``dga2d.replay.settings``)."""
     code_version: str
     """Package version and digest of the program's own sources."""
     library: tuple[LibraryOperator, ...]
@@ -128,11 +128,11 @@ class RunResumed(Payload, owner="conductor"):
 
 
 class RunForked(Payload, owner="conductor"):
-    """A new run goes on from here with the events of another one before it, which are not copied."""
+    """A new run goes on from here; the events before are those of another run and are not copied."""
 
     parent: RunId
     parent_seq: int
-    """The last event that both have."""
+    """The last event that both runs share."""
     code_version: str
     epoch: int
     """Fencing epoch of the lease under which this process writes."""
@@ -212,7 +212,7 @@ class PipelineSampled(
 
 
 class GenerationCompleted(Payload, owner="conductor", operation="generation-completed/{generation}"):
-    """Everyone has spoken about generation t; digest of the whole state."""
+    """All agents are done with generation t; digest of the whole state."""
 
     generation: int
     state_digest: str
@@ -538,7 +538,7 @@ class LLMCallSettled(Payload, owner=CALLERS, operation="llm-call-end/{call}"):
 
 
 class LLMCallAbandoned(Payload, owner=CALLERS, operation="llm-call-end/{call}"):
-    """No answer will come; the call stays spent, and all that was reserved for it."""
+    """No answer will come; the call and all that was reserved for it stay spent."""
 
     call: int
     reason: str

@@ -42,8 +42,8 @@ SAME = Codec(_same, _same)
 
 @cache
 def codec_of(hint: Any) -> Codec:
-    """The codec of an annotation: plain values, tuples, frozen sets, maps, records of any make, models;
-    bytes are those of JSON.
+    """Return the codec of an annotation: plain values, tuples, frozen sets, maps, records of any make,
+    models; bytes are those of JSON.
 
     Raises
     ------
@@ -147,13 +147,13 @@ def _members(kind: type, without: tuple[str, ...]) -> list[tuple[str, Codec]]:
 
 
 def encode_state(state: RunState) -> bytes:
-    """JSON of a state."""
+    """Return a state as JSON."""
     values = {name: codec.to_json(getattr(state, name)) for name, codec in _members(RunState, ("history",))}
     return orjson.dumps({**values, "history": _history_to_json(state)})
 
 
 def decode_state(data: bytes) -> RunState:
-    """The state that was encoded as `data`.
+    """Return the state that was encoded as `data`.
 
     Raises
     ------

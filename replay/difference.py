@@ -1,4 +1,4 @@
-"""What differs: between two states, and between a decision made again and the recorded one."""
+"""Differences between two states, and between a decision made again and the recorded one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 
 
-def changes(before: RunState, after: RunState) -> dict[str, Any]:
-    """Everything that differs, as plain JSON-able values; parts without a difference are left out.
+def compare_states(before: RunState, after: RunState) -> dict[str, Any]:
+    """Return everything that differs, as plain JSON-able values; parts without a difference are left out.
 
     A change is a pair of the value before and the value after, ``None`` where there was none.
     """
@@ -37,8 +37,8 @@ def changes(before: RunState, after: RunState) -> dict[str, Any]:
 
 
 def first_divergence(one: RunState, other: RunState) -> int | None:
-    """The first generation after which the recorded digests of two runs differ, ``None`` if none that both
-    closed does."""
+    """Return the first generation after which the recorded digests of two runs differ; ``None`` if they are
+    alike wherever both closed one."""
     both = sorted(set(one.history) & set(other.history))
     return next((t for t in both if one.history[t].state_digest != other.history[t].state_digest), None)
 
@@ -111,7 +111,7 @@ def require_same(expected: Payload, got: Payload, seq: int, agent: str) -> None:
     """
     event_type = type(got).__name__
     if type(expected) is not type(got):
-        wanted = f"{type(expected).__name__} {shown(expected.model_dump())}"
+        wanted = f"{type(expected).__name__} {shorten(expected.model_dump())}"
         raise DecisionMismatchError(seq, event_type, agent, "type", wanted, event_type)
     ours, theirs = encode_payload(expected), encode_payload(got)
     if ours != theirs:
@@ -121,7 +121,7 @@ def require_same(expected: Payload, got: Payload, seq: int, agent: str) -> None:
 
 
 def first_difference(expected: Any, got: Any, path: str) -> tuple[str, str, str] | None:
-    """Path, expected and recorded value of the first difference of two JSON values, ``None`` if equal.
+    """Return path, expected and recorded value of the first difference of two JSON values, ``None`` if equal.
 
     Keys are compared in sorted order, lists from the front; a missing item is shown as ``nothing``.
     """
@@ -135,7 +135,9 @@ def first_difference(expected: Any, got: Any, path: str) -> tuple[str, str, str]
     if isinstance(expected, list) and isinstance(got, list):
         for index in range(max(len(expected), len(got))):
             if index >= min(len(expected), len(got)):
-                missing = [shown(side[index]) if index < len(side) else "nothing" for side in (expected, got)]
+                missing = [
+                    shorten(side[index]) if index < len(side) else "nothing" for side in (expected, got)
+                ]
                 return f"{path}[{index}]", missing[0], missing[1]
             if found := first_difference(expected[index], got[index], f"{path}[{index}]"):
                 return found
@@ -149,16 +151,16 @@ def first_difference(expected: Any, got: Any, path: str) -> tuple[str, str, str]
 
 
 def _item(values: dict[str, Any], key: str) -> str:
-    return shown(values[key]) if key in values else "nothing"
+    return shorten(values[key]) if key in values else "nothing"
 
 
-def shown(value: Any) -> str:
-    """A value as JSON on one line, shortened."""
+def shorten(value: Any) -> str:
+    """Return a value as JSON on one line, shortened."""
     return _around(canonical_bytes(value).decode(), 0)
 
 
 def _around(text: str, place: int) -> str:
-    """A text, of a long one the part with `place` in it."""
+    """Return a text, or of a long one the part around `place`."""
     if len(text) <= SHOWN_CHARS:
         return text
     start = min(max(0, place - SHOWN_CHARS // 2), len(text) - SHOWN_CHARS + 2)

@@ -1,4 +1,4 @@
-"""Loads the state of a run: from a snapshot that can be believed, or from the beginning of its log."""
+"""Load the state of a run, from a snapshot that can be believed or from the beginning of its log."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class EventFeed(Protocol):
     def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]: ...
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     """An event and the state after it."""
 
     event: RecordedEvent
@@ -37,11 +37,11 @@ class Subscription:
     To be used in a ``with`` block; a subscriber that leaves keeps nobody waiting.
     """
 
-    def __init__(self, state: RunState, changes: MemoryObjectReceiveStream[Change]) -> None:
+    def __init__(self, state: RunState, changes: MemoryObjectReceiveStream[StateChange]) -> None:
         self.state = state
         self._changes = changes
 
-    def __aiter__(self) -> AsyncIterator[Change]:
+    def __aiter__(self) -> AsyncIterator[StateChange]:
         return self._changes.__aiter__()
 
     def __enter__(self) -> Subscription:
@@ -62,12 +62,12 @@ class Projection:
     def __init__(self, state: RunState) -> None:
         self.state = state
         """The latest state."""
-        self._subscribers: list[MemoryObjectSendStream[Change]] = []
+        self._subscribers: list[MemoryObjectSendStream[StateChange]] = []
         self._has_ended = False
 
     def subscribe(self) -> Subscription:
         """Return a subscription that begins at the latest state."""
-        sender, receiver = anyio.create_memory_object_stream[Change](MOST_WAITING)
+        sender, receiver = anyio.create_memory_object_stream[StateChange](MOST_WAITING)
         if self._has_ended:
             sender.close()
         else:
@@ -85,7 +85,7 @@ class Projection:
         try:
             async for event in feed.subscribe(run_id, self.state.seq):
                 self.state = fold(self.state, event)
-                change = Change(event, self.state)
+                change = StateChange(event, self.state)
                 for subscriber in tuple(self._subscribers):
                     await self._tell(subscriber, change)
         finally:
@@ -93,7 +93,7 @@ class Projection:
             for subscriber in self._subscribers:
                 subscriber.close()
 
-    async def _tell(self, subscriber: MemoryObjectSendStream[Change], change: Change) -> None:
+    async def _tell(self, subscriber: MemoryObjectSendStream[StateChange], change: StateChange) -> None:
         try:
             try:
                 subscriber.send_nowait(change)

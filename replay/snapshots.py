@@ -31,7 +31,7 @@ OTHER_EVENT = "belongs to another event"
 
 @dataclass(frozen=True)
 class SnapshotSeal:
-    """Seals snapshots, and tells those it sealed: nobody without `key` can make one that passes."""
+    """Seals snapshots and recognises its seal: nobody without `key` can make a snapshot that passes."""
 
     key: bytes = field(repr=False)
     """Secret of the user, kept outside the database."""
@@ -121,7 +121,7 @@ class SnapshotReport(NamedTuple):
     sealed: int
     """Those that this user's key sealed, of whatever version of the program."""
     differences: tuple[str, ...]
-    """Those that are not the state there, or of which nobody can tell; a line each."""
+    """Those that are not the state after their event, or cannot be compared with it; a line each."""
 
 
 class SnapshotCheck:

@@ -26,7 +26,7 @@ PURPOSES = {
 
 
 def spawn_key(purpose: str, *keys: int) -> tuple[int, ...]:
-    """Spawn key of a stream; `keys` are non-negative.
+    """Return the spawn key of a stream; `keys` are non-negative.
 
     Raises
     ------
@@ -37,14 +37,14 @@ def spawn_key(purpose: str, *keys: int) -> tuple[int, ...]:
 
 
 def stream(seed: int, purpose: str, *keys: int) -> np.random.Generator:
-    """The random stream of an operation."""
+    """Return the random stream of an operation."""
     return np.random.Generator(
         np.random.Philox(np.random.SeedSequence(seed, spawn_key=spawn_key(purpose, *keys)))
     )
 
 
 def choose(probabilities: Sequence[float], u: float) -> int:
-    """Index drawn by the inverse distribution function at `u` in [0, 1).
+    """Return the index drawn by the inverse distribution function at `u` in [0, 1).
 
     The probabilities are summed in order in double precision; a final sum a little below 1 gives the last
     index of positive probability.

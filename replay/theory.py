@@ -1,5 +1,5 @@
 """The theory's figures for a run: how large its space of algorithms is, how far its credits may go, how
-thinly they are spread. All are functions of the folded state; nothing of this is in the log.
+thinly they are spread. All are functions of the folded state; none is in the log.
 
 References
 ----------
@@ -45,7 +45,7 @@ class GenerationTheory:
 
 
 def generation_theory(state: RunState) -> tuple[GenerationTheory, ...]:
-    """One row per closed generation of the run."""
+    """Return one row per closed generation of the run."""
     cells = ContextCells()
     rows, most_candidates = [], 1
     for number, closed in sorted(state.history.items()):
@@ -65,9 +65,8 @@ def generation_theory(state: RunState) -> tuple[GenerationTheory, ...]:
 
 
 def growth_rate(graph: OperatorGraph) -> float:
-    """ρ*: the largest spectral radius among the strongly connected parts of the graph of all routes from
-    ``START`` to ``END`` (Eq. D.3 ff.); exactly 0 when that graph has no cycle.
-    """
+    """Return ρ*: the largest spectral radius among the strongly connected parts of the graph of all routes
+    from ``START`` to ``END`` (Eq. D.3 ff.); exactly 0 when that graph has no cycle."""
     nodes = [START, *sorted(graph.relevant), END]
     index = {node: i for i, node in enumerate(nodes)}
     adjacency = np.zeros((len(nodes), len(nodes)))
@@ -86,7 +85,7 @@ def growth_rate(graph: OperatorGraph) -> float:
 def _reachability(
     adjacent: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Whether a walk of at least one edge leads from row to column (Warshall's algorithm)."""
+    """Return whether a walk of at least one edge leads from row to column (Warshall's algorithm)."""
     reach = adjacent.copy()
     for via in range(len(reach)):
         reach |= np.outer(reach[:, via], reach[via])
@@ -94,12 +93,12 @@ def _reachability(
 
 
 def largest_credit(credits: CreditTable) -> float:
-    """max |Q(e)|, 0 for an empty table."""
+    """Return max |Q(e)|, 0 for an empty table."""
     return max((abs(record.credit) for record in credits.records.values()), default=0.0)
 
 
 def credit_bound(credits: CreditTable, pipelines: int, rate: float) -> float:
-    """R_max (1 − (1−α)^n) with n the most activations of a transition: what |Q(e)| cannot exceed.
+    """Return R_max (1 − (1−α)^n) with n the most activations of a transition: what |Q(e)| cannot exceed.
 
     Q starts at 0 and is a convex combination of n rewards and that 0 (Eq. D.4), and a standardised reward
     of N candidates is at most R_max = √(N−1) in size (Samuelson).
@@ -124,5 +123,5 @@ class ContextCells:
                     seen.add((context_after(walk[:position], order), target))
 
     def counts(self) -> dict[CreditContext, int]:
-        """d_0 ≤ d_1 ≤ d_2 ≤ d_R."""
+        """Return d_0 ≤ d_1 ≤ d_2 ≤ d_R."""
         return {order: len(seen) for order, seen in self._seen.items()}

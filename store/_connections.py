@@ -31,7 +31,7 @@ own 1,000 make so many commits wait that it shows in the 99th percentile (``benc
 
 
 class FileState(NamedTuple):
-    """What tells whether a file without a write-ahead log is still the one that was opened."""
+    """Identity of a file without a write-ahead log, to tell whether it is still the one that was opened."""
 
     inode: int
     size: int
@@ -70,7 +70,7 @@ class ReadingConnection(LogConnection):
 
 
 class DriverConnection(aiosqlite.Connection):
-    """The driver's connection; one that could not be opened has ended its thread when that is raised."""
+    """The driver's connection. When it cannot be opened, its thread has ended before the error is raised."""
 
     opened: FileState | None = None
     """The file when it was opened as one that nobody writes; ``None``: it has a write-ahead log."""
@@ -92,7 +92,7 @@ class DriverConnection(aiosqlite.Connection):
 
 
 def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
-    """Engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
+    """Return an engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
 
     async def connect() -> DriverConnection:
         opened = unwritten(path) if read_only else None
@@ -116,7 +116,7 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
 
 
 def unwritten(path: Path) -> FileState | None:
-    """State of a file that nobody writes, ``None`` if it has a write-ahead log or is gone.
+    """Return the state of a file that nobody writes, ``None`` if it has a write-ahead log or is gone.
 
     Without such a log nobody is writing, and only an immutable open leaves no side files behind.
     """
@@ -145,8 +145,8 @@ def _open(database: str, read_only: bool) -> sqlite3.Connection:
 
 
 def _keep_only_immutable(engine: AsyncEngine, path: Path) -> None:
-    """Reading connections are used again while the file stays as it was. A writer is not kept from clearing
-    its side files by readers that have nothing to read: next to one, each connection serves one query."""
+    """Use reading connections again while the file stays as it was. Next to a writer each connection serves
+    one query, so that readers without work do not keep the writer from removing its side files."""
 
     def check(connection: DBAPIConnection, _entry: ConnectionPoolEntry, _proxy: object) -> None:
         opened = _state_when_opened(connection)
@@ -168,7 +168,7 @@ def _state_when_opened(connection: DBAPIConnection) -> FileState | None:
 
 
 @contextmanager
-def translated_errors(url: str) -> Iterator[None]:
+def translate_errors(url: str) -> Iterator[None]:
     """Turn errors of the driver, wrapped by SQLAlchemy or not, into ours.
 
     Raises
@@ -184,17 +184,17 @@ def translated_errors(url: str) -> Iterator[None]:
             raise cause from None
         if not isinstance(cause, sqlite3.Error):
             raise
-        raise translated(cause, url) from error
+        raise translate(cause, url) from error
 
 
 @asynccontextmanager
 async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
-    """A write transaction: committed at the end of the block, rolled back on any error.
+    """Open a write transaction: committed at the end of the block, rolled back on any error.
 
     Beginning it is part of what is rolled back: a cancelled caller leaves a statement running in the driver's
     thread, and a transaction that nobody waits for would keep the database locked.
     """
-    with translated_errors(url):
+    with translate_errors(url):
         try:
             await begin(driver)
             yield
@@ -216,7 +216,7 @@ async def commit(driver: aiosqlite.Connection) -> None:
 
 
 def commit_now(connection: sqlite3.Connection) -> None:
-    """The same, in the connection's own thread."""
+    """Make the transaction durable, in the connection's own thread."""
     connection.commit()
 
 
@@ -230,8 +230,8 @@ async def rollback(driver: aiosqlite.Connection) -> None:
         return
 
 
-def translated(error: sqlite3.Error, url: str) -> StoreError:
-    """Our error for a driver error."""
+def translate(error: sqlite3.Error, url: str) -> StoreError:
+    """Return our error for an error of the driver."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     text = str(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
@@ -263,7 +263,7 @@ async def in_thread(
 
 
 async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
-    """The driver's connection beneath SQLAlchemy's."""
+    """Return the driver's connection beneath SQLAlchemy's."""
     raw = await connection.get_raw_connection()
     driver = raw.driver_connection
     assert isinstance(driver, aiosqlite.Connection)

@@ -1,4 +1,4 @@
-"""What an event store promises. The SQL implementation is ``dga2d.store._store``."""
+"""The contract of an event store. The SQL implementation is ``dga2d.store._store``."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ EMPTY_LOG = Head(0, GENESIS_HASH)
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run as a list of runs shows it."""
+    """A run in a list of runs."""
 
     run_id: RunId
     created_at: int
-    """Microseconds since 1970-01-01 UTC."""
+    """Microseconds since 1970-01-01 UTC: of the first event, or when the name was taken if there is none."""
     domain: str | None
     """From the first event; ``None`` when the run has none or it cannot be read."""
     head_seq: int
@@ -60,19 +60,19 @@ class RunSummary:
     is_leased: bool
     """A live process holds the run's lease."""
     parent: RunId | None = None
-    """The run this one was forked from; ``None`` for one that began by itself."""
+    """The run this one was forked from; ``None`` for a run that is no fork."""
     parent_seq: int | None = None
     """Last event it shares with `parent`."""
 
 
 class Snapshot(NamedTuple):
-    """A state somebody folded from the events up to `seq`; the store does not know what its bytes mean."""
+    """A state folded from the events up to `seq`; the store does not interpret its bytes."""
 
     seq: int
     event_hash: bytes
     """Hash of event `seq`."""
     digest: str
-    """Whatever its maker knows it by again."""
+    """Seal of whoever made it."""
     data: bytes
 
 
@@ -122,23 +122,24 @@ class RunImport(Protocol):
     """Receives a run from elsewhere (``EventStore.open_import``)."""
 
     async def add_events(self, page: Sequence[RecordedEvent]) -> None:
-        """The next events, in order."""
+        """Store the next events, in order."""
 
     async def add_blobs(self, many: Iterable[bytes]) -> None:
-        """Blobs, in any order."""
+        """Store blobs, in any order."""
 
 
 class EventStore(Protocol):
     """Append-only logs of runs, and content-addressed blobs. All methods may be called concurrently."""
 
     async def runs(self) -> list[RunSummary]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
 
     async def head(self, run_id: RunId) -> Head:
-        """Where the log of a run ends. Raises UnknownRunError."""
+        """Return where the log of a run ends. Raises UnknownRunError."""
 
     def read(self, run_id: RunId, after: int = 0, until: int | None = None) -> AsyncIterator[RecordedEvent]:
-        """Events ``after < seq ≤ until`` (to the end that is reached if ``None``) in order of `seq`.
+        """Yield the events ``after < seq ≤ until`` (up to the end that is reached if ``None``) in order of
+        `seq`.
 
         Reads page by page, in constant memory; verifies nothing (see ``verified``). Raises UnknownRunError
         at the first step.
@@ -147,8 +148,8 @@ class EventStore(Protocol):
     def pages(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[list[RecordedEvent]]:
-        """What `read` gives, in lists of many events: the way to go through a long log. A list is the
-        caller's own."""
+        """Yield what `read` gives in lists of many events: the way to go through a long log. The caller may
+        keep and change a list."""
 
     async def scan(
         self,
@@ -159,9 +160,9 @@ class EventStore(Protocol):
     ) -> None:
         """Hand all that `read` gives to `step`, some hundred events at a time: the fastest way through a log.
 
-        `step` is called in the thread that reads, while nobody else needs the events: they are still in the
-        processor's cache and no list waits to change threads. A list is its own. What it raises ends the
-        scan and comes out here. Raises UnknownRunError.
+        `step` is called in the thread that reads: the events are still in the processor's cache, and no list
+        changes threads. It may keep and change the list. What it raises ends the scan and is raised here.
+        Raises UnknownRunError.
         """
 
     async def verify(self, run_id: RunId) -> Head:
@@ -175,7 +176,8 @@ class EventStore(Protocol):
         """
 
     def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
-        """Every event with ``seq > after``, stored or still to come, each once and in order without gaps.
+        """Yield every event with ``seq > after``, stored or still to come, each once and in order without
+        gaps.
 
         Ends when the store is closed; otherwise goes on until cancelled. Events of another process are seen
         by polling. Raises UnknownRunError at the first step.
@@ -188,17 +190,17 @@ class EventStore(Protocol):
         """Store several blobs in one transaction; digests in the given order."""
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
-        """Bytes of a blob, checked against `digest`. Raises BlobMissingError, CorruptBlobError."""
+        """Return the bytes of a blob, checked against `digest`. Raises BlobMissingError, CorruptBlobError."""
 
     async def get_blobs(self, digests: Sequence[BlobDigest]) -> list[bytes]:
-        """Bytes of several blobs (some hundred at most), each checked. Raises as `get_blob`."""
+        """Return the bytes of several blobs (some hundred at most), each checked. Raises as `get_blob`."""
 
     async def lineage(self, run_id: RunId) -> tuple[tuple[RunId, int], ...]:
-        """Ancestors of a forked run from the first event on, each with the last event it gave to the run;
-        the last is the parent. Empty for a run that is no fork."""
+        """Return the ancestors of a forked run from the first event on, each with the last event it gave to
+        the run; the last is the parent. Empty for a run that is no fork."""
 
     async def quotas(self, run_id: RunId) -> dict[str, int]:
-        """The greatest amount granted to a run, by kind."""
+        """Return the greatest amount granted to a run, by kind."""
 
     def open_import(
         self,
@@ -207,7 +209,7 @@ class EventStore(Protocol):
         hashes: Mapping[RunId, bytes] | None = None,
         quotas: Mapping[str, int] | None = None,
     ) -> AbstractAsyncContextManager[RunImport]:
-        """Take over a run that was written elsewhere, all or nothing, when the block ends.
+        """Import a run that was written elsewhere, all or nothing, when the block ends.
 
         `lineage` is that of the run there, `hashes` those of the last events of its segments: an ancestor
         that is here with the same events is shared. The caller verifies what it hands over.
@@ -224,8 +226,8 @@ class EventStore(Protocol):
         """Keep a snapshot of a run; of each run the last two remain."""
 
     async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
-        """The snapshots of a run, and of its ancestors within the shared part, not after event `until`;
-        latest first."""
+        """Return the snapshots of a run, and of its ancestors within the shared part, not after event
+        `until`; latest first."""
 
     async def collect_blobs(self, *, keep: bool = False) -> tuple[int, int]:
         """Delete the blobs that no event of any run names; returns their number and bytes. With `keep` they

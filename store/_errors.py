@@ -6,7 +6,7 @@ Dga2dError
     ├── UnknownEventError        no such event in a run
     ├── RunExistsError           a run with that id is already there
     ├── RunBusyError             another live process writes this run
-    ├── LeaseLostError           somebody else took this run over while we were away
+    ├── LeaseLostError           another process took this run over
     ├── StaleVersionError        the log does not end where the writer left it
     ├── DuplicateOperationError  the operation is already in the log
     ├── QuotaExceededError       a numbered reservation lies beyond its limit
@@ -73,7 +73,7 @@ class LeaseLostError(StoreError):
 
 
 class StaleVersionError(StoreError):
-    """The log's last number is `actual` where the writer `expected` another; nothing was written."""
+    """The log ends at event `actual` where the writer `expected` another; nothing was written."""
 
     def __init__(self, run_id: str, expected: int, actual: int) -> None:
         self.run_id = run_id
@@ -145,7 +145,7 @@ class MissingDatabaseError(ForeignDatabaseError):
 
 
 class StoreFullError(StoreError, OSError):
-    """The disk is full or failed; the append in hand was not stored, everything acknowledged before was."""
+    """The disk is full or failed: this append is not stored; everything acknowledged before is."""
 
 
 class StoreLockedError(StoreError, TimeoutError):

@@ -1,4 +1,4 @@
-"""Takes over a run that was written elsewhere: its events as they are, in one transaction."""
+"""Import of a run that was written elsewhere: its events as they are, in one transaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dga2d.events import RecordedEvent, RunId
 from dga2d.store import _statements
 from dga2d.store._connections import in_thread
 from dga2d.store._errors import RunExistsError, StoreError
-from dga2d.store._rows import EncodedDraft, blob_rows, encoded, insert_rows, insertions
+from dga2d.store._rows import EncodedDraft, blob_rows, encode_recorded, insert_rows, insertions
 from dga2d.store._runs import Lineage, Segment, write_lineage
 from dga2d.store._schema import events, insert_quotas, runs
 
 
 class SqlRunImport:
-    """Receives the events of one run, in order, and its blobs; what it gets was verified by the caller."""
+    """Stores the events of one run, in order, and its blobs; the caller has verified them."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class SqlRunImport:
         self._run_id = run_id
         self._quotas = quotas
         self._known: set[RunId] = set()
-        """Ancestors whose events are here already."""
+        """Ancestors whose events are stored already."""
         self._begun: set[RunId] = set()
 
     async def begin(self, hashes: Mapping[RunId, bytes]) -> None:
@@ -78,7 +78,7 @@ class SqlRunImport:
 
     async def _insert(self, new: Sequence[RecordedEvent]) -> None:
         try:
-            for pairs in _settled_later([(encoded(event), event) for event in new]):
+            for pairs in _settled_later([(encode_recorded(event), event) for event in new]):
                 for sql, rows in insertions(pairs, (), self._quotas):
                     await in_thread(self._driver, insert_rows, sql, rows)
         except sqlite3.IntegrityError as error:
@@ -90,7 +90,7 @@ class SqlRunImport:
         await _statements.insert_blobs.insert(self._driver, blob_rows(many))
 
     async def end(self) -> None:
-        """See to it that the run is there even if all its events are its ancestors'."""
+        """Create the run even if all its events are its ancestors'."""
         if self._run_id not in self._begun:
             await self._begin_run(self._run_id, 0)
 
@@ -110,7 +110,8 @@ class SqlRunImport:
 def _settled_later(
     pairs: Sequence[tuple[EncodedDraft, RecordedEvent]],
 ) -> Iterator[list[tuple[EncodedDraft, RecordedEvent]]]:
-    """The events in parts of which none both charges and settles a call: settlements are inserted first."""
+    """Split the events into parts of which none both charges and settles a call: within a part, settlements
+    are inserted before charges."""
     part: list[tuple[EncodedDraft, RecordedEvent]] = []
     charges = False
     for pair in pairs:

@@ -20,12 +20,12 @@ from dga2d.store._schema import leases
 
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
 _START_TOLERANCE_MS = 5000
-"""Starts are told relative to the boot, whose time on the clock moves when the clock is set."""
+"""Starts are measured from the boot, and the time of the boot moves when the clock is set."""
 
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """A process, told apart from any later one with the same number by its start."""
+    """A process; its start tells it from any later one with the same number."""
 
     host: str
     """Host name and, on Linux, the pid namespace: containers may share a name but not their numbers."""
@@ -34,7 +34,8 @@ class ProcessIdentity:
     """Milliseconds since 1970-01-01 UTC."""
 
     def is_gone(self) -> bool:
-        """True when the process certainly does not run any more; only this host's processes can be told."""
+        """Return true when the process certainly does not run any more; only processes of this host can be
+        told."""
         if self.host != host_name():
             return False
         try:
@@ -46,7 +47,7 @@ class ProcessIdentity:
 
 
 def host_name() -> str:
-    """Name under which process numbers are unique."""
+    """Return the name under which process numbers are unique."""
     try:
         return f"{platform.node()}/{_PID_NAMESPACE.stat().st_ino}"
     except FileNotFoundError:
@@ -54,7 +55,7 @@ def host_name() -> str:
 
 
 def this_process() -> ProcessIdentity:
-    """The process that asks."""
+    """Return the process that asks."""
     return ProcessIdentity(host_name(), os.getpid(), _started(psutil.Process()))
 
 
@@ -77,12 +78,13 @@ class LeaseState(NamedTuple):
     expires_at: int
 
     def is_live(self, now: int) -> bool:
-        """The holder may still write: not released, not expired, its process not known to be gone."""
+        """Return whether the holder may still write: not released, not expired, its process not known to be
+        gone."""
         return self.expires_at > now and not self.process.is_gone()
 
 
 async def read_lease(connection: AsyncConnection, run_id: RunId) -> LeaseState | None:
-    """The run's last lease, live or not; ``None`` if it never had one."""
+    """Return the run's last lease, live or not; ``None`` if it never had one."""
     row = (await connection.execute(select(leases).where(leases.c.run_id == run_id))).one_or_none()
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""Upkeep of a database: which blobs nobody names, and whether everything in it is as it should be."""
+"""Maintenance of a database: remove blobs that nobody names, check everything beside the chains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dga2d.store import _read
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import RunBusyError
 from dga2d.store._lease import read_lease
-from dga2d.store._rows import EncodedDraft, encoded
+from dga2d.store._rows import EncodedDraft, encode_recorded
 from dga2d.store._schema import (
     SCHEMA_VERSION,
     TRIGGERS,
@@ -63,7 +63,7 @@ class Unnamed(NamedTuple):
 
 
 async def run_ids(connection: AsyncConnection) -> list[RunId]:
-    """All runs."""
+    """Return all runs."""
     found = await connection.execute(select(runs.c.run_id).order_by(runs.c.run_id))
     return [RunId(run_id) for (run_id,) in found]
 
@@ -136,7 +136,7 @@ async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) ->
 
 
 async def _wrong_types(driver: aiosqlite.Connection) -> list[str]:
-    """Columns that hold a value of another type than theirs, which SQLite takes without a word."""
+    """Return the columns that hold a value of another type than theirs, which SQLite accepts silently."""
     kinds = {String: "text", LargeBinary: "blob", Integer: "integer"}
     found = []
     for table in metadata.sorted_tables:
@@ -186,7 +186,7 @@ async def discrepancies(
         for *envelope, operation in rows:
             event = RecordedEvent(*envelope)
             try:
-                wanted = encoded(event)
+                wanted = encode_recorded(event)
             except EventError as error:
                 found.append(f"run {run_id}, event {event.seq}: {error}")
                 continue

@@ -1,4 +1,4 @@
-"""Opens a store; SQLAlchemy is loaded here, at the first use, and not with the package."""
+"""Open a store. SQLAlchemy is loaded here, at the first use, and not with the package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dga2d.store._errors import ForeignDatabaseError, MissingDatabaseError
 
 
 def system_clock() -> int:
-    """Microseconds since 1970-01-01 UTC."""
+    """Return microseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1000
 
 

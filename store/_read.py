@@ -34,7 +34,7 @@ TAIL_LENGTH = 4096
 
 
 class LiveTail:
-    """A contiguous end piece of one log, and a bell that rings when it grows or its writer leaves."""
+    """The newest events of one log, and a bell that rings when it grows or its writer leaves."""
 
     def __init__(self) -> None:
         self.bell = anyio.Event()
@@ -42,13 +42,14 @@ class LiveTail:
         self._end: int | None = None
 
     def follow(self, seq: int) -> None:
-        """A writer of this process took over at a log that ends at `seq`: all that follows comes here."""
+        """Begin anew: a writer of this process took over at a log that ends at `seq`, and publishes all that
+        follows."""
         self._events.clear()
         self._end = seq
         self.ring()
 
     def leave(self) -> None:
-        """That writer is gone; others may append now."""
+        """End: that writer is gone, and others may append."""
         self._end = None
         self.ring()
 
@@ -62,12 +63,12 @@ class LiveTail:
         self.ring()
 
     def ring(self) -> None:
-        """Wake who waits."""
+        """Wake all who wait."""
         self.bell.set()
         self.bell = anyio.Event()
 
     def after(self, seq: int) -> list[RecordedEvent] | None:
-        """The known events behind `seq`, all of them; ``None`` when only the database knows."""
+        """Return the known events behind `seq`, all of them; ``None`` when only the database knows."""
         if self._end is None:
             return None
         if seq == self._end:
@@ -78,15 +79,15 @@ class LiveTail:
 
 
 PAGE_SIZE = 10_000
-"""Events read at once: enough that what a query costs by itself is little, some ten megabytes at most."""
+"""Events read at once: enough to make the cost of a query small, ten megabytes or so at most."""
 SCAN_SIZE = 256
-"""Events handed on at once where they do not change threads: some hundred kilobytes, as a processor keeps."""
+"""Events handed on at once in the reading thread: some hundred kilobytes, which fit a processor's cache."""
 LAST_SEQ = 2**63 - 1
 """No event has a greater number."""
 
 
 async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> Head:
-    """Where a run's log ends. Raises UnknownRunError."""
+    """Return where a run's log ends. Raises UnknownRunError."""
     own = await _last(connection, run_id, None)
     if own is not None:
         return own
@@ -96,7 +97,7 @@ async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> 
 
 
 async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -> Head | None:
-    """The last event that lies with a run, up to `until`."""
+    """Return the last event stored with a run, up to `until`."""
     statement = (
         select(events.c.seq, cast(events.c.hash, LargeBinary))
         .where(events.c.run_id == run_id, *([] if until is None else [events.c.seq <= until]))
@@ -110,7 +111,7 @@ async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -
 async def page(
     connection: AsyncConnection, run_id: RunId, lineage: Lineage, after: int, until: int | None
 ) -> list[StoredEvent]:
-    """The next events behind `after`, in order: ``PAGE_SIZE`` of them, or all there are."""
+    """Return the next events behind `after`, in order: ``PAGE_SIZE`` of them, or all there are."""
     driver = await driver_of(connection)
     last = LAST_SEQ if until is None else until
     found: list[StoredEvent] = []
@@ -151,7 +152,7 @@ def _scan(
     after: int,
     step: Callable[[list[StoredEvent]], None],
 ) -> tuple[int, int]:
-    """Number of the last event that `query` gave (`after` if none), and how many there were."""
+    """Return the number of the last event that `query` gave (`after` if none), and how many there were."""
     count = 0
     with closing(connection.execute(*query)) as cursor:
         while page := cursor.fetchmany(SCAN_SIZE):
@@ -161,7 +162,7 @@ def _scan(
 
 
 async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
-    """Bytes of a blob. Raises BlobMissingError, CorruptBlobError."""
+    """Return the bytes of a blob. Raises BlobMissingError, CorruptBlobError."""
     statement = select(cast(blobs.c.data, LargeBinary)).where(blobs.c.digest == digest)
     data = (await connection.execute(statement)).scalar_one_or_none()
     if data is None:
@@ -172,7 +173,7 @@ async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
 
 
 async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -> list[bytes]:
-    """Bytes of several blobs, in the given order. Raises BlobMissingError, CorruptBlobError."""
+    """Return the bytes of several blobs, in the given order. Raises BlobMissingError, CorruptBlobError."""
     statement = select(blobs.c.digest, cast(blobs.c.data, LargeBinary)).where(blobs.c.digest.in_(digests))
     found = {row[0]: bytes(row[1]) for row in await connection.execute(statement)}
     for digest in digests:
@@ -186,12 +187,13 @@ async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -
 async def run_summaries(
     connection: AsyncConnection, now: int, lineage_of: Callable[[RunId], Awaitable[Lineage]]
 ) -> list[RunSummary]:
-    """All runs, oldest first."""
-    rows = await connection.execute(select(runs).order_by(runs.c.created_at, runs.c.run_id))
-    return [
+    """Return all runs, oldest first."""
+    rows = await connection.execute(select(runs))
+    found = [
         await _summary(connection, RunId(run_id), created_at, await lineage_of(RunId(run_id)), now)
         for run_id, created_at in rows.all()
     ]
+    return sorted(found, key=lambda run: (run.created_at, run.run_id))
 
 
 async def _summary(
@@ -204,6 +206,8 @@ async def _summary(
         .limit(1)
     )
     start = (await connection.execute(first)).one_or_none()
+    own = select(events.c.recorded_at).where(events.c.run_id == run_id).order_by(events.c.seq).limit(1)
+    begun_at = (await connection.execute(own)).scalar_one_or_none()  # hashed, unlike the time of the row
     end = await head(connection, run_id, lineage)
     at = (
         select(events.c.type, events.c.recorded_at)
@@ -215,7 +219,7 @@ async def _summary(
     lease = await read_lease(connection, run_id)
     return RunSummary(
         run_id=run_id,
-        created_at=created_at,
+        created_at=created_at if begun_at is None else begun_at,
         domain=None if start is None else _domain(*start),
         head_seq=end.seq,
         head_hash=end.hash,

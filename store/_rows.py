@@ -1,4 +1,4 @@
-"""From a draft to a stamped, linked event, its rows, and their insertion."""
+"""Rows of events: from a draft to a stamped, linked event, its rows, and their insertion."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from dga2d.events import (
     encode_payload,
     link_hash,
 )
-from dga2d.events._envelope import check_numbers, dumped_header
+from dga2d.events._envelope import check_numbers, dump_header
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store import _statements
 from dga2d.store._connections import commit_now, in_thread
 from dga2d.store._contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
 
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 """Values in the order of the table's columns."""
 
 
 class Amount(NamedTuple):
-    """So much of a kind, for the call of that number."""
+    """An amount of one kind for one call."""
 
     kind: str
     number: int
@@ -41,7 +41,7 @@ class Amount(NamedTuple):
 
 
 class EncodedDraft(NamedTuple):
-    """A draft that its agent may write, in canonical bytes; only its place in the log is missing."""
+    """A checked draft in canonical bytes; only its place in the log is missing."""
 
     draft: Draft
     type: str
@@ -61,18 +61,20 @@ def encode(draft: Draft) -> EncodedDraft:
     type_name = type(payload).__name__
     check_owner(draft.agent, type_name)
     check_numbers(draft.generation, draft.caused_by)
-    return _booked(EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), None))
+    return _with_amounts(EncodedDraft(draft, type_name, encode_payload(payload), payload.operation(), None))
 
 
-def encoded(event: RecordedEvent) -> EncodedDraft:
-    """The draft that became `event`. Raises OwnershipError, UnknownEventTypeError, PayloadError."""
+def encode_recorded(event: RecordedEvent) -> EncodedDraft:
+    """Return the draft that became `event`. Raises OwnershipError, UnknownEventTypeError, PayloadError."""
     check_owner(event.agent, event.type)
     draft = Draft(cast("AgentName", event.agent), event.payload, event.generation, event.caused_by)
-    return _booked(EncodedDraft(draft, event.type, event.payload_bytes, event.payload.operation(), None))
+    return _with_amounts(
+        EncodedDraft(draft, event.type, event.payload_bytes, event.payload.operation(), None)
+    )
 
 
-def _booked(encoded: EncodedDraft) -> EncodedDraft:
-    """With what it reserves and settles."""
+def _with_amounts(encoded: EncodedDraft) -> EncodedDraft:
+    """Add what a draft reserves and settles."""
     payload = encoded.draft.payload
     if isinstance(payload, LLMCallReserved):
         charges = _amounts(payload.call, payload.reserved_tokens, payload.reserved_microusd)
@@ -86,15 +88,15 @@ def _amounts(call: int, tokens: int, microusd: int) -> tuple[Amount, ...]:
     return Amount(LLM_TOKENS, call, tokens), Amount(LLM_MICROUSD, call, microusd)
 
 
-def blob_rows(many: Iterable[bytes]) -> list[Row]:
-    """Rows of the table of blobs."""
+def blob_rows(many: Iterable[bytes]) -> list[SqlRow]:
+    """Return rows of the table of blobs."""
     return [(blob_digest(data), data, len(data)) for data in many]
 
 
 def stamp(
     encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int, new_id: Callable[[], str]
 ) -> list[RecordedEvent]:
-    """Events that continue the log behind `head`, recorded at `now` (µs since 1970 UTC)."""
+    """Return events that continue the log behind `head`, recorded at `now` (µs since 1970 UTC)."""
     seq, prev_hash = head
     events = []
     for draft, type_name, payload_bytes, *_ in encoded:
@@ -110,15 +112,15 @@ def stamp(
             draft.caused_by,
             now,
         )
-        link = link_hash(prev_hash, dumped_header(*envelope), payload_bytes)  # numbers: checked in `encode`
+        link = link_hash(prev_hash, dump_header(*envelope), payload_bytes)  # numbers: checked in `encode`
         events.append(RecordedEvent(*envelope, payload_bytes, prev_hash, link))
         prev_hash = link
     return events
 
 
 def event_ids(now: int) -> Callable[[], str]:
-    """A source of UUIDs of version 7 (RFC 9562): time in milliseconds, so that their index grows at its end,
-    and 73 random bits, counted up from the first."""
+    """Return a source of UUIDs of version 7 (RFC 9562): time in milliseconds, so that their index grows at
+    its end, and 73 random bits, counted up from the first."""
     milliseconds = f"{now // 1000 & (2**48 - 1):012x}"
     start = f"{milliseconds[:8]}-{milliseconds[8:]}-7{secrets.randbits(12):03x}-"
     counter = itertools.count(1 << 63 | secrets.randbits(61))  # variant 0b10, and room to count
@@ -130,8 +132,8 @@ def event_ids(now: int) -> Callable[[], str]:
     return next_id
 
 
-def event_row(event: RecordedEvent, operation: str | None) -> Row:
-    """Row of the table of events."""
+def event_row(event: RecordedEvent, operation: str | None) -> SqlRow:
+    """Return the row of an event."""
     return (
         event.run_id,
         event.seq,
@@ -154,9 +156,9 @@ Insertion = tuple[str, Sequence[Sequence[Any]]]
 
 
 def insertions(
-    pairs: Sequence[tuple[EncodedDraft, RecordedEvent]], blobs: Sequence[Row], quotas: Mapping[str, int]
+    pairs: Sequence[tuple[EncodedDraft, RecordedEvent]], blobs: Sequence[SqlRow], quotas: Mapping[str, int]
 ) -> list[Insertion]:
-    """All rows of some events, in the order in which the database wants them.
+    """Return all rows that some events bring, in the order in which the database wants them.
 
     `quotas` are the amounts the events' run was granted, by kind.
     """
@@ -244,7 +246,7 @@ def insert_rows(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequenc
 
 @functools.cache
 def _of_many(sql: str, rows: int) -> str:
-    """The insertion of one row as one of many."""
+    """Return the insertion of one row as one of many."""
     return re.sub(
         r"VALUES (\([?, ]+\))", lambda found: "VALUES " + ", ".join([found[1]] * rows), sql, count=1
     )

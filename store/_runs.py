@@ -1,4 +1,4 @@
-"""What a run has beside its events: the runs it was forked from, quotas, snapshots."""
+"""Data of a run beside its events: the runs it was forked from, quotas, snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dga2d.store._schema import quotas as quota_table
 
 
 class Segment(NamedTuple):
-    """A stretch of a log, from behind the segment before up to `until`, whose events lie with `run_id`."""
+    """A part of a log, from the end of the segment before up to `until`; its events belong to `run_id`."""
 
     run_id: RunId
     until: int
@@ -27,7 +27,7 @@ Lineage = tuple[Segment, ...]
 
 
 async def read_lineage(connection: AsyncConnection, run_id: RunId) -> Lineage:
-    """Where the first events of a run lie."""
+    """Return where the first events of a run lie."""
     rows = await connection.execute(
         select(lineages.c.ancestor, lineages.c.until_seq)
         .where(lineages.c.run_id == run_id)
@@ -37,14 +37,14 @@ async def read_lineage(connection: AsyncConnection, run_id: RunId) -> Lineage:
 
 
 def prefix(of: Lineage, run_id: RunId, seq: int) -> Lineage:
-    """Lineage of a fork of `run_id`, whose own lineage is `of`, after event `seq`."""
+    """Return the lineage of a fork of `run_id`, whose own lineage is `of`, after event `seq`."""
     before = tuple(segment for segment in of if segment.until < seq)
     holder = next((segment.run_id for segment in of if segment.until >= seq), run_id)
     return (*before, Segment(holder, seq))
 
 
 async def write_lineage(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> None:
-    """Write down the lineage of a new run.
+    """Store the lineage of a new run.
 
     Raises
     ------
@@ -66,7 +66,7 @@ async def inherit_quotas(connection: AsyncConnection, run_id: RunId, parent: Run
 
 
 async def grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
-    """Write down new amounts; returns the amount that holds now for every kind."""
+    """Store new amounts and return the one that holds now for every kind."""
     if rows := [{"run_id": run_id, "kind": kind, "amount": amount} for kind, amount in quotas.items()]:
         await connection.execute(insert_quotas, rows)
     granted = await connection.execute(
@@ -97,7 +97,7 @@ async def put_snapshot(connection: AsyncConnection, run_id: RunId, snapshot: Sna
 async def read_snapshots(
     connection: AsyncConnection, run_id: RunId, lineage: Lineage, until: int | None
 ) -> list[Snapshot]:
-    """Snapshots of a run and of what it shares with its ancestors, latest first."""
+    """Return the snapshots of a run and of what it shares with its ancestors, latest first."""
     last = 2**63 - 1 if until is None else until
     found = []
     for holder, end in (*lineage, Segment(run_id, last)):

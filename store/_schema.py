@@ -122,7 +122,7 @@ lineages = Table(
     Column("until_seq", BigInteger, nullable=False),
     ForeignKeyConstraint(["ancestor", "until_seq"], ["events.run_id", "events.seq"]),
 )
-"""Whose events are the first ones of a forked run, up to and with `until_seq`; one row per ancestor."""
+"""Ancestors of forked runs: the events of `ancestor` up to and with `until_seq` are those of the run."""
 
 snapshots = Table(
     "snapshots",
@@ -171,7 +171,7 @@ _NEVER_CHANGED = {
     "settlements": ("UPDATE", "DELETE"),
     "lineages": ("UPDATE", "DELETE"),
 }
-"""Table → what no connection may do to its rows."""
+"""Table → statements that its triggers refuse."""
 
 TRIGGERS = (
     *(
@@ -218,7 +218,7 @@ TRIGGERS = (
     "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
     "BEGIN SELECT RAISE(ABORT, 'more than was charged'); END",
 )
-"""What keeps every program on the machine, not only this one, from changing what was written."""
+"""Triggers that keep every program on the machine, not only this one, from changing what was written."""
 
 
 async def prepare_schema(connection: AsyncConnection, url: str, *, create: bool) -> bool:

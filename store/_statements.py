@@ -29,7 +29,7 @@ class PreparedStatement:
         self._constants: Mapping[str, Any] = compiled.params
 
     def bound(self, **parameters: Any) -> tuple[str, list[Any]]:
-        """Text and parameters, for the driver's own connection."""
+        """Return text and parameters, for the driver's own connection."""
         return self.sql, self._in_order(parameters)
 
     async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
@@ -41,7 +41,7 @@ class PreparedStatement:
         return (await driver.execute(self.sql, self._in_order(parameters))).rowcount
 
     def of(self, rows: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Sequence[Any]]]:
-        """Text and rows, to be run for every row."""
+        """Return text and rows, to be run for every row."""
         return self.sql, rows
 
     async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _read, _statements
-from dga2d.store._connections import driver_of, transaction, translated_errors
+from dga2d.store._connections import driver_of, transaction, translate_errors
 from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
 from dga2d.store._errors import (
     CorruptEventError,
@@ -86,13 +86,13 @@ class SqlEventStore:
     async def _connect(self) -> AsyncIterator[AsyncConnection]:
         if self._is_closed:
             raise StoreClosedError(f"{self._url} has been closed")
-        with translated_errors(self._url):
+        with translate_errors(self._url):
             async with self._engine.connect() as connection:
                 yield connection
 
     @asynccontextmanager
     async def _query(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for something short that a cancellation should not cut in two."""
+        """Open a connection for something short that a cancellation should not interrupt."""
         with CancelScope(shield=True):
             async with self._query_slots, self._connect() as connection:
                 yield connection
@@ -110,7 +110,7 @@ class SqlEventStore:
             return await _read.head(connection, run_id, await self._lineage(connection, run_id))
 
     async def _lineage(self, connection: AsyncConnection, run_id: RunId) -> Lineage:
-        """Where the first events of a run lie; never changes once the run is there."""
+        """Return where the first events of a run lie; never changes once the run is there."""
         if run_id not in self._lineages:
             found = await read_lineage(connection, run_id)
             if not found:
@@ -301,7 +301,7 @@ class SqlEventStore:
                     try:
                         await writer.release()
                     except StoreError:
-                        if body_error is None:  # else that one counts, and the lease runs out by itself
+                        if body_error is None:  # else that error counts, and the lease expires by itself
                             raise
             if body_error is not None:
                 raise body_error
@@ -365,7 +365,7 @@ class SqlEventStore:
             await inherit_quotas(connection, run_id, fork_of[0])
 
     async def _drop_lease(self, run_id: RunId, epoch: int) -> None:
-        """Release a lease whose writer never came to be; where that fails it runs out by itself."""
+        """Release a lease whose writer was never made; where that fails it expires by itself."""
         with CancelScope(shield=True), suppress(StoreError):
             async with self._connect() as connection:
                 driver = await driver_of(connection)
@@ -374,10 +374,10 @@ class SqlEventStore:
 
 
 async def _refuse_begun(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> None:
-    """Let nobody create a run again but where its first writer ended before the first event.
+    """Refuse to create a run again, unless its first writer ended before the first event.
 
-    What was granted is written down for good: a run without events keeps its name too if it was granted
-    more than now, for a later writer that names no limits would get that.
+    Quotas are stored for good. A run without events therefore also keeps its name if it was granted more than
+    is asked for now: a later writer that names no limits would get that amount.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Group commit: every task of the process appends through one writer, which stores all that waits at once."""
+"""Group commit: all tasks of a process append through one writer, which stores all that waits at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._connections import transaction, translated_errors
+from dga2d.store._connections import transaction, translate_errors
 from dga2d.store._contract import Head
 from dga2d.store._errors import (
     DuplicateOperationError,
@@ -30,7 +30,7 @@ from dga2d.store._read import LiveTail
 from dga2d.store._rows import (
     EncodedDraft,
     Insertion,
-    Row,
+    SqlRow,
     blob_rows,
     encode,
     event_ids,
@@ -49,7 +49,7 @@ class _Waiter:
     """One call of ``append`` that waits for its commit."""
 
     encoded: list[EncodedDraft]
-    blobs: list[Row]
+    blobs: list[SqlRow]
     done: asyncio.Future[list[RecordedEvent]]
 
 
@@ -133,8 +133,8 @@ class SqlEventWriter:
                 if not await extend_lease(self._driver, self.run_id, self.epoch, expires_at):
                     self._fence()
         except StoreError:
-            # A full or locked database refuses the next append as well, and there the caller hears of it;
-            # should the lease run out meanwhile, the epoch still keeps two writers apart.
+            # A full or locked database refuses the next append as well, and its caller gets the error. Should
+            # the lease expire meanwhile, the epoch still keeps two writers apart.
             return
 
     async def release(self) -> None:
@@ -189,7 +189,7 @@ class SqlEventWriter:
             head = _head_after(stamped[-1], head)
         expected = (self.epoch, *self._stored_head())
         try:
-            with translated_errors(self._url):
+            with translate_errors(self._url):
                 async with self._write_lock:
                     found = await insert_if(
                         self._driver,
@@ -214,20 +214,20 @@ class SqlEventWriter:
                 waiter.done.set_result(stamped_events)
 
     def _stored_head(self) -> tuple[int | None, bytes | None]:
-        """Number and hash of the run's last own event, nulls if it has none."""
+        """Return number and hash of the run's last own event, nulls if it has none."""
         is_own = self.head.seq > (self._lineage[-1].until if self._lineage else 0)
         return self.head if is_own else (None, None)
 
     def _refusal(self, found: Sequence[Any]) -> StoreError:
-        """Why nothing was stored, given the row of the guard."""
+        """Return why nothing was stored, given the row of the guard."""
         epoch, seq, _ = found
         if epoch != self.epoch:
             return LeaseLostError(self.run_id, self.epoch)
         return StaleVersionError(self.run_id, self.head.seq, seq or 0)
 
     async def _settle_doubt(self, written: Head) -> None:
-        """Find out whether the commit that could not be followed up took place."""
-        with translated_errors(self._url):
+        """Find out whether a commit took place whose outcome could not be read."""
+        with translate_errors(self._url):
             [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
         self._in_doubt = None
         if Head(seq, link) == written:
@@ -243,17 +243,17 @@ class SqlEventWriter:
         return insertions(pairs, [row for waiter in batch for row in waiter.blobs], self._quotas)
 
     async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
-        """Whether a commit that reported an error took place after all."""
+        """Return whether a commit that reported an error took place after all."""
         written = [event for stamped_events in stamped for event in stamped_events]
         if not written:
             return False
         self._in_doubt = Head(written[-1].seq, written[-1].hash)
-        with translated_errors(self._url):
+        with translate_errors(self._url):
             [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
         return (seq, link) == self._in_doubt
 
     async def _refuse_with_reason(self, waiter: _Waiter) -> None:
-        """Tell an append that the database refused alone which of its drafts was at fault."""
+        """Tell an append that the database refused by itself which of its drafts was at fault."""
         try:
             error = await self._reason(waiter)
         except StoreError as lookup_error:
@@ -292,7 +292,7 @@ class SqlEventWriter:
 
     async def _charged(self, kind: str) -> int:
         total = 0
-        with translated_errors(self._url):
+        with translate_errors(self._url):
             for run_id, until in self._segments():
                 [(charged,)] = await _statements.charged.fetch(
                     self._driver, run_id=run_id, charge_kind=kind, until=until, until_settled=until
@@ -301,7 +301,7 @@ class SqlEventWriter:
         return total
 
     async def _has_operation(self, operation: str) -> bool:
-        with translated_errors(self._url):
+        with translate_errors(self._url):
             for run_id, until in self._segments():
                 if await _statements.find_operation.fetch(
                     self._driver, run_id=run_id, operation=operation, until=until
@@ -310,7 +310,7 @@ class SqlEventWriter:
         return False
 
     def _segments(self) -> Lineage:
-        """Where this run's events lie, its own last."""
+        """Return where this run's events lie, its own last."""
         return (*self._lineage, Segment(self.run_id, 2**63 - 1))
 
 

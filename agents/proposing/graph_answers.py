@@ -221,12 +221,12 @@ def interfaces_fit(edit: EdgeEdit) -> str | None:
 
 def the_structure_holds(edit: EdgeEdit) -> str | None:
     """The edited graph is of the run's structure."""
-    return structure_violation(edit.graph.edited(edit.removed, edit.added).edges, edit.task.structure)
+    return structure_violation(edit.graph.edit(edit.removed, edit.added).edges, edit.task.structure)
 
 
 def a_route_remains(edit: EdgeEdit) -> str | None:
     """A pipeline of at most ``max_length`` operators still leads from START to END."""
-    if edit.graph.edited(edit.removed, edit.added).has_route(edit.task.max_length):
+    if edit.graph.edit(edit.removed, edit.added).has_route(edit.task.max_length):
         return None
     return f"no pipeline of at most {edit.task.max_length} operators would lead from START to END any more"
 

@@ -174,7 +174,7 @@ def _deletions(task: ConnectTask, added: Edge) -> tuple[Edge, ...]:
 def _lies_on_route(task: ConnectTask, edge: Edge) -> bool:
     """Whether a pipeline within the length limit could use the edge once it is added."""
     removed = (task.remove,) if task.remove and task.mode == "replace" else ()
-    graph = task.graph.edited(removed, (edge,))
+    graph = task.graph.edit(removed, (edge,))
     reached, frontier, length = {START: 0}, [START], 0
     while frontier:
         length += 1

@@ -1,4 +1,4 @@
-"""Writes a run into one file, verifying as it goes."""
+"""Export: write a run into one file, verifying it on the way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class _Member:
-    """A member under way."""
+    """A member of the file while it is written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -18,7 +18,7 @@ from dga2d.events._envelope import header_bytes
 
 
 class ArchiveError(Dga2dError):
-    """The file at `path` cannot be taken over; `place` is a member, or a line of one."""
+    """The file at `path` cannot be imported; `place` is a member of it, or a line of one."""
 
     def __init__(self, path: Path, place: str, reason: str) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class SegmentEntry(_Model):
 
 
 class FileEntry(_Model):
-    """A member by its uncompressed content."""
+    """Size and hash of a member's uncompressed content."""
 
     lines: int = Field(ge=0)
     bytes: int = Field(ge=0)
@@ -57,7 +57,7 @@ class FileEntry(_Model):
 
 
 class Manifest(_Model):
-    """What the file holds."""
+    """Content of the file, to check the other members against."""
 
     format: Literal["dga2d-run"] = "dga2d-run"
     version: Literal[1] = 1
@@ -73,7 +73,8 @@ class Manifest(_Model):
 
 
 def event_line(event: RecordedEvent) -> bytes:
-    """One event: its envelope in canonical order, its hash, and the very bytes of its payload."""
+    """Return the line of an event: its envelope in canonical order, its hash, and the very bytes of its
+    payload."""
     head = event.header_bytes()[:-1]
     return b'%b,"hash":"%b"%b%b}\n' % (
         head,
@@ -84,7 +85,7 @@ def event_line(event: RecordedEvent) -> bytes:
 
 
 def event_of(line: bytes, prev_hash: bytes) -> RecordedEvent:
-    """The event of a line, linked to the hash before it.
+    """Return the event of a line, linked to the hash before it.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def event_of(line: bytes, prev_hash: bytes) -> RecordedEvent:
 
 
 def blob_line(digest: BlobDigest, data: bytes) -> bytes:
-    """One blob, as text where it is text."""
+    """Return the line of a blob, as text where it is text."""
     try:
         content: dict[str, Any] = {"digest": digest, "text": data.decode()}
     except UnicodeDecodeError:
@@ -131,7 +132,7 @@ def blob_line(digest: BlobDigest, data: bytes) -> bytes:
 
 
 def blob_of(line: bytes) -> tuple[BlobDigest, bytes]:
-    """Digest and bytes of a line.
+    """Return digest and bytes of a line.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Takes a run from a file, verifying everything; a file that does not hold changes nothing."""
+"""Import: store the run of a file, verifying everything; a file that does not hold changes nothing."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ class _OpenedFile:
 
 
 def _check_table(file: zipfile.ZipFile, path: Path) -> None:
-    """The three members, none of them encrypted, packed in another way or said to lie outside the file."""
+    """Refuse a file that has not the three members, or one of them encrypted, packed in another way, or said
+    to lie outside the file."""
     if sorted(file.namelist()) != sorted((BLOBS, EVENTS, MANIFEST)):
         raise ArchiveError(path, "table of contents", "is not that of a run exported by dga2d")
     file_bytes = path.stat().st_size
@@ -213,7 +214,7 @@ class _Lines:
             self._member = file.open(name)
 
     def take(self, most: int) -> list[tuple[int, bytes]]:
-        """The next lines with their numbers; none at the end."""
+        """Return the next lines with their numbers; none at the end."""
         return list(islice(self._all(), most))
 
     def _all(self) -> Iterator[tuple[int, bytes]]:

@@ -43,7 +43,7 @@ class Transition(NamedTuple):
 
 
 def context_after(history: Sequence[ImplementationId], order: CreditContext) -> ImplementationId:
-    """The source of the transition that follows `history` (without c_start).
+    """Return the source of the transition that follows `history` (without c_start).
 
     References
     ----------
@@ -74,11 +74,11 @@ class CreditTable:
     """How much of the history a transition's source holds."""
 
     def source_after(self, history: Sequence[ImplementationId]) -> ImplementationId:
-        """Source of the transition that follows `history`."""
+        """Return the source of the transition that follows `history`."""
         return context_after(history, self.order)
 
     def credit(self, source: ImplementationId, target: ImplementationId) -> float:
-        """Q_t(e), 0 for unseen transitions."""
+        """Return Q_t(e), 0 for a transition that was never activated."""
         record = self.records.get(Transition(source, target))
         return 0.0 if record is None else record.credit
 
@@ -97,26 +97,28 @@ class CreditTable:
                 found.setdefault(transition.predecessor, []).append(record)
         return found
 
-    def updated(self, records: Iterable[tuple[Transition, TransitionRecord]]) -> CreditTable:
-        """The table with some transitions set."""
+    def update(self, records: Iterable[tuple[Transition, TransitionRecord]]) -> CreditTable:
+        """Return the table with some transitions set."""
         return CreditTable(self.records.update(dict(records)), self.order)
 
     def without(self, implementation: ImplementationId) -> CreditTable:
-        """The table after `implementation` left its pool."""
+        """Return the table after `implementation` left its pool."""
         kept = {t: r for t, r in self.records.items() if implementation not in t.members}
         return CreditTable(Map(kept), self.order)
 
     def implementation_credit(self, implementation: ImplementationId, epsilon: float) -> float:
-        """Q̄(c): activation-weighted mean over the transitions into or out of c; 0 if none (Eq. 10)."""
+        """Return Q̄(c): the activation-weighted mean over the transitions into or out of c; 0 if there are
+        none (Eq. 10)."""
         return _weighted_mean(self._touching.get(implementation, ()), epsilon)
 
     def operator_credit(self, pool: Iterable[ImplementationId], epsilon: float) -> float:
-        """Q̄(O): plain mean of Q̄(c) over the operator's pool; 0 for an empty pool (Eq. 11)."""
+        """Return Q̄(O): the plain mean of Q̄(c) over the operator's pool; 0 for an empty pool (Eq. 11)."""
         credits = [self.implementation_credit(c, epsilon) for c in sorted(pool)]
         return sum(credits) / len(credits) if credits else 0.0
 
     def edge_credit(self, edge: Edge, pools: Pools, epsilon: float) -> float:
-        """Q̄(O_i, O_j): activation-weighted mean over the transitions between the two pools (Eq. 14).
+        """Return Q̄(O_i, O_j): the activation-weighted mean over the transitions between the two pools (Eq.
+        14).
 
         ``START`` stands for c_start; edges into ``END`` carry no transitions and have credit 0. Under
         zero-order credit no transition knows its predecessor: an edge has the credit of its target's pool.

@@ -20,19 +20,18 @@ def _sha256(value: Any) -> str:
 
 
 def graph_digest(graph: OperatorGraph) -> str:
-    """Digest of operators and edges."""
+    """Return the digest of operators and edges."""
     return _sha256(_graph(graph))
 
 
 def pools_digest(pools: Mapping[OperatorId, tuple[ImplementationId, ...]]) -> str:
-    """Digest of the implementation pools."""
+    """Return the digest of the implementation pools."""
     return _sha256({operator: list(pool) for operator, pool in pools.items()})
 
 
 def state_digest(state: RunState) -> str:
-    """Digest of everything later decisions depend on: graph, pools, Q and n, ledger, policy, progress,
-    best program and checkpoint.
-    """
+    """Return the digest of everything later decisions depend on: graph, pools, Q and n, ledger, policy,
+    progress, best program and checkpoint."""
     generation = state.generation
     return _sha256(
         {
@@ -86,7 +85,7 @@ def _generation(generation: GenerationState) -> dict[str, Any]:
 
 
 def _outcomes(generation: GenerationState) -> list[tuple[int, str, float | None, str | None]]:
-    """Rows sorted by candidate and instance."""
+    """Return rows sorted by candidate and instance."""
     rows = generation.outcomes.rows
     names = sorted(set[InstanceKey]().union(*rows.values()))
     return [

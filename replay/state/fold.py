@@ -18,7 +18,7 @@ from dga2d.events import (
     decoder_of,
 )
 from dga2d.replay.state import fold_edits, fold_generation, fold_run  # noqa: F401 (they fill RULES)
-from dga2d.replay.state.handler import RULES, Rule, refuse, replace, stamped
+from dga2d.replay.state.handler import RULES, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState
 
 Stored = TypeVar("Stored", bound=StoredEvent)
@@ -77,7 +77,7 @@ def fold_page(state: RunState, page: list[Stored]) -> RunState:
             raise UnknownEventTypeError(type_name, page[-1][4])
         after = _fold_many(state, page, rule) if rule.takes_many else _fold_one(state, page, rule)
         seq = state.seq + left - len(page)
-        state = replace(after, seq=seq) if after is state else stamped(after, seq=seq)
+        state = replace(after, seq=seq) if after is state else amend(after, seq=seq)
     return state
 
 
@@ -99,8 +99,8 @@ def _fold_many(state: RunState, page: list[Stored], rule: Rule) -> RunState:
 
 
 def _take(state: RunState, page: list[Stored], rule: Rule) -> Iterator[tuple[StoredEvent, Any]]:
-    """Events of one type from the end of `page`, decoded and checked; each is taken when the next is asked
-    for."""
+    """Yield the events of one type at the end of `page`, decoded and checked; each is taken from the page
+    when the next is asked for."""
     type_name = page[-1][3]
     model = PAYLOAD_TYPES[type_name]
     decode, version = decoder_of(model), model.version

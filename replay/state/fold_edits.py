@@ -113,7 +113,7 @@ def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplace
     require(not any(s == END or t == START for s, t in payload.added), event, "an edge enters START")
     require(set(payload.removed) <= before.edges, event, "a removed edge is not in the graph")
     require(not set(payload.added) & before.edges, event, "an added edge is in the graph already")
-    graph = before.edited(payload.removed, payload.added)
+    graph = before.edit(payload.removed, payload.added)
     require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
     broken = structure_violation(graph.edges, state.settings.structure)
     require(broken is None, event, "the structure would be lost")
@@ -151,7 +151,7 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
         reserved_tokens=payload.reserved_tokens,
         reserved_microusd=payload.reserved_microusd,
     )
-    return replace(state, ledger=ledger.reserved(call))
+    return replace(state, ledger=ledger.reserve(call))
 
 
 def _check_room(ledger: Ledger, event: RecordedEvent, payload: p.LLMCallReserved) -> None:
@@ -198,14 +198,14 @@ def _call_settled(state: RunState, event: RecordedEvent, payload: p.LLMCallSettl
         refused_attempts=payload.refused_attempts,
         response_id=payload.response_id,
     )
-    return replace(state, ledger=state.ledger.ended(call))
+    return replace(state, ledger=state.ledger.end(call))
 
 
 @folds(p.LLMCallAbandoned)
 def _call_abandoned(state: RunState, event: RecordedEvent, payload: p.LLMCallAbandoned) -> RunState:
     reserved = _open_call(state, event, payload.call)
     call = replace(reserved, status="abandoned", ended_seq=event.seq, reason=payload.reason)
-    return replace(state, ledger=state.ledger.ended(call))
+    return replace(state, ledger=state.ledger.end(call))
 
 
 @folds(p.LLMCallRefused)
@@ -221,7 +221,7 @@ def _call_refused(state: RunState, event: RecordedEvent, payload: p.LLMCallRefus
         limit=payload.limit,
         reason=payload.reason,
     )
-    return replace(state, ledger=state.ledger.refused(refused))
+    return replace(state, ledger=state.ledger.refuse(refused))
 
 
 @folds(p.CallsSuspended)

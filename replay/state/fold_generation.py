@@ -19,8 +19,8 @@ from dga2d.replay.state.run_state import (
     GenerationState,
     GenerationSummary,
     Outcome,
+    OutcomeRow,
     Outcomes,
-    Row,
     RunState,
     SampledPipeline,
     SavedPolicy,
@@ -105,7 +105,7 @@ def _work_rate_measured(state: RunState, event: RecordedEvent, payload: p.WorkRa
 def _evaluations_recorded(state: RunState, events: Events) -> RunState:
     split, evaluated = "", None
     keys: dict[InstanceKey, InstanceKey] = {}  # one text for all rows, not one for each
-    rows: dict[int, Row] = {}
+    rows: dict[int, OutcomeRow] = {}
     seq = state.seq
     for event, payload in events:
         candidate, instance, objective = payload.candidate, payload.instance, payload.objective
@@ -169,7 +169,7 @@ def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> 
 
 
 def _with_outcomes(
-    state: RunState, split: str, evaluated: _Evaluated, rows: dict[int, Row], seq: int
+    state: RunState, split: str, evaluated: _Evaluated, rows: dict[int, OutcomeRow], seq: int
 ) -> RunState:
     """Return `state` with more outcomes in a split, the last of them from event `seq`."""
     outcomes = evaluated.outcomes.with_rows(rows)
@@ -233,7 +233,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
     require(generation.scoring is not None, event, "the generation is not scored")
     require(generation.basis is None, event, "the credits were updated before")
     graph = require(state.graph, event, "there is no graph yet")
-    credits = state.credits.updated(
+    credits = state.credits.update(
         (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
         for t in payload.transitions
     )

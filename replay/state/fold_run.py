@@ -18,18 +18,18 @@ from dga2d.replay.state.handler import folds, judge, replace, require
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState, TestState
 
-BEFORE_THEY_WERE_SETTINGS = {
+VALUES_BEFORE_SETTINGS = {
     "calibration": "off",
     "checkpoint_margin": 0.0,
     "checkpoint_rule": "pairs_and_score",
 }
-"""What a log was decided by that does not name the setting, where the default is another one."""
+"""Values under which old logs were decided, for settings that came later with another default."""
 
 
 @folds(p.RunStarted)
 def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -> RunState:
     require(event.seq == 1, event, "a run starts once, with its first event")
-    settings = _settings(event, {**BEFORE_THEY_WERE_SETTINGS, **payload.settings})
+    settings = _settings(event, {**VALUES_BEFORE_SETTINGS, **payload.settings})
     sources: dict[ImplementationId, BlobDigest] = {}
     operator_of: dict[ImplementationId, OperatorId] = {}
     for operator in payload.library:
@@ -71,7 +71,7 @@ def _settings(event: RecordedEvent, values: dict[str, Any]) -> RunSettings:
 
 @folds(p.RunPaused, follows_end=True)
 def _run_paused(state: RunState, event: RecordedEvent, payload: p.RunPaused) -> RunState:
-    """A pause of a held-out test leaves a run that was over as it is."""
+    """Pause a run that goes on; one that was over stays as it is when its held-out test pauses."""
     if state.status != "running":
         return state
     return replace(state, status="paused", reason=payload.reason)
@@ -96,7 +96,7 @@ def _run_resumed(state: RunState, event: RecordedEvent, payload: p.RunResumed) -
 
 @folds(p.RunForked)
 def _run_forked(state: RunState, event: RecordedEvent, payload: p.RunForked) -> RunState:
-    """Another run goes on from here as if it were resumed."""
+    """Go on with another run from here, as if it were resumed."""
     require(payload.parent_seq == event.seq - 1, event, "the fork is elsewhere")
     resumed = p.RunResumed(code_version=payload.code_version, epoch=payload.epoch, changed=payload.changed)
     return replace(_run_resumed(state, event, resumed), parent=(payload.parent, payload.parent_seq))
@@ -114,7 +114,7 @@ def _run_completed(state: RunState, event: RecordedEvent, payload: p.RunComplete
 
 @folds(p.RunFailed, follows_end=True)
 def _run_failed(state: RunState, event: RecordedEvent, payload: p.RunFailed) -> RunState:
-    """A failure of a held-out test leaves a run that was over as it is."""
+    """Fail a run that goes on; one that was over stays as it is when its held-out test fails."""
     if state.status != "running":
         return state
     return replace(state, status="failed", reason=f"{payload.reason}: {payload.detail}")
@@ -171,7 +171,7 @@ def _graph_rejected(state: RunState, event: RecordedEvent, payload: p.GraphRejec
 
 @folds(p.TestStarted, follows_end=True)
 def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted) -> RunState:
-    """A test has a process of its own: a run that was killed does not go on until it is resumed."""
+    """Start a test. It has a process of its own: a run that was killed does not go on until it is resumed."""
     before = state.test
     require(
         payload.attempt == (before.attempt if before else 0) + 1, event, "test attempts are counted 1, 2, …"

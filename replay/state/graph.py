@@ -32,7 +32,7 @@ Pools = Mapping[OperatorId, tuple[ImplementationId, ...]]
 
 @dataclass(slots=True)
 class _Position:
-    """Where a walk stands, for all walks that may go on alike."""
+    """A point of a walk, shared by all walks that may go on in the same way."""
 
     used: frozenset[OperatorId]
     """Initialisers visited."""
@@ -40,7 +40,7 @@ class _Position:
     feasible: tuple[OperatorId, ...]
     """M_{t,j,i}."""
     following: dict[OperatorId, _Position] = field(default_factory=dict)
-    """By the next operator, as far as asked for."""
+    """Next positions by operator, as far as they were asked for."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class OperatorGraph:
         return distance
 
     def feasible_actions(self, history: Sequence[OperatorId], max_length: int) -> tuple[OperatorId, ...]:
-        """M_{t,j,i}: sorted targets after `history` from which ``END`` can be reached in time.
+        """Return M_{t,j,i}: the sorted targets after `history` from which ``END`` can be reached in time.
 
         `history` holds the operators chosen so far, without ``START``. A pipeline has at most
         `max_length` operators, so a target that needs d edges to ``END`` is feasible when
@@ -94,7 +94,7 @@ class OperatorGraph:
         return self._position(here, used, len(history), max_length).feasible
 
     def feasible_along(self, walk: Sequence[OperatorId], max_length: int) -> Iterator[tuple[OperatorId, ...]]:
-        """`feasible_actions` before each operator of `walk` and behind its last, in order."""
+        """Yield the feasible actions before each operator of `walk` and behind its last, in order."""
         position = self._position(START, frozenset(), 0, max_length)
         yield position.feasible
         for here in walk:
@@ -109,7 +109,8 @@ class OperatorGraph:
     def _position(
         self, here: OperatorId, used: frozenset[OperatorId], length: int, max_length: int
     ) -> _Position:
-        """Behind `length` operators, the last of them `here`, of which `used` are initialisers."""
+        """Return the position behind `length` operators, the last of them `here`, of which `used` are
+        initialisers."""
         known = self._positions.get((here, used, length, max_length))
         if known is None:
             feasible = tuple(
@@ -125,11 +126,12 @@ class OperatorGraph:
 
     @cached_property
     def _positions(self) -> dict[tuple[OperatorId, frozenset[OperatorId], int, int], _Position]:
-        """Those asked for so far: most walks of a generation pass the same ones."""
+        """Positions asked for so far; most walks of a generation pass through the same ones."""
         return {}
 
     def has_route(self, max_length: int | None = None) -> bool:
-        """Whether a walk of at least one operator leads from ``START`` to ``END`` (within `max_length`)."""
+        """Return whether a walk of at least one operator leads from ``START`` to ``END`` (within
+        `max_length`)."""
         needed = self.steps_to_end.get(START)
         return needed is not None and needed >= 2 and (max_length is None or needed - 1 <= max_length)
 
@@ -144,7 +146,7 @@ class OperatorGraph:
         return frozenset(o for o in self.operators if o in seen and o in self.steps_to_end)
 
     def count_pipelines(self, max_length: int) -> int:
-        """W_{≤L_max}: number of pipelines of 1 … `max_length` operators (Eq. D.3, exact integers).
+        """Return W_{≤L_max}: the number of pipelines of 1 … `max_length` operators (Eq. D.3, exact integers).
 
         No initialiser can be entered twice because only ``START`` leads to one.
         """
@@ -186,15 +188,15 @@ class OperatorGraph:
             frontier = following
         return paths.get(target, ())
 
-    def edited(self, removed: Iterable[Edge], added: Iterable[Edge]) -> OperatorGraph:
-        """The graph after an edge edit; validity is the caller's to check."""
+    def edit(self, removed: Iterable[Edge], added: Iterable[Edge]) -> OperatorGraph:
+        """Return the graph after an edge edit, whose validity the caller has checked."""
         return OperatorGraph(
             self.operators, self.initialisers, (self.edges - frozenset(removed)) | frozenset(added)
         )
 
 
 def structure_violation(edges: Iterable[Edge], structure: Structure) -> str | None:
-    """Why `edges` are not of the structure, ``None`` if they are.
+    """Return why `edges` are not of the structure, ``None`` if they are.
 
     - ``dg``: anything goes.
     - ``dag``: no directed cycle among the operators.
@@ -219,7 +221,7 @@ def structure_violation(edges: Iterable[Edge], structure: Structure) -> str | No
 def restrict_to_structure(
     graph: OperatorGraph, structure: Structure, baseline: Sequence[OperatorId]
 ) -> OperatorGraph:
-    """The part of `graph` that is of the structure.
+    """Return the part of `graph` that is of the structure.
 
     Edges are kept greedily as long as the structure holds: those of the baseline's chain first, then the
     others in sorted order. ``fixed`` keeps the baseline's chain alone, each operator once, whether or not
@@ -240,7 +242,7 @@ def restrict_to_structure(
 
 
 def _node_on_cycle(edges: Sequence[Edge]) -> OperatorId | None:
-    """The smallest node that remains when nodes without successors are taken away again and again."""
+    """Return the smallest node that is left when nodes without successors are removed again and again."""
     left = set(edges)
     while left:
         sources = {source for source, _ in left}
@@ -278,7 +280,7 @@ def walk_violation(
     pools: Pools,
     max_length: int,
 ) -> str | None:
-    """Why the pipeline is not one that could be sampled from `graph` and `pools`, ``None`` if it is.
+    """Return why the pipeline cannot have been sampled from `graph` and `pools`, ``None`` if it can.
 
     Every decision was made among the feasible actions M_{t,j,i}, with a probability for each, and the last
     chose ``END``; every implementation is in the pool of its operator.

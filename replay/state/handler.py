@@ -1,4 +1,4 @@
-"""What the fold is made of: its handlers by event type, conditions that must hold, copies with changes."""
+"""The parts of the fold: handlers by event type, conditions that must hold, copies with changes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def judge(
     require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
     require(call.status == "settled", event, f"call {number} was not answered")
     require(call.verdict is None, event, f"call {number} was judged before")
-    return replace(state, ledger=state.ledger.judged(number, event.seq, verdict, diagnostic))
+    return replace(state, ledger=state.ledger.judge(number, event.seq, verdict, diagnostic))
 
 
 # ---------------------------------------------------------------- copies
@@ -167,7 +167,7 @@ else:
         return copy
 
 
-def stamped(fresh: Record, **changes: Any) -> Record:
+def amend(fresh: Record, **changes: Any) -> Record:
     """Return `fresh` itself with other values: only for a copy that nobody else has seen yet."""
     fresh.__dict__.update(changes)
     return fresh

@@ -15,7 +15,7 @@ CallStatus = Literal["reserved", "settled", "abandoned"]
 
 @dataclass(frozen=True)
 class Call:
-    """One call and what became of it."""
+    """One call, from its reservation to the verdict on its answer."""
 
     number: int
     purpose: CallPurpose
@@ -45,7 +45,7 @@ class Call:
     reason: str | None = None
     """Why it was abandoned."""
     verdict: Literal["accepted", "rejected"] | None = None
-    """What the asking agent made of the answer; ``None`` until it has spoken."""
+    """The asking agent's verdict on the answer; ``None`` until there is one."""
     judged_seq: int | None = None
     diagnostic: str | None = None
     """Why the answer was rejected."""
@@ -99,7 +99,7 @@ class Ledger:
 
     @property
     def used(self) -> int:
-        """Calls charged so far, whatever became of them."""
+        """Number of calls charged so far, answered or not."""
         return len(self.calls)
 
     @property
@@ -116,11 +116,11 @@ class Ledger:
         return None
 
     def calls_for(self, subject: str) -> tuple[Call, ...]:
-        """Calls made for one edit, in order."""
+        """Return the calls made for one edit, in order."""
         return tuple(self.calls[number] for number in self.by_subject.get(subject, ()))
 
-    def reserved(self, call: Call) -> Ledger:
-        """The ledger after a reservation."""
+    def reserve(self, call: Call) -> Ledger:
+        """Return the ledger after a reservation."""
         numbers = self.by_subject.get(call.subject, ())
         return replace(
             self,
@@ -130,8 +130,8 @@ class Ledger:
             charged_microusd=self.charged_microusd + call.charged_microusd,
         )
 
-    def ended(self, call: Call) -> Ledger:
-        """The ledger after a call was settled or abandoned."""
+    def end(self, call: Call) -> Ledger:
+        """Return the ledger after a call was settled or abandoned."""
         return replace(
             self,
             calls=self.calls.set(call.number, call),
@@ -142,13 +142,13 @@ class Ledger:
             charged_microusd=self.charged_microusd + call.charged_microusd - call.reserved_microusd,
         )
 
-    def refused(self, refused: RefusedCall) -> Ledger:
-        """The ledger after the store did not take a reservation."""
+    def refuse(self, refused: RefusedCall) -> Ledger:
+        """Return the ledger after the store did not take a reservation."""
         return replace(self, refusals=self.refusals.set(refused.subject, refused))
 
-    def judged(
+    def judge(
         self, number: int, seq: int, verdict: Literal["accepted", "rejected"], diagnostic: str | None = None
     ) -> Ledger:
-        """The ledger after event `seq`, with which the asking agent judged an answer."""
+        """Return the ledger after event `seq`, with which the asking agent judged an answer."""
         call = replace(self.calls[number], verdict=verdict, judged_seq=seq, diagnostic=diagnostic)
         return replace(self, calls=self.calls.set(number, call))

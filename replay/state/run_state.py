@@ -1,4 +1,4 @@
-"""The immutable state of a run, everything any agent or command may know."""
+"""The immutable state of a run: everything that an agent or command may know."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dga2d.replay.state.work_rates import WorkRates
 
 EvaluationKey = tuple[int, InstanceKey]
 """Candidate j and instance."""
-Row = dict[InstanceKey, "Outcome"]
+OutcomeRow = dict[InstanceKey, "Outcome"]
 """Outcomes of one candidate."""
 
 _NO_ROW: Mapping[InstanceKey, Outcome] = MappingProxyType({})
@@ -38,8 +38,8 @@ _NO_ROW: Mapping[InstanceKey, Outcome] = MappingProxyType({})
 class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What an evaluation gave: an objective or the kind of failure.
 
-    A replay makes and drops a thousand of them for every generation that it passes. What few readers want is
-    therefore kept as the bytes that were checked when they were folded, at a fifth of the objects.
+    A replay makes and drops a thousand of them per generation. What few readers ask for is therefore kept as
+    the bytes that were checked when they were folded, which takes a fifth of the objects.
     """
 
     objective: float | None
@@ -59,16 +59,16 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 @dataclass(frozen=True)
 class Outcomes(Mapping[EvaluationKey, Outcome]):
-    """Outcomes by candidate and instance; immutable, and what was added to one shares its other rows."""
+    """Outcomes by candidate and instance. Immutable; a copy shares the rows that it does not change."""
 
-    rows: Map[int, Row] = Map()
+    rows: Map[int, OutcomeRow] = Map()
     """By candidate; rows are never changed."""
     count: int = 0
 
     @classmethod
     def of(cls, outcomes: Mapping[EvaluationKey, Outcome]) -> Outcomes:
-        """Those of any mapping."""
-        rows: dict[int, Row] = {}
+        """Return the outcomes of any mapping."""
+        rows: dict[int, OutcomeRow] = {}
         for (candidate, instance), outcome in outcomes.items():
             rows.setdefault(candidate, {})[instance] = outcome
         return cls().with_rows(rows)
@@ -83,7 +83,7 @@ class Outcomes(Mapping[EvaluationKey, Outcome]):
         return self.count
 
     def row(self, candidate: int) -> Mapping[InstanceKey, Outcome]:
-        """Outcomes of a candidate by instance, empty where there are none."""
+        """Return the outcomes of a candidate by instance, empty where there are none."""
         return self.rows.get(candidate, _NO_ROW)
 
     @property
@@ -92,12 +92,12 @@ class Outcomes(Mapping[EvaluationKey, Outcome]):
         return sum(any(outcome.failure for outcome in row.values()) for row in self.rows.values())
 
     def set(self, key: EvaluationKey, outcome: Outcome) -> Outcomes:
-        """These and one more."""
+        """Return a copy with one outcome more."""
         candidate, instance = key
         return self.with_rows({candidate: {**self.row(candidate), instance: outcome}})
 
-    def with_rows(self, changed: Mapping[int, Row]) -> Outcomes:
-        """These with other rows, which are no longer the caller's to change."""
+    def with_rows(self, changed: Mapping[int, OutcomeRow]) -> Outcomes:
+        """Return a copy with the rows of some candidates replaced; takes ownership of `changed`."""
         more = sum(map(len, changed.values())) - sum(len(self.row(candidate)) for candidate in changed)
         return Outcomes(self.rows.update(changed), self.count + more)
 
@@ -118,7 +118,7 @@ class SampledPipeline:
 
 @dataclass(frozen=True)
 class EvolutionBasis:
-    """What both evolvers decide on: graph and pools of generation t with Q_{t+1}, n_{t+1}."""
+    """Input of both evolvers' decisions: graph and pools of generation t with Q_{t+1}, n_{t+1}."""
 
     seq: int
     graph: OperatorGraph
@@ -161,7 +161,7 @@ class GenerationState:
     number: int
     seq: int
     size: int
-    """Candidates N, fixed when the generation starts."""
+    """Number of candidates N, fixed when the generation starts."""
     pipelines: Map[int, SampledPipeline] = Map()
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
@@ -204,7 +204,7 @@ class TestState:
 
 @dataclass(frozen=True)
 class GenerationSummary:
-    """What remains of a closed generation."""
+    """Figures, graph, walks and credits of a closed generation."""
 
     number: int
     candidates: int
@@ -295,7 +295,7 @@ class RunState:
         return self.started
 
     def reference(self, key: InstanceKey) -> float:
-        """y_ref of an instance of the manifest.
+        """Return y_ref of an instance of the manifest.
 
         Raises
         ------
@@ -305,7 +305,7 @@ class RunState:
         return self.entry(key).reference
 
     def entry(self, key: InstanceKey) -> InstanceEntry:
-        """Manifest entry of an instance."""
+        """Return the manifest entry of an instance. Raises KeyError if it is in no split."""
         splits = self.header.splits
         for part in (splits.train, splits.validation, splits.test):
             for entry in part:

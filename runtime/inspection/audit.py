@@ -86,14 +86,14 @@ def _note(bought: Bought, event: RecordedEvent) -> None:
 
 
 def _edges(walk: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Edges that a candidate went along; an implementation is named ``OPERATOR.DIGEST``."""
+    """Return the edges that a candidate went along; an implementation is named ``OPERATOR.DIGEST``."""
     nodes = ["START", *(step.rpartition(".")[0] for step in walk), "END"]
     return list(pairwise(nodes))
 
 
 def _effect(state: RunState, number: int, row: dict[str, Any]) -> dict[str, Any]:
-    """What the score did: the best gap so far when the call was made and one generation later, and how many
-    later candidates used what was bought."""
+    """Return what became of the score: the best gap so far when the call was made and one generation later,
+    and how many later candidates used what was bought."""
     generation = row["generation"]
     is_used: Callable[[tuple[str, ...]], bool] | None = row.get("is_used")
     later = [summary for t, summary in state.history.items() if t > generation]
@@ -111,7 +111,7 @@ def _best_so_far(state: RunState, generation: int) -> float | None:
 
 
 def _groups(ledger: Ledger) -> dict[str, dict[str, Any]]:
-    """Totals by agent, by generation and by model, as those by purpose are."""
+    """Return the totals by agent, by generation and by model."""
     keys: dict[str, Callable[[Call], str]] = {
         "by_agent": lambda call: call.agent,
         "by_generation": lambda call: str(call.generation or 0),
@@ -148,7 +148,7 @@ def _limit(limit: int | None, unit: float) -> str:
 
 
 def _checks(log: LogReport, full: bool) -> list[tuple[str, bool]]:
-    """What must hold of any run, in words, and whether it does."""
+    """Return what must hold of any run, in words, and whether it does."""
     state, ledger = log.state, log.state.ledger
     scope = "" if full else " (prompts and answers; --full checks all)"
     ignored = log.snapshots.kept - log.snapshots.sealed

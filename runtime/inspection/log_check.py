@@ -30,10 +30,10 @@ DIFFERENCES = (
     BlobMissingError,
     CorruptBlobError,
 )
-"""What a log that does not hold raises."""
+"""Errors that a log raises that does not hold."""
 
 CALL_EVENTS = ("LLMCallReserved", "LLMCallSettled")
-"""Types whose blobs, prompts and answers, every check reads."""
+"""Types whose blobs (prompts and answers) every check reads."""
 BLOBS_AT_ONCE = 200
 
 
@@ -110,7 +110,7 @@ async def check_log(
 
 
 async def _wrong(store: EventStore, digests: Iterable[BlobDigest]) -> AsyncIterator[str]:
-    """Lines about the blobs that are missing or damaged."""
+    """Yield a line about each blob that is missing or damaged."""
     for many in _batches(digests):
         try:
             await store.get_blobs(many)
@@ -129,7 +129,7 @@ def _batches(digests: Iterable[BlobDigest]) -> Iterator[list[BlobDigest]]:
 
 
 def _wrong_limits(state: RunState, granted: dict[str, int]) -> Iterator[str]:
-    """Lines about limits of model calls that the database holds otherwise than the run was started with."""
+    """Yield a line about each limit of model calls that is not the one the run was started with."""
     if state.started is None:
         return
     expected = call_quotas(state.settings)

@@ -1,4 +1,4 @@
-"""What the commands about logs and databases do: list events, compare states, clean up, check."""
+"""The work of the commands about logs and databases: list events, compare states, clean up, check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from dga2d.events import Dga2dError, RecordedEvent, RunId
 from dga2d.replay.archive import Manifest, export_run, import_run
-from dga2d.replay.difference import changes, first_divergence
+from dga2d.replay.difference import compare_states, first_divergence
 from dga2d.replay.loading import load_generation
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
@@ -22,14 +22,14 @@ from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events are listed; ``None`` and the empty tuple let all through."""
+    """Selects the events to list; ``None`` and the empty tuple select all."""
 
     types: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     generation: int | None = None
 
     def accepts(self, event: RecordedEvent) -> bool:
-        """Whether `event` is listed."""
+        """Return whether `event` is listed."""
         return (
             (not self.types or event.type in self.types)
             and (not self.agents or event.agent in self.agents)
@@ -40,7 +40,7 @@ class EventFilter:
 async def list_events(
     url: str, run_id: str, wanted: EventFilter, follow: bool, show: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Call `show` with the view of every event that is wanted; with `follow` also of those still to come.
+    """Call `show` with the view of every event selected by `wanted`; with `follow` also of those to come.
 
     Raises
     ------
@@ -57,7 +57,7 @@ async def list_events(
 
 
 def event_view(event: RecordedEvent) -> dict[str, Any]:
-    """An event as plain values."""
+    """Return an event as plain values."""
     return {
         "seq": event.seq,
         "recorded_at": event.recorded_at,
@@ -75,7 +75,7 @@ def event_view(event: RecordedEvent) -> dict[str, Any]:
 async def compare(
     url: str, one: tuple[str, int | None], other: tuple[str, int | None], by_generation: bool
 ) -> Any:
-    """What changed from one point of a run to another one, or to one of another run.
+    """Return what changed from one point of a run to another one, or to one of another run.
 
     A point is a run and an event number (a closed generation if `by_generation`), ``None`` for its end.
 
@@ -92,7 +92,7 @@ async def compare(
     }
     if one[0] != other[0]:
         report["first_generation_that_differs"] = first_divergence(before, after)
-    return {**report, "changes": changes(before, after)}
+    return {**report, "changes": compare_states(before, after)}
 
 
 async def _state(store: EventStore, run_id: str, point: int | None, by_generation: bool) -> RunState:
@@ -110,7 +110,7 @@ async def _state(store: EventStore, run_id: str, point: int | None, by_generatio
 
 
 async def collect(url: str, keep: bool) -> dict[str, Any]:
-    """Delete the blobs nobody names (with `keep`, count them)."""
+    """Delete the blobs that no event names; with `keep` only count them."""
     async with open_store(url, create=False) as store:
         count, size_bytes = await store.collect_blobs(keep=keep)
     return {"blobs": count, "bytes": size_bytes, "deleted": not keep}
@@ -140,7 +140,7 @@ async def check_store(url: str) -> AsyncIterator[dict[str, Any]]:
 
 
 _NO_LOG = {"blobs_checked": None, "snapshots": None, "snapshots_ignored": None}
-"""Keys of a row that is not about a log that could be read."""
+"""Values of a row about something that is no log, or a log that could not be read."""
 
 
 async def export_to(url: str, run_id: str, path: Path) -> Manifest:
@@ -150,6 +150,6 @@ async def export_to(url: str, run_id: str, path: Path) -> Manifest:
 
 
 async def import_from(url: str, path: Path) -> Manifest:
-    """Take a run from a file; the database is created if it is not there."""
+    """Import a run from a file; the database is created if it is not there."""
     async with open_store(url) as store:
         return await import_run(store, path)

@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 
 from dga2d.events import (
+    GENESIS_HASH,
     BlobDigest,
     Draft,
     RecordedEvent,
@@ -15,15 +16,17 @@ from dga2d.events import (
     blob_digest,
     check_owner,
     encode_payload,
+    link_hash,
 )
+from dga2d.events._envelope import header_bytes
 from dga2d.events.payloads import LLMCallReserved
-from dga2d.store import DuplicateOperationError, QuotaExceededError
+from dga2d.store import LLM_CALLS, BlobMissingError, DuplicateOperationError, QuotaExceededError
 
 RUN = RunId("simulated")
 
 
 class MemoryLog:
-    """Appender and source of events with the store's rules, and nothing else of it."""
+    """What agents see of a store, held to the same contract (``tests/store/test_log_contract.py``)."""
 
     def __init__(self, quota: int = 500, events: Iterable[RecordedEvent] = ()) -> None:
         self.quota = quota
@@ -41,14 +44,18 @@ class MemoryLog:
     async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]:
         await anyio.lowlevel.checkpoint()
         operations = [o for d in drafts if (o := d.payload.operation()) is not None]
+        prev_hash = self.events[-1].hash if self.events else GENESIS_HASH
+        added: list[RecordedEvent] = []
+        for seq, draft in enumerate(drafts, len(self.events) + 1):
+            check_owner(draft.agent, type(draft.payload).__name__)
+            added.append(recorded(seq, draft, prev_hash))
+            prev_hash = added[-1].hash
         for operation in operations:
             if operation in self._operations or operations.count(operation) > 1:
                 raise DuplicateOperationError(operation)
         for draft in drafts:
-            check_owner(draft.agent, type(draft.payload).__name__)
-            if isinstance(draft.payload, LLMCallReserved) and draft.payload.call > self.quota:
-                raise QuotaExceededError("llm-call", self.quota)
-        added = [recorded(len(self.events) + 1 + i, draft) for i, draft in enumerate(drafts)]
+            if isinstance(draft.payload, LLMCallReserved) and not 1 <= draft.payload.call <= self.quota:
+                raise QuotaExceededError(LLM_CALLS, self.quota)
         self._operations.update(operations)
         self.events += added
         self.blobs.update((blob_digest(data), data) for data in blobs)
@@ -66,13 +73,14 @@ class MemoryLog:
                 await grown.wait()
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
+        if digest not in self.blobs:
+            raise BlobMissingError(digest)
         return self.blobs[digest]
 
 
-def recorded(seq: int, draft: Draft) -> RecordedEvent:
-    """The event a draft becomes; not linked to a chain."""
+def recorded(seq: int, draft: Draft, prev_hash: bytes = GENESIS_HASH) -> RecordedEvent:
+    """The event a draft becomes behind an event with `prev_hash`."""
+    name, version = type(draft.payload).__name__, draft.payload.version
+    envelope = (RUN, seq, str(seq), name, version, draft.agent, draft.generation, draft.caused_by, 0)
     data = encode_payload(draft.payload)
-    name = type(draft.payload).__name__
-    return RecordedEvent(
-        RUN, seq, str(seq), name, 1, draft.agent, draft.generation, draft.caused_by, 0, data, b"", b""
-    )
+    return RecordedEvent(*envelope, data, prev_hash, link_hash(prev_hash, header_bytes(*envelope), data))

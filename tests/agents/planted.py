@@ -146,7 +146,7 @@ def search(
             break
         rewards = standardise(scores[-PIPELINES:], EPSILON).rewards
         implementations = [[step.implementation for step in steps] for steps in candidates]
-        credits = credits.updated(update_credits(credits, implementations, rewards, RATE))
+        credits = credits.update(update_credits(credits, implementations, rewards, RATE))
         policy.update(domain.context, walks, rewards)
     final = domain.score(best_implementations(domain.planted, domain.pools, credits))
     return Search(found, tuple(scores), final)

@@ -98,7 +98,7 @@ def test_a_fork_goes_on_with_other_settings_and_leaves_its_parent_alone(
     in_store(tmp_path / "log.db", work)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(share=st.floats(0, 1), order=st.integers(0, 99))
 def test_a_stored_run_stopped_anywhere_and_resumed_ends_the_same(
     simulation: Simulation, tmp_path_factory: object, share: float, order: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -46,17 +47,21 @@ print(report["difference"], report["events"])
 """
 
 
+@pytest.fixture(scope="module")
+def original(simulation: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("original") / "log.db"
+    anyio.run(write_runs, f"sqlite+aiosqlite:///{path}", simulation)
+    return path
+
+
 @pytest.fixture
 def program(
-    simulation: Simulation,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Program:
+    shutil.copy(original, tmp_path / "log.db")
     program = Program(tmp_path, capsys, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DGA2D_STORE", program.url)
-    anyio.run(write_runs, program.url, simulation)
     return program
 
 

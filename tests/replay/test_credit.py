@@ -70,7 +70,7 @@ class Reference:
 def learned(generations: list[list[tuple[list[ImplementationId], float]]]) -> tuple[CreditTable, Reference]:
     table, reference = CreditTable(), Reference()
     for candidates in generations:
-        table = table.updated(
+        table = table.update(
             update_credits(table, [w for w, _ in candidates], [r for _, r in candidates], RATE)
         )
         for walk, reward in candidates:
@@ -255,5 +255,5 @@ def test_equal_edges_are_told_apart_by_their_names() -> None:
 def test_credits_stay_within_the_largest_reward() -> None:
     table = CreditTable()
     for _ in range(200):
-        table = table.updated(update_credits(table, [[IDS[0]]], [math.sqrt(3)], RATE))
+        table = table.update(update_credits(table, [[IDS[0]]], [math.sqrt(3)], RATE))
     assert 0.99 * math.sqrt(3) < table.credit(ImplementationId(START), IDS[0]) <= math.sqrt(3)

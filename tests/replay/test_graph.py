@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dga2d.events import OperatorId
@@ -95,6 +95,7 @@ def test_a_direct_edge_from_start_to_end_is_no_pipeline() -> None:
     assert not graph.has_route()
 
 
+@settings(max_examples=20)
 @given(graphs, st.sampled_from(OPERATORS))
 def test_a_route_through_an_operator_is_a_shortest_pipeline_with_it(
     graph: OperatorGraph, operator: OperatorId

@@ -11,7 +11,7 @@ from dga2d.events import Draft, RecordedEvent, RunId, encode_payload
 from dga2d.events.payloads import RunPaused, RunResumed, RunStarted
 from dga2d.replay import projection as projection_module
 from dga2d.replay.errors import InvariantError
-from dga2d.replay.projection import MOST_WAITING, Change, Projection, project
+from dga2d.replay.projection import MOST_WAITING, Projection, StateChange, project
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 
@@ -65,7 +65,7 @@ def folds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-async def collect(run: Projection, until: int) -> list[Change]:
+async def collect(run: Projection, until: int) -> list[StateChange]:
     found = []
     with run.subscribe() as changes:
         async for change in changes:
@@ -83,7 +83,7 @@ def started() -> RunState:
 
 
 async def test_nine_subscribers_get_the_same_states_of_one_fold(folds: list[int], started: RunState) -> None:
-    feed, found = Feed(), list[list[Change]]()
+    feed, found = Feed(), list[list[StateChange]]()
 
     async def follow() -> None:
         found.append(await collect(run, 40))

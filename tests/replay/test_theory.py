@@ -88,7 +88,7 @@ def test_no_credit_exceeds_its_bound(history: list[tuple[list[float], int]], rat
     for generation, lucky in history:
         walks = [[x] if j == lucky else [x, y] for j in range(3)]
         rewards = standardise(generation, 1e-8).rewards
-        table = table.updated(update_credits(table, walks, rewards, rate))
+        table = table.update(update_credits(table, walks, rewards, rate))
     assert largest_credit(table) <= credit_bound(table, 3, rate) + 1e-12
 
 
@@ -98,7 +98,7 @@ def test_the_credit_bound_is_reached() -> None:
     table = CreditTable()
     for _ in range(7):
         rewards = standardise([0.0, -1.0, -1.0, -1.0, -1.0], 0.0).rewards
-        table = table.updated(update_credits(table, [[x]], rewards[:1], 0.25))
+        table = table.update(update_credits(table, [[x]], rewards[:1], 0.25))
     assert largest_credit(table) == pytest.approx(credit_bound(table, 5, 0.25))
     assert credit_bound(table, 5, 0.25) == pytest.approx(math.sqrt(4) * (1 - 0.75**7))
 

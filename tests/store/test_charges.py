@@ -67,7 +67,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 60), st.one_of(st.none(), st.floats(0.
 
 
 @given(STEPS, st.integers(0, 150), st.sampled_from([LLM_TOKENS, LLM_MICROUSD]))
-@hypothesis_settings(max_examples=25, deadline=None)
+@hypothesis_settings(max_examples=12, deadline=None)
 def test_a_reservation_is_taken_if_and_only_if_it_surely_fits(
     steps: list[tuple[int, float | None]], limit: int, kind: str
 ) -> None:

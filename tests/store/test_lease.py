@@ -102,7 +102,8 @@ async def test_an_expired_but_unclaimed_lease_still_writes(url: str, run_id: Run
     now = [0]
     async with open_store(url, clock=lambda: now[0]) as store, store.write(run_id, create=True) as writer:
         now[0] += 10 * LEASE_US
-        await writer.append([note("x")])
+        [event] = await writer.append([note("x")])
+        assert await store.head(run_id) == (1, event.hash)
 
 
 async def test_the_lease_is_renewed_in_the_background(

@@ -22,7 +22,7 @@ Drafter = Callable[[object], Draft]
     starts=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 10)), min_size=1, max_size=6),
     tail_length=st.sampled_from([1, 3, 4096]),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_every_subscriber_sees_exactly_what_follows_its_start(
     tmp_path_factory: pytest.TempPathFactory,
     note: Drafter,

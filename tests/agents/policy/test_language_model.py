@@ -99,7 +99,7 @@ def test_temperature_flattens_the_distribution(
 
 def test_an_edge_edit_renormalises_and_keeps_the_prompt(policy: Any, context: PolicyContext) -> None:
     gone = (OperatorId("descend"), OperatorId("descend"))
-    edited = dataclasses.replace(context, graph=context.graph.edited([gone], []))
+    edited = dataclasses.replace(context, graph=context.graph.edit([gone], []))
     assert policy._prompted(edited) == policy._prompted(context)
     (before, after) = (
         {w.steps[:2][-1] for w in policy.sample(c, draws(30)) if w.operators[:1] == ("build_b",)}
@@ -123,7 +123,7 @@ def test_infeasible_walks_and_impossible_contexts_are_refused(policy: Any, conte
     with pytest.raises(InfeasibleWalkError, match="END is not feasible at position 1"):
         policy.update(context, [(OperatorId("build_a"),)], [1.0])
     too_short = dataclasses.replace(
-        context, graph=context.graph.edited([(OperatorId("build_b"), END)], []), max_length=1
+        context, graph=context.graph.edit([(OperatorId("build_b"), END)], []), max_length=1
     )
     with pytest.raises(PolicyContextError, match="no pipeline of at most 1 operators"):
         policy.sample(too_short, draws(1))

@@ -207,7 +207,7 @@ edges = {(START, "build")} | {("build", o) for o in names[1:]} | {("descend", EN
 edges |= {(a, b) for a in names[1:] for b in names[1:]}
 graph = OperatorGraph(names, frozenset({"build"}), frozenset(edges))
 first = PolicyContext(graph, 6, 0.7, "d", "i", {})
-second = PolicyContext(graph.edited([("perturb", "perturb")], []), 6, 0.7, "d", "i", {})
+second = PolicyContext(graph.edit([("perturb", "perturb")], []), 6, 0.7, "d", "i", {})
 policy = make_policy("embedded", 11, PolicySettings())
 for t, context in enumerate((first, first, second, first)):
     walks = policy.sample(context, [stream(11, "pipeline", t, j) for j in range(4)])

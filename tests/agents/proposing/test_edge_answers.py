@@ -117,7 +117,7 @@ def test_a_route_that_would_be_too_long_does_not_count(task: ConnectTask) -> Non
 
 
 def test_the_answer_is_judged_against_the_graph_given_not_the_one_of_the_prompt(task: ConnectTask) -> None:
-    later = task.graph.edited((), (edge("shake", "descend"),))
+    later = task.graph.edit((), (edge("shake", "descend"),))
     with pytest.raises(ProposalError, match="already an edge"):
         parse_edges(json.dumps(edit(("shake", "descend"))), task, later)
 

@@ -115,7 +115,7 @@ def test_an_offline_edge_edit_is_valid_wherever_one_exists(
         assert refusal.value.stage == "no_variation"
     else:
         removed, added = parse_edges(text, task, task.graph)
-        assert task.graph.edited(removed, added).has_route(task.max_length)
+        assert task.graph.edit(removed, added).has_route(task.max_length)
 
 
 def test_later_attempts_at_an_edge_are_all_different_until_none_is_left(

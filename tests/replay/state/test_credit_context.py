@@ -26,7 +26,7 @@ def learned(order: CreditContext, *experience: tuple[tuple[ImplementationId, ...
     """A table after one generation per walk, at rate 1/2."""
     table = CreditTable(order=order)
     for walk, reward in experience:
-        table = table.updated(update_credits(table, [walk], [reward], 0.5))
+        table = table.update(update_credits(table, [walk], [reward], 0.5))
     return table
 
 

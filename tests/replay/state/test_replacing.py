@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pytest
 
-from dga2d.replay.state.handler import replace, stamped
+from dga2d.replay.state.handler import amend, replace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,5 +51,5 @@ def test_a_copy_stays_frozen() -> None:
 
 def test_stamping_changes_a_fresh_copy_in_place() -> None:
     fresh = replace(Record(1), first=2)
-    assert stamped(fresh, second="b") is fresh
+    assert amend(fresh, second="b") is fresh
     assert fresh == Record(2, "b")
