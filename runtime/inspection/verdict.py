@@ -117,12 +117,15 @@ class ValidationRecord:
             evaluation = event.payload
             assert isinstance(evaluation, EvaluationRecorded)
             if evaluation.split == "validation":
-                self.record_evaluation(evaluation)
+                self.record_evaluation(
+                    evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
+                )
 
-    def record_evaluation(self, evaluation: EvaluationRecorded) -> None:
+    def record_evaluation(
+        self, generation: int, candidate: int, instance: InstanceKey, objective: float | None
+    ) -> None:
         """Note an evaluation of the validation split."""
-        key = evaluation.generation, evaluation.candidate
-        self.objectives.setdefault(key, {})[evaluation.instance] = evaluation.objective
+        self.objectives.setdefault((generation, candidate), {})[instance] = objective
 
     def gaps(self, header: RunStarted, steps: tuple[Step, ...], until: int) -> Gaps:
         """Return the gaps of a pipeline in its last validation up to generation `until`, if it had one."""

@@ -65,14 +65,13 @@ class Page:
     async def run(self, request: Request) -> Response:
         """The frame of a run's page; its panels are fetched for a place in time."""
         timeline = await self._timeline(request.path_params["run"])
-        state = timeline.states[-1]
         return self._html(
             "run.html.j2",
             run=timeline.run_id,
-            domain=state.header.domain,
+            domain=timeline.latest.header.domain,
             length=timeline.length,
-            marks=timeline.generation_seqs(),
-            best_seq=_best_seq(timeline),
+            marks=timeline.marks,
+            best_seq=timeline.best_seq,
             panels=list(PARTS),
         )
 
@@ -89,7 +88,7 @@ class Page:
         """Prompt and answer of one model call."""
         timeline = await self._timeline(request.path_params["run"])
         number = _in_path(request, "number")
-        call = timeline.states[-1].ledger.calls.get(number)
+        call = timeline.latest.ledger.calls.get(number)
         if call is None:
             raise HTTPException(404, f"there is no call {number}")
         row = {"prompt": call.prompt, "response": call.response}
@@ -109,7 +108,7 @@ class Page:
         """Picture of the solution that an evaluation found, by its event."""
         timeline = await self._timeline(request.path_params["run"])
         seq = _in_path(request, "seq")
-        payload = timeline.events[seq - 1].payload if 1 <= seq <= timeline.length else None
+        payload = (await timeline.event_at(seq)).payload if 1 <= seq <= timeline.length else None
         if not isinstance(payload, EvaluationRecorded) or payload.solution is None:
             raise HTTPException(404, f"event {seq} brought no solution")
         try:
@@ -124,9 +123,9 @@ class Page:
         return JSONResponse(
             {
                 "length": timeline.length,
-                "marks": timeline.generation_seqs(),
-                "best_seq": _best_seq(timeline),
-                "status": timeline.states[-1].status,
+                "marks": timeline.marks,
+                "best_seq": timeline.best_seq,
+                "status": timeline.latest.status,
             }
         )
 
@@ -172,7 +171,7 @@ class Page:
             raise HTTPException(404, str(error)) from error
         except Dga2dError as error:
             raise HTTPException(500, str(error)) from error
-        if not timeline.events:
+        if not timeline.length:
             raise HTTPException(404, f"run {run} has no events yet")
         return timeline
 
@@ -202,12 +201,6 @@ def _in_path(request: Request, name: str) -> int:
 def _number(text: str) -> int | None:
     """Return a number of an event as the page writes it; ``None`` for anything else."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
-
-
-def _best_seq(timeline: Timeline) -> int:
-    """Return the event after which the best program of today was known."""
-    best = timeline.states[-1].best
-    return next((seq for seq, state in enumerate(timeline.states) if state.best == best), timeline.length)
 
 
 class _Guard:
@@ -249,6 +242,11 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, status_code=error.status_code)
 
 
+async def _on_damage(request: Request, error: Exception) -> Response:
+    """What the database cannot give any more is said in words, not in a traceback."""
+    return JSONResponse({"error": str(error)}, status_code=500)
+
+
 def make_application(
     store: EventStore, url: str, token: str | None = None, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
 ) -> Starlette:
@@ -283,7 +281,7 @@ def make_application(
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(_Guard, token=token),
         ],
-        exception_handlers={HTTPException: _on_http_error},
+        exception_handlers={HTTPException: _on_http_error, Dga2dError: _on_damage},
     )
 
 

@@ -10,13 +10,12 @@ from urllib.parse import quote
 from anyio import to_thread
 
 from dga2d.events import BlobDigest, InstanceKey
-from dga2d.events.payloads import PipelineSampled
-from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.data import ReportData, ReportPart
 from dga2d.runtime.report.drawings import GraphDrawing, draw_graph
 from dga2d.runtime.report.render import context_of
 from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, SolutionPicture, solution_svg
+from dga2d.store import StoreError
 
 PARTS: dict[str, frozenset[ReportPart]] = {
     "overview": frozenset(),
@@ -62,7 +61,11 @@ class Pictures:
     async def _draw(
         self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest
     ) -> bytes | NoPictureError:
-        header, data = timeline.states[-1].header, await timeline.get_blob(solution)
+        header = timeline.latest.header
+        try:
+            data = await timeline.get_blob(solution)
+        except StoreError as error:
+            return NoPictureError(str(error))
         try:
             return await to_thread.run_sync(solution_svg, header, instance, data)
         except NoPictureError as error:
@@ -74,30 +77,21 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
     data = await timeline.report_data(seq, PARTS[panel])
     context = context_of(data) | {"seq": seq}
     if panel == "graph":
-        context["picture"] = _graph(timeline, seq, data)
+        context["picture"] = await _graph(timeline, seq, data)
     elif panel == "incumbent":
         context["pictures"] = await _drawn(timeline, data.incumbents[:PICTURES_SHOWN], pictures)
     elif panel == "walks":
-        context["walks"] = _walks(timeline, seq)
+        context["walks"] = await timeline.walks_until(seq)
     elif panel == "events":
-        first = max(1, seq - EVENTS_SHOWN + 1)
-        context["event"] = timeline.events[seq - 1]
-        context["events"] = list(reversed(timeline.events[first - 1 : seq]))
+        context["event"] = await timeline.event_at(seq)
+        context["events"] = list(reversed(await timeline.events_until(seq, EVENTS_SHOWN)))
     return context
 
 
-def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:
-    state = timeline.states[seq]
+async def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:
+    state, before = await timeline.state_at(seq), await timeline.generation_start(seq)
     credits = {(source, target): credit for source, target, credit in data.edges}
-    return draw_graph(state.header, state, _before_generation(timeline, seq), credits)
-
-
-def _before_generation(timeline: Timeline, seq: int) -> RunState:
-    """Return the state when the generation of event `seq` began."""
-    for earlier in range(seq, 0, -1):
-        if timeline.events[earlier - 1].type == "GenerationStarted":
-            return timeline.states[earlier]
-    return timeline.states[seq]
+    return draw_graph(state.header, state, before, credits)
 
 
 async def _drawn(
@@ -120,14 +114,3 @@ async def _drawn(
         address = "" if fault else f"/runs/{run}/solutions/{incumbent.seq}.svg"
         found.append(SolutionPicture(incumbent, address, fault))
     return found
-
-
-def _walks(timeline: Timeline, seq: int) -> list[PipelineSampled]:
-    """Return the pipelines of the generation that event `seq` belongs to."""
-    found = []
-    for event in reversed(timeline.events[:seq]):
-        if event.type == "GenerationStarted":
-            break
-        if isinstance(event.payload, PipelineSampled):
-            found.append(event.payload)
-    return list(reversed(found))

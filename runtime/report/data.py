@@ -30,7 +30,7 @@ from dga2d.runtime.report.evaluations import (
     position_means,
 )
 from dga2d.runtime.report.lineage import BlobReader, Descent, ReportedEdit, describe_edit, draw_descent
-from dga2d.runtime.report.notes import Closing, Incident, Noted, Notes, note
+from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.store import EventStore, open_store, verified
 
@@ -179,7 +179,9 @@ def _validations(state: RunState, notes: Notes) -> ValidationRecord:
                 record.pipelines[generation, index] = steps
         for _, evaluation in notes.evaluations:
             if evaluation.split == "validation":
-                record.record_evaluation(evaluation)
+                record.record_evaluation(
+                    evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
+                )
     return record
 
 
@@ -199,10 +201,11 @@ async def _edits(
     return tuple(known[change.seq] for change in notes.changes)
 
 
-def _outcomes(evaluations: Sequence[Noted[p.EvaluationRecorded]]) -> dict[str, Counter[str]]:
+def _outcomes(evaluations: Sequence[Noted[Evaluation]]) -> dict[str, Counter[str]]:
     table: dict[str, Counter[str]] = {}
-    for _, evaluation in evaluations:
-        table.setdefault(evaluation.split, Counter())[evaluation.failure or "ok"] += 1
+    counts = Counter((evaluation.split, evaluation.failure or "ok") for _, evaluation in evaluations)
+    for (split, outcome), count in counts.items():
+        table.setdefault(split, Counter())[outcome] = count
     return table
 
 

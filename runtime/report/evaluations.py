@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey
-from dga2d.events import payloads as p
-from dga2d.events.payloads import EvaluationRecorded, PositionTrace, Step
+from dga2d.events.payloads import Step
 from dga2d.replay.state.graph import START
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import test_label
-from dga2d.runtime.report.notes import Closing, Noted, Notes
+from dga2d.runtime.report.notes import Closing, Evaluation, Noted, Notes, Position
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,14 @@ class PositionMeans:
     """Mean work units; ``None`` where it was never evaluated successfully."""
 
 
-def improvement_percent(position: PositionTrace) -> float | None:
+def improvement_percent(position: Position) -> float | None:
     """Return the reduction of the score in percent of its value on entry; ``None`` without such a value."""
     if not position.score_before:
         return None
     return 100.0 * (position.score_before - position.score_after) / abs(position.score_before)
 
 
-def position_means(
-    steps: Sequence[Step], evaluations: Iterable[EvaluationRecorded]
-) -> tuple[PositionMeans, ...]:
+def position_means(steps: Sequence[Step], evaluations: Iterable[Evaluation]) -> tuple[PositionMeans, ...]:
     """Return the means over those `evaluations` of the pipeline `steps` that succeeded."""
     traces = [e.trace for e in evaluations if e.failure is None and len(e.trace) == len(steps)]
     total = sum(position.elapsed_s for trace in traces for position in trace)
@@ -107,7 +104,7 @@ def improvement_map(notes: Notes) -> HeatMap:
     return _map(values, [closing.generation for closing in notes.closings])
 
 
-def _gains(notes: Notes, evaluation: EvaluationRecorded) -> Iterable[tuple[str, float]]:
+def _gains(notes: Notes, evaluation: Evaluation) -> Iterable[tuple[str, float]]:
     steps = notes.programs["train", evaluation.generation, evaluation.candidate]
     for step, position in zip(steps, evaluation.trace, strict=False):
         gain = improvement_percent(position)
@@ -129,12 +126,11 @@ def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> He
     )
 
 
-def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[EvaluationRecorded]:
+def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[Evaluation]:
     """Return the successful evaluations of a pipeline, on whatever split and in whatever generation."""
+    own = {key for key, pipeline in notes.programs.items() if pipeline == steps}
     return [
-        e
-        for _, e in notes.evaluations
-        if e.failure is None and notes.programs[e.split, e.generation, e.candidate] == steps
+        e for _, e in notes.evaluations if e.failure is None and (e.split, e.generation, e.candidate) in own
     ]
 
 
@@ -198,7 +194,7 @@ def make_tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
 
 
 def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
-    by_candidate: dict[int, dict[InstanceKey, Noted[p.EvaluationRecorded]]] = {}
+    by_candidate: dict[int, dict[InstanceKey, Noted[Evaluation]]] = {}
     for noted in notes.evaluations:
         payload = noted.payload
         if payload.split == split and payload.generation == generation:
@@ -229,7 +225,7 @@ def _label(state: RunState, split: str, candidate: int) -> str:
 
 
 def _cell(
-    state: RunState, noted: Noted[p.EvaluationRecorded] | None, references: dict[InstanceKey, float]
+    state: RunState, noted: Noted[Evaluation] | None, references: dict[InstanceKey, float]
 ) -> Cell | None:
     if noted is None:
         return None
@@ -248,7 +244,7 @@ def _score(notes: Notes, generation: int, candidate: int) -> tuple[float | None,
 
 def group_failures(notes: Notes) -> tuple[FailureGroup, ...]:
     """Return all failures by kind, most frequent first."""
-    kinds: dict[str, list[Noted[p.EvaluationRecorded]]] = {}
+    kinds: dict[str, list[Noted[Evaluation]]] = {}
     for noted in notes.evaluations:
         if noted.payload.failure is not None:
             kinds.setdefault(noted.payload.failure, []).append(noted)

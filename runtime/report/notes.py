@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 
 ProgramKey = tuple[str, int, int]
 """Split, generation (or test attempt) and candidate."""
-PayloadT = TypeVar("PayloadT", bound=p.Payload)
+PayloadT = TypeVar("PayloadT")
+
+
+class Position(NamedTuple):
+    """What one position of a pipeline did, as in `PositionTrace`."""
+
+    score_before: float | None
+    score_after: float
+    elapsed_s: float
+    work: int
+
+
+class Evaluation(NamedTuple):
+    """What `EvaluationRecorded` says, in a quarter of its memory: a log holds little else."""
+
+    split: p.SplitName
+    generation: int
+    candidate: int
+    instance: InstanceKey
+    objective: float | None
+    failure: p.FailureKind | None
+    diagnostic: str
+    elapsed_s: float
+    work: int
+    trace: tuple[Position, ...]
+    solution: BlobDigest | None
+
+    @classmethod
+    def of(cls, payload: p.EvaluationRecorded) -> Evaluation:
+        """Return what a payload says."""
+        return cls(
+            payload.split,
+            payload.generation,
+            payload.candidate,
+            InstanceKey(sys.intern(payload.instance)),
+            payload.objective,
+            payload.failure,
+            payload.diagnostic,
+            payload.elapsed_s,
+            payload.work,
+            tuple(Position(q.score_before, q.score_after, q.elapsed_s, q.work) for q in payload.trace),
+            payload.solution,
+        )
 
 
 class Noted(NamedTuple, Generic[PayloadT]):
-    """A payload and the number of its event."""
+    """What an event says, and its number."""
 
     seq: int
     payload: PayloadT
@@ -70,7 +113,7 @@ class Notes:
     times: list[int] = field(default_factory=list)
     """Microseconds since 1970, UTC, of each event."""
     programs: dict[ProgramKey, tuple[p.Step, ...]] = field(default_factory=dict)
-    evaluations: list[Noted[p.EvaluationRecorded]] = field(default_factory=list)
+    evaluations: list[Noted[Evaluation]] = field(default_factory=list)
     scores: list[Noted[p.CandidateScored]] = field(default_factory=list)
     scorings: list[Noted[p.GenerationScored]] = field(default_factory=list)
     policy: list[Noted[p.PolicyUpdated]] = field(default_factory=list)
@@ -102,7 +145,7 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     payload = event.payload
     notes.times.append(event.recorded_at)
     if isinstance(payload, p.EvaluationRecorded):
-        notes.evaluations.append(Noted(event.seq, payload))
+        notes.evaluations.append(Noted(event.seq, Evaluation.of(payload)))
     elif isinstance(payload, p.PipelineSampled):
         notes.programs["train", payload.generation, payload.candidate] = payload.steps
     elif isinstance(payload, p.PipelinesDecoded):

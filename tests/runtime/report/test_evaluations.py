@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from tests.runtime.run_states import evaluation
 
-from dga2d.events import payloads as p
 from dga2d.runtime.report.evaluations import FailureGroup, group_failures
-from dga2d.runtime.report.notes import Noted, Notes
+from dga2d.runtime.report.notes import Evaluation, Noted, Notes
 
 
-def noted(seq: int, failure: str | None, split: str, diagnostic: str) -> Noted[p.EvaluationRecorded]:
+def noted(seq: int, failure: str | None, split: str, diagnostic: str) -> Noted[Evaluation]:
     change = {"failure": failure, "split": split, "diagnostic": diagnostic}
-    return Noted(seq, evaluation().model_copy(update=change))
+    return Noted(seq, Evaluation.of(evaluation().model_copy(update=change)))
 
 
 def test_every_kind_of_failure_is_counted_by_split_and_has_its_last_diagnostic() -> None:
