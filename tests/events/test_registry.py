@@ -32,10 +32,15 @@ class Family(Payload):
     is_final: bool
 
 
+DECLARED: list[type] = []
+"""Keeps the classes alive: a class knows its subclasses by weak references."""
+
+
 def declare(name: str, base: type[Payload] = Family, **declaration: Any) -> type[Payload]:
     """Declare a type with a field of its own, below a base of its own that nobody else collects."""
     group = type(f"{name}Base", (base,), {"__module__": __name__})
-    type(name, (group,), {"__module__": __name__, "__annotations__": {"text": str}}, **declaration)
+    fields = {"__module__": __name__, "__annotations__": {"text": str}}
+    DECLARED.append(type(name, (group,), fields, **declaration))
     assert issubclass(group, Payload)
     return group
 
