@@ -16,7 +16,7 @@ from dga2d.runtime.evaluation.decoders import load_make_decoder
 from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluation.sandbox import file_tree, landlock, rlimits
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
-from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, Seal
+from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, NEEDS, Seal
 from dga2d.runtime.evaluation.supervise import Child, Deadlines, kill_descendants
 from dga2d.runtime.evaluation.wire import Message
 
@@ -209,18 +209,19 @@ def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
     if configuration["mode"] == "off":
         missing.update((layer, "switched off") for layer in LAYERS if layer not in ALWAYS)
     elif sys.platform == "linux":
+        for layer, needed in NEEDS.items():
+            if needed in missing:
+                missing.setdefault(layer, f"needs the layer {needed}")
         paths = file_tree.interpreter_paths()
-        if "namespaces" in missing:
-            missing.setdefault("empty_root", "needs the namespaces")
-        else:
-            try:
+        try:
+            if "empty_root" not in missing:
                 file_tree.hide_host(paths)
-            except OSError as error:
-                missing["empty_root"] = error.strerror or str(error)
+        except OSError as error:
+            missing["empty_root"] = error.strerror or str(error)
         try:
             ruleset = landlock.ruleset(paths)
         except OSError as error:
-            missing["landlock"] = error.strerror or str(error)
+            missing.setdefault("landlock", error.strerror or str(error))
     seal = Seal(
         limits=EvaluationLimits(**configuration["limits"]),
         layers=frozenset(LAYERS) - missing.keys(),

@@ -85,7 +85,6 @@ class WorkerPool:
         self._n_workers = n_workers
         self._queue: list[tuple[float, int, Job]] = []
         self._order = itertools.count()
-        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
         self._group: TaskGroup
         self.sandbox_status: dict[str, str] = {}
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
@@ -115,6 +114,7 @@ class WorkerPool:
             await first.stop()
             raise SandboxUnavailableError(absent)
         self._settings = replace(self._settings, sandbox_status=self.sandbox_status)
+        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
         self._group = await anyio.create_task_group().__aenter__()
         for index in range(self._n_workers):
             self._group.start_soon(self._work, first if index == 0 else None)

@@ -21,6 +21,8 @@ LAYERS = (
     "seccomp",
 )
 """All layers, in the order in which they close."""
+NEEDS = {"empty_root": "namespaces", "landlock": "no_new_privileges", "seccomp": "no_new_privileges"}
+"""Layer → the one it cannot do without."""
 ALWAYS = ("resource_limits", "closed_descriptors", "parent_death")
 """Layers that ``off`` keeps: limits, and that nothing is left behind."""
 
