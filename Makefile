@@ -27,7 +27,8 @@ test: setup
 slow: setup
 	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
 
-# The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations. Half an hour.
+# The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
+# programs. An hour.
 long: setup
 	$(BIN)/pytest -q -m long
 

@@ -133,6 +133,16 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     del os.environ["DGA2D_TEST_KEY"]
 
 
+@pytest.fixture(scope="session")
+def all_attacks() -> dict[str, Attack]:
+    return ATTACKS
+
+
+@pytest.fixture(scope="session")
+def domain_file() -> Path:
+    return DOMAIN_FILE
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool(host: Host) -> AsyncIterator[EvaluatorPool]:
     """A strict pool without the static rules, so that the sandbox has to hold alone."""

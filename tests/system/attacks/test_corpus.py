@@ -1,0 +1,71 @@
+"""The corpus of hostile programs: each is contained in every sandbox mode, under time and under work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from tests.system.attacks.containment import HARNESS, Containment, open_pool
+from tests.system.attacks.corpus import FAMILIES, OUTCOMES, TEXTS
+
+from dga2d.domains.source_rules import check_source
+from dga2d.runtime.evaluation import EvaluatorPool
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux"),
+]
+SAMPLE = {f"{family}: {name}" for family, programs in FAMILIES.items() for name in list(programs)[::18]}
+"""What every run of the tests throws; the others are slow."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["strict", "best-effort"])
+async def pool_of_mode(
+    request: pytest.FixtureRequest, host: Any, domain_file: Any
+) -> AsyncIterator[EvaluatorPool]:
+    async with open_pool(host, request.param, domain_file) as pool:
+        yield pool
+
+
+def cases() -> list[Any]:
+    return [pytest.param(name, id=name, marks=() if name in SAMPLE else pytest.mark.slow) for name in TEXTS]
+
+
+@pytest.mark.parametrize("unit", ["work", "s"])
+@pytest.mark.parametrize("name", cases())
+async def test_a_hostile_program_is_contained(
+    name: str, unit: Any, pool_of_mode: EvaluatorPool, host: Any
+) -> None:
+    containment = Containment(pool_of_mode, host, unit)
+    reply = await containment.throw(TEXTS[name])
+    assert (reply.failure or "none") in OUTCOMES[name], reply
+    await containment.evaluate_honestly()
+
+
+async def test_there_are_enough_programs_and_each_has_an_outcome(all_attacks: dict[str, Any]) -> None:
+    assert TEXTS.keys() == OUTCOMES.keys()
+    assert len(TEXTS) + len(all_attacks) >= 250
+    assert len(set(TEXTS.values())) == len(TEXTS)
+
+
+HARMLESS_TEXTS = {
+    *(
+        f"exhaustion: {name}"
+        for name in ("a string that doubles", "a dictionary without end", "permutations")
+    ),
+    *(f"exhaustion: {name}" for name in ("a number without end", "a loop inside the interpreter")),
+    *(f"exhaustion: {name}" for name in ("a function too long to compile", "a million keys")),
+    *(f"exhaustion: {name}" for name in ("a circle in the answer", "sort by asking back")),
+    "exhaustion: a matrix too large",
+    *(f"forging: {name}" for name in ("a state that changes its mind", "a sequence read backwards")),
+    *(f"forging: {name}" for name in ("numbers that wrap around", "an error with control characters")),
+}
+"""Programs that the rules let pass: what they do wrong shows only when they run."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+async def test_the_source_rules_refuse_it_before_it_runs(name: str) -> None:
+    found = check_source(TEXTS[name] + HARNESS)
+    assert bool(found) is (name not in HARMLESS_TEXTS), found
