@@ -18,8 +18,7 @@ from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
 from dga2d.runtime.runs.states import load_state
-from dga2d.runtime.solver_export.bundle import BundleError, bundle
-from dga2d.runtime.solver_export.isolate import as_function
+from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 from dga2d.store import open_store
 
 

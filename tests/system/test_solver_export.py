@@ -16,8 +16,7 @@ import pytest
 from dga2d.domains.core.contract import Implementation, OperatorId
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.runtime.solver_export import Provenance, solver_source
-from dga2d.runtime.solver_export.bundle import BundleError, bundle
-from dga2d.runtime.solver_export.isolate import as_function
+from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 
 BLOCK = """
 import sys
