@@ -45,7 +45,7 @@ class LocalModel:
         self._settings = settings
         self._tokenizer, self._model = _load(path)
         self._turn = anyio.Lock()
-        self._last: _Drawing | None = None
+        self._last: _Call | None = None
         self._failures = 0
 
     async def ready(self) -> None:
@@ -69,38 +69,38 @@ class LocalModel:
     async def complete(self, request: CompletionRequest) -> Completion:
         async with self._turn:
             await self.ready()
-            self._last = drawing = _Drawing()
-            completion = await self._drawn_in_a_thread(request, drawing)
+            self._last = call = _Call()
+            completion = await self._drawn_in_a_thread(request, call)
             self._failures = 0
             return completion
 
-    async def _drawn_in_a_thread(self, request: CompletionRequest, drawing: _Drawing) -> Completion:
+    async def _drawn_in_a_thread(self, request: CompletionRequest, call: _Call) -> Completion:
         """The answer, from a thread that is left to itself at the deadline or when the call is cancelled."""
         loop = anyio.lowlevel.current_token()
 
         def draw() -> None:
             try:
-                drawing.result = self._write(request, drawing)
+                call.result = self._write(request, call)
             except BaseException as error:
-                drawing.result = error
+                call.result = error
             finally:
                 with suppress(RuntimeError):  # nobody waits any more
-                    anyio.from_thread.run_sync(drawing.over.set, token=loop)
+                    anyio.from_thread.run_sync(call.over.set, token=loop)
 
         # A daemon: a step that never comes back must not keep the program from ending.
         threading.Thread(target=draw, name="local model", daemon=True).start()
         try:
             with anyio.fail_after(self._settings.llm_timeout):
-                await drawing.over.wait()
+                await call.over.wait()
         except TimeoutError:
             raise self._too_late() from None
         finally:
-            drawing.is_given_up = True
-        if isinstance(drawing.result, Completion):
-            return drawing.result
-        if isinstance(drawing.result, CallLostError):
-            raise drawing.result
-        raise self._failure(drawing.result)
+            call.is_given_up = True
+        if isinstance(call.result, Completion):
+            return call.result
+        if isinstance(call.result, CallLostError):
+            raise call.result
+        raise self._failure(call.result)
 
     def _too_late(self) -> CallLostError:
         return CallLostError(f"no complete answer within {self._settings.llm_timeout:g} s")
@@ -119,12 +119,12 @@ class LocalModel:
             text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         return list(self._tokenizer(text)["input_ids"])
 
-    def _write(self, request: CompletionRequest, drawing: _Drawing) -> Completion:
+    def _write(self, request: CompletionRequest, call: _Call) -> Completion:
         """The answer; raises CallLostError when it is not finished within ``llm_timeout``."""
         prompt = self._encoded(request)
         room = self._room(len(prompt))
-        drawing.deadline = time.monotonic() + self._settings.llm_timeout
-        tokens = self._sampled(prompt, room, _stream(request), drawing)
+        call.deadline = time.monotonic() + self._settings.llm_timeout
+        tokens = self._sampled(prompt, room, _stream(request), call)
         reasoning, text = split_thoughts(self._tokenizer.decode(tokens, skip_special_tokens=True))
         return Completion(text, len(prompt), len(tokens), False, 0.0, reasoning=reasoning)
 
@@ -137,9 +137,7 @@ class LocalModel:
             raise CallLostError(f"the prompt has {prompt_tokens} tokens, the model takes {context}")
         return room
 
-    def _sampled(
-        self, prompt: list[int], room: int, rng: np.random.Generator, drawing: _Drawing
-    ) -> list[int]:
+    def _sampled(self, prompt: list[int], room: int, rng: np.random.Generator, call: _Call) -> list[int]:
         import torch
 
         ends = self._model.generation_config.eos_token_id
@@ -148,7 +146,7 @@ class LocalModel:
         inputs = torch.tensor([prompt], device=device)
         with torch.inference_mode():
             while len(tokens) < room:
-                if drawing.is_given_up or time.monotonic() > drawing.deadline:
+                if call.is_given_up or time.monotonic() > call.deadline:
                     raise self._too_late()
                 output = self._model(inputs, past_key_values=cache, use_cache=True)
                 cache = output.past_key_values
@@ -170,7 +168,7 @@ class LocalModel:
         return int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
 
 
-class _Drawing:
+class _Call:
     """One answer in the making; the event loop and the thread that draws it share this."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from dga2d.store import EventStore
 LEVEL = 0.95
 Gaps = Mapping[InstanceKey, float | None]
 """Gap in percent by instance, ``None`` where the algorithm failed."""
-Outcome = Literal["improved", "not improved", "baseline kept"]
+VerdictOutcome = Literal["improved", "not improved", "baseline kept"]
 PLACES = {"test": "held-out", "validation": "validation"}
 
 
@@ -54,10 +54,10 @@ class GapEstimate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RunVerdict:
     """The algorithm of a run beside the safe baseline."""
 
-    outcome: Outcome
+    outcome: VerdictOutcome
     split: Literal["test", "validation"] | None
     """Where they were compared; ``None`` where there is only the baseline."""
     sentence: str
@@ -66,7 +66,7 @@ class Verdict:
     instances: int = 0
     won: int = 0
     lost: int = 0
-    in_seconds: Verdict | None = None
+    in_seconds: RunVerdict | None = None
     """The same in wall-clock seconds instead of work units; ``None`` where the budget is in seconds."""
 
     def view(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Achievement:
     """The checkpoint on the validation instances that chose it."""
     test: Mapping[str, GapEstimate] | None = None
     """``evolved`` and ``baseline`` on the held-out instances."""
-    verdict: Verdict | None = None
+    verdict: RunVerdict | None = None
 
 
 @dataclass
@@ -193,7 +193,7 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - reach, mean + reach)
 
 
-def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps) -> Verdict:
+def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps) -> RunVerdict:
     """Return the verdict on two algorithms over the instances on which both were evaluated."""
     pairs = [(evolved[key], baseline[key]) for key in evolved if key in baseline]
     both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
@@ -207,12 +207,14 @@ def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps)
     is_better = points is None or (points.low is not None and points.low > 0.0)
     if failures != their_failures:
         is_better = failures < their_failures and (points is None or points.mean >= 0.0)
-    outcome: Outcome = "improved" if is_better and won else "not improved"
+    outcome: VerdictOutcome = "improved" if is_better and won else "not improved"
     details = _details(split, len(pairs), points, won, lost, (failures, their_failures))
-    return Verdict(outcome, split, f"{_headline(outcome, points)} {details}", points, len(pairs), won, lost)
+    return RunVerdict(
+        outcome, split, f"{_headline(outcome, points)} {details}", points, len(pairs), won, lost
+    )
 
 
-def _headline(outcome: Outcome, points: Interval | None) -> str:
+def _headline(outcome: VerdictOutcome, points: Interval | None) -> str:
     if points is None or (outcome == "improved" and points.mean <= 0.0):
         return outcome
     if outcome == "improved":
@@ -239,10 +241,10 @@ def _details(
 
 def _verdict(
     state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
-) -> Verdict | None:
+) -> RunVerdict | None:
     baseline = state.header.baseline
     if program.steps == baseline:
-        return Verdict("baseline kept", None, "not improved: baseline kept")
+        return RunVerdict("baseline kept", None, "not improved: baseline kept")
     tested = _tested_gaps(state)
     if tested is not None and state.test is not None and state.test.candidates[0].pipeline == program.steps:
         return _in_seconds_too(state.test, compare("test", tested["evolved"], tested["baseline"]), state)
@@ -250,7 +252,7 @@ def _verdict(
     return compare("validation", validated, before) if validated and before else None
 
 
-def _in_seconds_too(test: TestState, verdict: Verdict, state: RunState) -> Verdict:
+def _in_seconds_too(test: TestState, verdict: RunVerdict, state: RunState) -> RunVerdict:
     """Return `verdict` with the comparison in seconds behind it, where there was one."""
     timed = _tested_gaps(state, is_timed=True)
     if timed is None:

@@ -18,10 +18,10 @@ from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
 from dga2d.runtime.inspection.views import calls_view, run_view
 from dga2d.runtime.report.evaluations import (
+    EvaluationTable,
     FailureGroup,
     HeatMap,
     PositionMeans,
-    Table,
     credit_map,
     evaluations_of,
     group_failures,
@@ -53,7 +53,7 @@ class PositionShare:
 class EvaluationTables:
     """The evaluations as tables and maps."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[EvaluationTable, ...]
     failures: tuple[FailureGroup, ...]
     improvement: HeatMap
 

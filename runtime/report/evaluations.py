@@ -135,7 +135,7 @@ def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[Evaluation]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class EvaluationCell:
     """A candidate on an instance."""
 
     seq: int
@@ -148,7 +148,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class CandidateRow:
     """A candidate."""
 
     label: str
@@ -158,19 +158,19 @@ class Row:
     """``None`` while it is not known, and off the training batch."""
     reward: float | None
     """Standardised; ``None`` as `score`."""
-    cells: tuple[Cell | None, ...]
+    cells: tuple[EvaluationCell | None, ...]
     """By instance; ``None`` for what is still to come."""
     positions: tuple[PositionMeans, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class EvaluationTable:
     """The evaluations of one generation (or test attempt) on one split."""
 
     split: str
     generation: int
     instances: tuple[InstanceKey, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CandidateRow, ...]
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class FailureGroup:
     last_diagnostic: str
 
 
-def make_tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
+def make_tables(state: RunState, notes: Notes) -> tuple[EvaluationTable, ...]:
     """Return a table per split: of the latest generation (or test attempt) that was evaluated on it."""
     latest = {noted.payload.split: noted.payload.generation for noted in notes.evaluations}
     return tuple(
@@ -193,7 +193,7 @@ def make_tables(state: RunState, notes: Notes) -> tuple[Table, ...]:
     )
 
 
-def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
+def _table(state: RunState, notes: Notes, split: str, generation: int) -> EvaluationTable:
     by_candidate: dict[int, dict[InstanceKey, Noted[Evaluation]]] = {}
     for noted in notes.evaluations:
         payload = noted.payload
@@ -206,7 +206,7 @@ def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
         steps = notes.programs[split, generation, candidate]
         score, reward = _score(notes, generation, candidate) if split == "train" else (None, None)
         rows.append(
-            Row(
+            CandidateRow(
                 label=_label(state, split, candidate),
                 operators=tuple(step.operator for step in steps),
                 score=score,
@@ -215,7 +215,7 @@ def _table(state: RunState, notes: Notes, split: str, generation: int) -> Table:
                 positions=position_means(steps, [noted.payload for noted in found.values()]),
             )
         )
-    return Table(split, generation, tuple(instances), tuple(rows))
+    return EvaluationTable(split, generation, tuple(instances), tuple(rows))
 
 
 def _label(state: RunState, split: str, candidate: int) -> str:
@@ -226,14 +226,14 @@ def _label(state: RunState, split: str, candidate: int) -> str:
 
 def _cell(
     state: RunState, noted: Noted[Evaluation] | None, references: dict[InstanceKey, float]
-) -> Cell | None:
+) -> EvaluationCell | None:
     if noted is None:
         return None
     seq, e = noted
     gap = None
     if e.objective is not None:
         gap = 100.0 * normalised_gap(e.objective, references[e.instance], state.header.sense)
-    return Cell(seq, gap, e.failure, e.diagnostic, e.elapsed_s, e.work)
+    return EvaluationCell(seq, gap, e.failure, e.diagnostic, e.elapsed_s, e.work)
 
 
 def _score(notes: Notes, generation: int, candidate: int) -> tuple[float | None, float | None]:
