@@ -59,7 +59,7 @@ class LogReport:
     blobs: BlobReport
     snapshots: SnapshotReport
     tables: tuple[str, ...]
-    """Where the tables beside the events tell otherwise than these."""
+    """Where the tables beside the events tell otherwise than these; empty where `difference` is set."""
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -105,7 +105,9 @@ async def check_log(
         except DIFFERENCES as error:
             difference = str(error)
         blobs = BlobReport(len(named), len(wanted), tuple([line async for line in _wrong(store, wanted)]))
-    tables = [*await store.discrepancies(run_id), *_wrong_limits(state, await store.quotas(run_id))]
+    tables: list[str] = []
+    if difference is None:  # else there is nothing to compare them with
+        tables = [*await store.discrepancies(run_id), *_wrong_limits(state, await store.quotas(run_id))]
     return LogReport(state, difference, blobs, snapshots.report(is_whole=difference is None), tuple(tables))
 
 
