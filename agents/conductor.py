@@ -27,8 +27,8 @@ from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.replay.streams import stream
 
 
-class Row(NamedTuple):
-    """A kind of event in a generation."""
+class Turn(NamedTuple):
+    """A kind of event in a generation: whose turn it is, and after what."""
 
     event: str
     """Type; of evaluations with the split."""
@@ -56,49 +56,49 @@ _CONNECT = ("CreditsUpdated", *_EDGE_VERDICTS, "LLMCallAbandoned")
 _CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
 _RESUMED = ("RunResumed", "RunForked")
 
-GENERATION: tuple[Row, ...] = (
-    Row("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
+GENERATION: tuple[Turn, ...] = (
+    Turn("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
     # The policy walks the graph; implementations are drawn by credit. All candidates meet the same instances.
-    Row("PipelineSampled", "pipeline_sampler", ("GenerationStarted",), "1 per candidate"),
+    Turn("PipelineSampled", "pipeline_sampler", ("GenerationStarted",), "1 per candidate"),
     # Under a work budget, what a unit of an implementation is worth is measured before its first evaluation.
-    Row("WorkRateMeasured", "evaluator_pool", ("RunStarted", *_RESUMED), "1 per new implementation"),
-    Row(TRAINED, "evaluator_pool", ("PipelineSampled",), "1 per candidate and instance of the batch"),
-    Row("CandidateScored", "credit_keeper", (TRAINED,), "1 per candidate, after the last evaluation"),
-    Row("GenerationScored", "credit_keeper", (TRAINED,), "1: scores standardised as rewards"),
-    Row("CreditsUpdated", "credit_keeper", (TRAINED,), "1: the three are appended together"),
+    Turn("WorkRateMeasured", "evaluator_pool", ("RunStarted", *_RESUMED), "1 per new implementation"),
+    Turn(TRAINED, "evaluator_pool", ("PipelineSampled",), "1 per candidate and instance of the batch"),
+    Turn("CandidateScored", "credit_keeper", (TRAINED,), "1 per candidate, after the last evaluation"),
+    Turn("GenerationScored", "credit_keeper", (TRAINED,), "1: scores standardised as rewards"),
+    Turn("CreditsUpdated", "credit_keeper", (TRAINED,), "1: the three are appended together"),
     # Three agents go on at the same time. The policy learns from the rewards.
-    Row("PolicyUpdated", "pipeline_sampler", ("GenerationScored",), "1"),
-    Row("PolicyCheckpointed", "pipeline_sampler", ("GenerationScored",), "1, if it is saved to files"),
+    Turn("PolicyUpdated", "pipeline_sampler", ("GenerationScored",), "1"),
+    Turn("PolicyCheckpointed", "pipeline_sampler", ("GenerationScored",), "1, if it is saved to files"),
     # Implementations: one slot per operator of lowest credit, all slots at once.
-    Row("ImplementationDeleted", "implementation_evolver", ("CreditsUpdated",), "≤ 1 per slot, by rule"),
-    Row("LLMCallReserved", "implementation_evolver", _IMPLEMENT, "≤ attempts_per_edit per slot"),
-    Row("LLMCallRefused", "implementation_evolver", _IMPLEMENT, "≤ 1 per slot, at a limit"),
-    Row("LLMCallSettled", "implementation_evolver", _CALLED, "≤ 1 per call"),
-    Row("LLMCallAbandoned", "implementation_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
-    Row("ImplementationRejected", "implementation_evolver", _ENDED, "1 per answer of no use"),
-    Row("ImplementationAdded", "implementation_evolver", _ENDED, "≤ 1 per slot"),
-    Row("ImplementationReplaced", "implementation_evolver", _ENDED, "≤ 1 per slot, if the pool is full"),
-    Row(
+    Turn("ImplementationDeleted", "implementation_evolver", ("CreditsUpdated",), "≤ 1 per slot, by rule"),
+    Turn("LLMCallReserved", "implementation_evolver", _IMPLEMENT, "≤ attempts_per_edit per slot"),
+    Turn("LLMCallRefused", "implementation_evolver", _IMPLEMENT, "≤ 1 per slot, at a limit"),
+    Turn("LLMCallSettled", "implementation_evolver", _CALLED, "≤ 1 per call"),
+    Turn("LLMCallAbandoned", "implementation_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Turn("ImplementationRejected", "implementation_evolver", _ENDED, "1 per answer of no use"),
+    Turn("ImplementationAdded", "implementation_evolver", _ENDED, "≤ 1 per slot"),
+    Turn("ImplementationReplaced", "implementation_evolver", _ENDED, "≤ 1 per slot, if the pool is full"),
+    Turn(
         "ImplementationsKept",
         "implementation_evolver",
         ("CreditsUpdated", "LLMCallRefused", *_IMPLEMENT[1:]),
         "≤ 1 per slot: nothing to edit, or no further call",
     ),
     # Edges: one slot per edge of lowest credit, one after the other.
-    Row("LLMCallReserved", "edge_evolver", _CONNECT, "≤ attempts_per_edit per slot"),
-    Row("LLMCallRefused", "edge_evolver", _CONNECT, "≤ 1 per slot, at a limit"),
-    Row("LLMCallSettled", "edge_evolver", _CALLED, "≤ 1 per call"),
-    Row("LLMCallAbandoned", "edge_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
-    Row("EdgeRejected", "edge_evolver", _ENDED, "1 per answer of no use"),
-    Row("EdgeReplaced", "edge_evolver", _ENDED, "≤ 1 per slot"),
-    Row("EdgesKept", "edge_evolver", ("LLMCallRefused", *_CONNECT), "≤ 1 per slot"),
+    Turn("LLMCallReserved", "edge_evolver", _CONNECT, "≤ attempts_per_edit per slot"),
+    Turn("LLMCallRefused", "edge_evolver", _CONNECT, "≤ 1 per slot, at a limit"),
+    Turn("LLMCallSettled", "edge_evolver", _CALLED, "≤ 1 per call"),
+    Turn("LLMCallAbandoned", "edge_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Turn("EdgeRejected", "edge_evolver", _ENDED, "1 per answer of no use"),
+    Turn("EdgeReplaced", "edge_evolver", _ENDED, "≤ 1 per slot"),
+    Turn("EdgesKept", "edge_evolver", ("LLMCallRefused", *_CONNECT), "≤ 1 per slot"),
     # When every slot has its verdict and the policy has learned: every I_val generations, and at the end.
-    Row("ValidationStarted", "conductor", ("CreditsUpdated", "PolicyUpdated", *_VERDICTS), "1, if due"),
-    Row("PipelinesDecoded", "pipeline_sampler", ("ValidationStarted",), "1 per validation"),
-    Row(VALIDATED, "evaluator_pool", ("PipelinesDecoded",), "1 per pipeline and instance"),
-    Row("CheckpointSelected", "validator", (VALIDATED,), "≤ 1 per validation"),
-    Row("ValidationScored", "validator", (VALIDATED,), "1 per validation, together with the checkpoint"),
-    Row(
+    Turn("ValidationStarted", "conductor", ("CreditsUpdated", "PolicyUpdated", *_VERDICTS), "1, if due"),
+    Turn("PipelinesDecoded", "pipeline_sampler", ("ValidationStarted",), "1 per validation"),
+    Turn(VALIDATED, "evaluator_pool", ("PipelinesDecoded",), "1 per pipeline and instance"),
+    Turn("CheckpointSelected", "validator", (VALIDATED,), "≤ 1 per validation"),
+    Turn("ValidationScored", "validator", (VALIDATED,), "1 per validation, together with the checkpoint"),
+    Turn(
         "GenerationCompleted",
         "conductor",
         ("ValidationScored", "CreditsUpdated", "PolicyUpdated", *_VERDICTS),
@@ -110,21 +110,29 @@ GENERATION: tuple[Row, ...] = (
 
 @dataclass(frozen=True)
 class StartGeneration(Duty):
+    """Open the next generation."""
+
     number: int
 
 
 @dataclass(frozen=True)
 class StartValidation(Duty):
+    """Begin the validation of a generation in which everyone has spoken."""
+
     number: int
 
 
 @dataclass(frozen=True)
 class CompleteGeneration(Duty):
+    """Close a generation."""
+
     number: int
 
 
 @dataclass(frozen=True)
 class CompleteRun(Duty):
+    """End the run."""
+
     reason: str
 
 

@@ -20,6 +20,8 @@ from dga2d.replay.state.run_state import RunState
 
 @dataclass(frozen=True)
 class ScoreGeneration(Duty):
+    """Score the candidates of a generation and update the credits."""
+
     number: int
 
 

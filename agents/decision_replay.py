@@ -184,7 +184,7 @@ class DecisionVerifier:
         return _first(pipeline_sampler.decide(state, duty, learned), is_decision=False)
 
     async def _decoded(self, state: RunState, payload: p.PipelinesDecoded) -> Expected | None:
-        """The walks of the beam are observed; implementations and what else is validated are decided."""
+        """Take the walks of the beam as observed; implementations and what else is validated are decided."""
         duty = _owed(pipeline_sampler.DecodePipelines, pipeline_sampler.duties(state))
         if duty is None:
             return None
@@ -234,7 +234,7 @@ class DecisionVerifier:
         return _first(calls.decide(state, duty, quoted))
 
     async def _refused(self, state: RunState, payload: p.LLMCallRefused) -> Expected | None:
-        """That the store had no room is observed; that the call was owed is checked."""
+        """Take it as observed that the store had no room; check that the call was owed."""
         duty = self._asked(state, payload)
         if duty is None:
             return None
@@ -246,7 +246,7 @@ class DecisionVerifier:
         return None if call is None else _ending(state, call.purpose, call.reserved_seq, payload)
 
     async def _abandoned(self, state: RunState, payload: p.LLMCallAbandoned) -> Expected | None:
-        """A call of a process that is gone is abandoned by rule; why a live one gives up is observed."""
+        """Abandon the call of a process that is gone by rule; why a live one gives up is observed."""
         call = state.ledger.calls.get(payload.call)
         if call is None:
             return None

@@ -164,7 +164,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
     most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
 
-    def rejected(reason: str, is_final: bool) -> EdgeRejected:
+    def reject(reason: str, is_final: bool) -> EdgeRejected:
         return EdgeRejected(
             generation=generation,
             slot=duty.slot,
@@ -177,9 +177,9 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     try:
         removed, added = parse_edges(observed.text, observed.task, state.graph)
     except ProposalError as error:
-        return rejected(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
+        return reject(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
     if not removed and not added:
-        return rejected(NO_CHANGE, is_final=True)
+        return reject(NO_CHANGE, is_final=True)
     return EdgeReplaced(generation=generation, slot=duty.slot, removed=removed, added=added, call=duty.call)
 
 

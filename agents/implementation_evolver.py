@@ -171,7 +171,7 @@ class ImplementationEvolver:
     async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedImplementation:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
         try:
-            new = proposed_implementation(answer, duty)
+            new = parse_proposal(answer, duty)
         except ProposalError:
             return answer
         _, basis = open_basis(state)
@@ -224,12 +224,12 @@ def decide(
 
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedImplementation) -> Decision:
     try:
-        new = proposed_implementation(observed, duty)
+        new = parse_proposal(observed, duty)
     except ProposalError as error:
-        return _decision(state, duty, _rejected(state, duty, error))
+        return _decision(state, duty, _reject(state, duty, error))
     if observed.trial is not None:
-        return _decision(state, duty, _rejected(state, duty, observed.trial))
-    return _decision(state, duty, _accepted(state, duty, new), new.source.encode())
+        return _decision(state, duty, _reject(state, duty, observed.trial))
+    return _decision(state, duty, _accept(state, duty, new), new.source.encode())
 
 
 def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
@@ -237,7 +237,7 @@ def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> D
     return Decision((Draft("implementation_evolver", payload, number, duty.caused_by),), blobs)
 
 
-def proposed_implementation(answer: JudgedImplementation, duty: JudgeAnswer) -> Implementation:
+def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer) -> Implementation:
     """Return the implementation that an answer holds.
 
     Raises
@@ -310,7 +310,7 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     )
 
 
-def _accepted(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payload:
+def _accept(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payload:
     """Return that c⁺ joins the pool, in the place of c⁻ when the pool is full."""
     edit, number = _edit_with_model(state, duty.slot), open_basis(state)[0].number
     implementation, source = ImplementationId(new.id), blob_digest(new.source.encode())
@@ -334,7 +334,7 @@ def _accepted(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payloa
     )
 
 
-def _rejected(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload:
+def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload:
     """Return that an answer cannot be used; final when no further call may be made for the slot."""
     attempt = state.ledger.calls[duty.call].attempt
     most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))

@@ -153,13 +153,13 @@ def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: st
     except ProposalError as error:
         attempt = state.ledger.calls[number].attempt
         return GraphRejected(call=number, attempt=attempt, reason=f"{error.stage}: {error.diagnostic}")
-    return _initialized(state, proposal, clamped, number)
+    return _proposed_graph(state, proposal, clamped, number)
 
 
 def library_graph(state: RunState, task: InitializeTask) -> Payload:
     """Return D₁ over the library itself, for when no proposal was valid; the log says so."""
     graph = default_graph(task.operators, task.bounds.operator_limit_max, task.baseline)
-    graph, cut = _structured(state, graph)
+    graph, cut = _restrict(state, graph)
     pools = _pools(state, graph.operators)
     return GraphInitialized(
         origin="library",
@@ -173,11 +173,11 @@ def library_graph(state: RunState, task: InitializeTask) -> Payload:
     )
 
 
-def _initialized(
+def _proposed_graph(
     state: RunState, proposal: GraphProposal, clamped: tuple[str, ...], number: int
 ) -> GraphInitialized:
     proposed = proposal.graph(o.id for o in state.header.library if o.requires == "none")
-    graph, cut = _structured(state, proposed)
+    graph, cut = _restrict(state, proposed)
     return GraphInitialized(
         origin="proposed",
         operator_limit=proposal.operator_limit,
@@ -190,7 +190,7 @@ def _initialized(
     )
 
 
-def _structured(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, tuple[str, ...]]:
+def _restrict(state: RunState, graph: OperatorGraph) -> tuple[OperatorGraph, tuple[str, ...]]:
     """Return the graph cut down to the run's structure, and a line about it for the log.
 
     A graph that would lose its last route falls back to the baseline's chain, which is of every structure

@@ -25,7 +25,7 @@ def selection_probabilities(
     pool: Sequence[ImplementationId],
     temperature: float,
 ) -> tuple[float, ...]:
-    """π^code(c | history) over the pool in its order: softmax of Q/τ, on the context of the credits."""
+    """Return π^code(c | history) over the pool in its order: softmax of Q/τ in the context of the credits."""
     source = credits.source_after(history)
     logits = [credits.credit(source, c) / temperature for c in pool]
     top = max(logits)
@@ -41,7 +41,7 @@ def sample_implementations(
     temperature: float,
     draws: np.random.Generator,
 ) -> tuple[Step, ...]:
-    """One implementation per operator by inverse distribution function, one draw per position."""
+    """Draw one implementation per operator by inverse distribution function, with one number per position."""
     chosen: list[ImplementationId] = []
     for operator in operators:
         pool = pools[operator]
@@ -53,7 +53,7 @@ def sample_implementations(
 def best_implementations(
     operators: Sequence[OperatorId], pools: Pools, credits: CreditTable
 ) -> tuple[Step, ...]:
-    """The implementation of highest transition credit at each position, ties to the smallest id."""
+    """Return the implementation of highest transition credit at each position, ties to the smallest id."""
     chosen: list[ImplementationId] = []
     for operator in operators:
         source = credits.source_after(chosen)

@@ -120,7 +120,7 @@ class PipelineSampler:
                 observed = await self._decode(state)
         await self._log.append(*decide(state, duty, observed))
         if isinstance(observed, Learned) and self._archive is not None and observed.files is not None:
-            kept = kept_policies(state, observed.files.digest)
+            kept = policies_to_keep(state, observed.files.digest)
             await anyio.to_thread.run_sync(self._archive.prune, kept)
 
     async def _sample(self, state: RunState) -> ReadTables:
@@ -188,11 +188,11 @@ def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | Learned | 
     payloads: list[Payload]
     match observed:
         case ReadTables(tables=tables):
-            payloads = [_sampled(state, j, tables[j]) for j in sorted(tables)]
+            payloads = [_draw_candidate(state, j, tables[j]) for j in sorted(tables)]
         case Learned(report=report, files=files):
-            payloads = _learned(state, report, files)
+            payloads = _record_update(state, report, files)
         case Decoded(walks=walks):
-            payloads = [validated_pipelines(state, walks)]
+            payloads = [pipelines_to_validate(state, walks)]
     return Decision(
         tuple(Draft("pipeline_sampler", payload, duty.number, duty.caused_by) for payload in payloads)
     )
@@ -202,7 +202,7 @@ def _walk_stream(state: RunState, candidate: int) -> np.random.Generator:
     return stream(state.header.seed, "pipeline", open_generation(state).number, candidate)
 
 
-def _sampled(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> PipelineSampled:
+def _draw_candidate(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> PipelineSampled:
     """Return a candidate: its walk, and implementations drawn from a stream of their own."""
     number = open_generation(state).number
     walk = draw_walk(tables, _walk_stream(state, candidate))
@@ -219,7 +219,7 @@ def _sampled(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> 
     )
 
 
-def _learned(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
+def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
     number = open_generation(state).number
     updated = PolicyUpdated(
         generation=number,
@@ -268,7 +268,7 @@ def checkpoint_is_due(state: RunState, number: int) -> bool:
     return number % state.settings.policy_checkpoint_interval == 0 or validation_is_due(state, number)
 
 
-def kept_policies(state: RunState, newest: str) -> frozenset[str]:
+def policies_to_keep(state: RunState, newest: str) -> frozenset[str]:
     """Return the digests of the saved states that stay on the disk: the last two and the checkpoint's."""
     kept = {newest, *(saved.digest for saved in state.saved_policies[-1:])}
     kept.update(s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
@@ -284,7 +284,7 @@ def training_batch(
     return walks, generation.scoring.rewards
 
 
-def validated_pipelines(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
+def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
     """Return what the checkpoint is chosen from: the beam's pipelines with their best implementations, then
     A*, then (the first time) the safe baseline, each once (`docs/decisions.md`). Where a margin counts, the
     checkpoint itself comes too, to be compared pair by pair.

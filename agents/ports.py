@@ -95,7 +95,7 @@ class InstanceSource(Protocol):
     def smoke_instance(self) -> Instance: ...
 
     def index(self, key: str) -> int:
-        """Position of an instance in the manifest, the key of its random streams."""
+        """Return the position of an instance in the manifest, the key of its random streams."""
         ...
 
     def size(self, key: str) -> int:

@@ -33,7 +33,7 @@ def score_candidate(
     sense: Literal["min", "max"],
     failure_reward: float,
 ) -> CandidateScore:
-    """S = −mean gap (Eq. 4), clamped below at R_fail; a failure on any instance gives exactly R_fail."""
+    """Return S = −mean gap (Eq. 4), at least R_fail; a failure on any instance gives exactly R_fail."""
     gaps = tuple(
         None if outcome.objective is None else normalised_gap(outcome.objective, reference, sense)
         for outcome, reference in zip(outcomes, references, strict=True)
@@ -45,7 +45,7 @@ def score_candidate(
 
 
 def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, margin: float) -> bool:
-    """Whether the gains over the instances, pair by pair, are steady: positive in the mean, and more than
+    """Return whether the gains, instance by instance, are steady: positive in the mean, and more than
     `margin` standard errors either of that mean or of the number of instances won less those lost.
 
     The mean tells where gains are alike; the count where they differ by orders of magnitude, as between small
@@ -63,7 +63,7 @@ def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, mar
 
 
 def standardise(scores: Sequence[float], epsilon: float) -> Standardised:
-    """R̃ = (S − μ)/(σ + ε) with the population deviation (Eq. 5); equal scores give zeros."""
+    """Return R̃ = (S − μ)/(σ + ε) with the population deviation (Eq. 5); equal scores give zeros."""
     mean = math.fsum(scores) / len(scores)
     if min(scores) == max(scores):
         return Standardised(scores[0], 0.0, (0.0,) * len(scores))
@@ -77,7 +77,7 @@ def update_credits(
     rewards: Sequence[float],
     rate: float,
 ) -> tuple[tuple[Transition, TransitionRecord], ...]:
-    """Transitions changed by one generation with their new Q and n, sorted (Eq. 8, Algorithm 1).
+    """Return the transitions that a generation changes with their new Q and n, sorted (Eq. 8, Algorithm 1).
 
     Updates run over candidates, then positions; a transition activated several times in a candidate is
     updated once each time.
@@ -94,6 +94,6 @@ def update_credits(
 
 
 def mean_gap(gaps: Mapping[str, float | None]) -> float | None:
-    """Mean over instances; ``None`` as soon as one failed or there is none."""
+    """Return the mean over instances; ``None`` if one failed or there is none."""
     known = [gap for gap in gaps.values() if gap is not None]
     return math.fsum(known) / len(known) if known and len(known) == len(gaps) else None

@@ -17,12 +17,16 @@ from dga2d.replay.state.run_state import RunState
 
 @dataclass(frozen=True)
 class ScoreValidation(Duty):
+    """Score a validation and perhaps select a checkpoint."""
+
     number: int
     """Of the generation."""
 
 
 @dataclass(frozen=True)
 class ScoreTest(Duty):
+    """Score a held-out test."""
+
     attempt: int
 
 

@@ -23,7 +23,7 @@ OPTIMIZER = "optimizer.safetensors"
 
 
 def tensor_digest(tensor: torch.Tensor) -> bytes:
-    """SHA-256 of dtype, shape and little-endian bytes."""
+    """Return the SHA-256 of dtype, shape and little-endian bytes."""
     values = tensor.detach().cpu().contiguous()
     digest = hashlib.sha256(f"{values.dtype} {tuple(values.shape)} ".encode())
     raw: Any = values.view(torch.uint8).flatten().numpy()
@@ -32,13 +32,13 @@ def tensor_digest(tensor: torch.Tensor) -> bytes:
 
 
 def tensor_digests(tensors: Mapping[str, torch.Tensor]) -> dict[str, bytes]:
-    """Digest per name. Tensors are hashed in threads: a 0.5B model has two gigabytes."""
+    """Return a digest per name. Tensors are hashed in threads: a 0.5B model has two gigabytes."""
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         return dict(zip(tensors, pool.map(tensor_digest, tensors.values()), strict=True))
 
 
 def combined_digest(digests: Mapping[str, bytes]) -> str:
-    """SHA-256 over names and digests, sorted by name; 64 hex digits."""
+    """Return the SHA-256 over names and digests, sorted by name; 64 hex digits."""
     whole = hashlib.sha256()
     for name, digest in sorted(digests.items()):
         whole.update(name.encode() + b"\0" + digest)
@@ -46,7 +46,7 @@ def combined_digest(digests: Mapping[str, bytes]) -> str:
 
 
 def label(name: str, base_digest: str | None) -> str:
-    """What the files of a policy say they are; adapters name the digest of the model they sit on."""
+    """Return the text by which saved files name their policy, and adapters the digest of their base model."""
     return f"{name}, format {FORMAT}" + (f", adapters on {base_digest}" if base_digest else "")
 
 

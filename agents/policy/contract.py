@@ -139,7 +139,7 @@ class PipelinePolicy(Protocol):
         ...
 
     def sample(self, context: PolicyContext, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
-        """One walk per stream. Every decision takes one number u from its walk's stream and chooses
+        """Draw one walk per stream. Every decision takes one number u from its walk's stream and chooses
         ``choose(probabilities, u)`` over the recorded probabilities.
 
         Raises
@@ -150,7 +150,7 @@ class PipelinePolicy(Protocol):
         ...
 
     def decode(self, context: PolicyContext, width: int) -> tuple[DecodedWalk, ...]:
-        """At most `width` distinct pipelines by constrained beam search, best first.
+        """Return at most `width` distinct pipelines, found by constrained beam search, best first.
 
         Equal log-probabilities are ordered by operator ids. Exhaustive when `width` is at least the
         number of pipelines.
@@ -165,7 +165,7 @@ class PipelinePolicy(Protocol):
     def update(
         self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]], rewards: Sequence[float]
     ) -> UpdateReport:
-        """One step on L = −(1/N) Σ_j R̃_j log π_θ(P_j | D_t), with `context` as at sampling.
+        """Make one step on L = −(1/N) Σ_j R̃_j log π_θ(P_j | D_t), with `context` as at sampling.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class PipelinePolicy(Protocol):
         ...
 
     def digest(self) -> str:
-        """SHA-256 over names, shapes and bytes of all parameters; 64 hex digits, or ``uniform``."""
+        """Return the SHA-256 over names, shapes and bytes of all parameters in hex digits, or ``uniform``."""
         ...
 
     def save(self, directory: Path) -> None:

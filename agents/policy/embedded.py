@@ -34,9 +34,9 @@ paper's number of generations (Appendix E.1): with a gain of 1 it would take 160
 
 
 def code_tokenizer() -> PreTrainedTokenizerFast:
-    """One token per word of two capitals, other printable ASCII character, space or newline.
+    """Build a tokenizer with a token per word of two capitals and per other ASCII character.
 
-    Everything else becomes the unknown token.
+    Those are the printable ones, space and newline; everything else becomes the unknown token.
     """
     characters = [END_OF_TEXT, UNKNOWN, "\n", " ", *sorted(ascii_letters + digits + punctuation)]
     codes = ["".join(letters) for letters in product(ascii_uppercase, repeat=2)]
@@ -50,7 +50,7 @@ def code_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def small_qwen2_config(vocabulary: int) -> Qwen2Config:
-    """Two layers of width 128."""
+    """Return a configuration of two layers of width 128."""
     return Qwen2Config(
         vocab_size=vocabulary,
         hidden_size=128,
@@ -67,7 +67,7 @@ def small_qwen2_config(vocabulary: int) -> Qwen2Config:
 
 
 def random_model(config: Any, seed: int) -> Any:
-    """A Qwen2 model of `config` with matrices from N(0, 0.02²), unit norms and zero biases.
+    """Build a Qwen2 model of `config` with matrices from N(0, 0.02²), unit norms and zero biases.
 
     The numbers come from the run's own stream, parameter by parameter in the order of their names, so
     they depend neither on torch's global generator nor on its initialisation code.
@@ -89,7 +89,7 @@ def random_model(config: Any, seed: int) -> Any:
 
 
 def embedded_model(vocabulary: int, seed: int) -> Any:
-    """The small model with an output matrix of zeros and a gain on its last norm."""
+    """Build the small model with an output matrix of zeros and a gain on its last norm."""
     model = random_model(small_qwen2_config(vocabulary), seed)
     with torch.no_grad():
         model.get_output_embeddings().weight.zero_()

@@ -97,24 +97,24 @@ class LanguageModelPolicy:
 
     def sample(self, context: PolicyContext, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
         with torch_threads(self._settings.threads):
-            return sample_walks(_ModelReader(self._network, context, self._prompted(context)), draws)
+            return sample_walks(_ModelReader(self._network, context, self._tokenize(context)), draws)
 
     def decode(self, context: PolicyContext, width: int) -> tuple[DecodedWalk, ...]:
         with torch_threads(self._settings.threads):
-            return beam_search(_ModelReader(self._network, context, self._prompted(context)), width)
+            return beam_search(_ModelReader(self._network, context, self._tokenize(context)), width)
 
     @torch.no_grad()
     def log_probabilities(
         self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]]
     ) -> tuple[float, ...]:
-        """log π_θ(P | D_t) of each walk, read in one pass as in the update.
+        """Return log π_θ(P | D_t) of each walk, read in one pass as in the update.
 
         Raises
         ------
         InfeasibleWalkError
             A walk leaves the feasible sets of the context's graph.
         """
-        prompted = self._prompted(context)
+        prompted = self._tokenize(context)
         batch = WalkBatch.of(context, prompted, walks)
         with torch_threads(self._settings.threads):
             tables = self._read(self._network, context, prompted, batch)
@@ -127,7 +127,7 @@ class LanguageModelPolicy:
             raise ValueError(f"expected one reward per walk, got {len(walks)} walks, {len(rewards)} rewards")
         if not all(math.isfinite(reward) for reward in rewards):
             raise ValueError(f"expected finite rewards, got {list(rewards)}")
-        prompted = self._prompted(context)
+        prompted = self._tokenize(context)
         batch = WalkBatch.of(context, prompted, walks)
         with torch_threads(self._settings.threads):
             tables = self._tables(context, prompted, batch)
@@ -143,7 +143,7 @@ class LanguageModelPolicy:
         return checkpoint.combined_digest(self._base | checkpoint.tensor_digests(self._saved))
 
     def save(self, directory: Path) -> None:
-        """Files of all parameters, or of the adapters and the digest of their base; see the protocol."""
+        """Write all parameters, or the adapters and the digest of their base; see the protocol."""
         checkpoint.save(directory, self._label(), self._saved, self._learner.tensors())
 
     def load_state(self, directory: Path) -> None:
@@ -156,7 +156,7 @@ class LanguageModelPolicy:
     def _label(self) -> str:
         return checkpoint.label(self._name, checkpoint.combined_digest(self._base) if self._base else None)
 
-    def _prompted(self, context: PolicyContext) -> PromptTokens:
+    def _tokenize(self, context: PolicyContext) -> PromptTokens:
         require_route(context)
         prompt = tuple(self._tokenizer.encode(render_prompt(context, self._pool)))
         assigned = self._pool.assign(context.graph.operators)
@@ -168,7 +168,7 @@ class LanguageModelPolicy:
         return PromptTokens(prompt, aliases)
 
     def _tables(self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch) -> list[torch.Tensor]:
-        """Log-probabilities per distinct history, differentiable in the trained parameters."""
+        """Return log-probabilities per distinct history, differentiable in the trained parameters."""
         self._learner.prepare([*prompted.prompt, *batch.tree.tokens], batch.scored_tokens())
         network, learner = self._network, self._learner
         network.model.train(self._settings.gradient_checkpointing)  # it has no effect in evaluation mode
@@ -180,7 +180,7 @@ class LanguageModelPolicy:
     def _read(
         self, network: Network, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch
     ) -> list[torch.Tensor]:
-        """The same for any network, without gradients."""
+        """Return the same for any network, without gradients."""
         hidden = network.hidden_states(prompted.prompt, batch.tree, network.embed)
         return action_log_probabilities(network, hidden, batch.tries, context.temperature, network.head_rows)
 
@@ -199,7 +199,7 @@ class LanguageModelPolicy:
 def _initial_network(
     model: Any, settings: PolicySettings
 ) -> Callable[[], AbstractContextManager[Network]] | None:
-    """How to get at π_θ0: the model without its adapters, a frozen copy, or not at all."""
+    """Return what opens π_θ0: the model without adapters, or a frozen copy; ``None`` if not tracked."""
     if settings.lora_rank:
         return lambda: without_adapters(model)
     if not settings.track_kl:

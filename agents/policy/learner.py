@@ -45,11 +45,11 @@ class Learner:
         self._optimizer = self._new_optimizer()
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
-        """Embedding rows of `ids`, differentiable where they are trained."""
+        """Return embedding rows of `ids`, differentiable where they are trained."""
         return self._look_up(self._network.embedding, ids)
 
     def head_rows(self, ids: torch.Tensor) -> torch.Tensor:
-        """Output rows of `ids`, differentiable where they are trained."""
+        """Return output rows of `ids`, differentiable where they are trained."""
         return self._look_up(self._network.head, ids)
 
     def prepare(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -61,7 +61,7 @@ class Learner:
                 rows.require(outputs, self._optimizer)
 
     def step(self, loss: torch.Tensor) -> float:
-        """Differentiate `loss`, clip, step; returns the gradient norm before clipping.
+        """Differentiate `loss`, clip and step; return the gradient norm before clipping.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Learner:
         return norm
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """Optimiser state for a checkpoint: moments and step per trained parameter, ids of used rows."""
+        """Return the optimiser's state: moments and step per trained parameter, ids of used rows."""
         found = {f"{name}/ids": torch.tensor(rows.ids) for name, rows in self._rows.items()}
         for name, parameter in self._trained():
             for key, value in self._optimizer.state.get(parameter, {}).items():
@@ -157,13 +157,13 @@ class TrainableRows:
         _exchange(optimizer, former, self.parameter)
 
     def restore(self, ids: Sequence[int]) -> None:
-        """Start over with exactly `ids`, after `weight` was overwritten; for a new optimiser."""
+        """Start over with exactly `ids` after `weight` was overwritten; for a new optimiser."""
         self.ids = list(ids)
         self._index = {v: k for k, v in enumerate(self.ids)}
         self.parameter = nn.Parameter(self.weight[self.ids].clone())
 
     def look_up(self, ids: torch.Tensor) -> torch.Tensor:
-        """Differentiable rows of the vocabulary indices `ids`, all of them required before."""
+        """Return differentiable rows of the vocabulary indices `ids`, all of them required before."""
         places = [self._index[i] for i in ids.tolist()]
         return nn.functional.embedding(torch.tensor(places, device=self.weight.device), self.parameter)
 
@@ -192,7 +192,7 @@ _PREFIX = "low_rank_"
 
 
 def is_adapter(parameter: str) -> bool:
-    """Whether a model's parameter of this name belongs to an adapter."""
+    """Return whether a model's parameter of this name belongs to an adapter."""
     return parameter.rpartition(".")[2].startswith(_PREFIX)
 
 
@@ -232,7 +232,7 @@ def add_adapters(model: Any, rank: int, seed: int) -> None:
 
 @contextmanager
 def without_adapters(model: Any) -> Iterator[Network]:
-    """The network as it was before any update."""
+    """Open the network as it was before any update."""
     adapted = [layer for layer in model.modules() if isinstance(layer, AdaptedLinear)]
     for layer in adapted:
         layer.is_active = False

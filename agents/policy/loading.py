@@ -33,7 +33,7 @@ LOGIT_TOLERANCE = 1e-2
 
 
 def embedded_policy(seed: int, settings: PolicySettings) -> LanguageModelPolicy:
-    """The small built-in Qwen2 with parameters drawn from `seed`."""
+    """Build the small built-in Qwen2 with parameters drawn from `seed`."""
     tokenizer = code_tokenizer()
     model = embedded_model(len(tokenizer), seed)
     settings = dataclasses.replace(
@@ -46,7 +46,7 @@ def embedded_policy(seed: int, settings: PolicySettings) -> LanguageModelPolicy:
 
 
 def pretrained_policy(spec: str, seed: int, settings: PolicySettings) -> LanguageModelPolicy:
-    """A model directory or hub id; `seed` only initialises adapters.
+    """Load a model from a directory or the hub; `seed` only initialises adapters.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def pretrained_policy(spec: str, seed: int, settings: PolicySettings) -> Languag
 def build_policy(
     name: str, model: Any, tokenizer: Any, seed: int, settings: PolicySettings
 ) -> LanguageModelPolicy:
-    """A policy from a model and its tokenizer already in memory.
+    """Build a policy from a model and its tokenizer already in memory.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _tokenizer(spec: str, settings: PolicySettings) -> Any:
 
 
 def _require_memory(spec: str, config: Any, settings: PolicySettings) -> None:
-    """Weights, and for full training gradients and two moments of all but the vocabulary's rows."""
+    """Require room for the weights and, in full training, gradients and moments outside the vocabulary."""
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     total = sum(p.numel() for p in model.parameters())
@@ -165,7 +165,7 @@ def _weights(spec: str, settings: PolicySettings) -> Any:
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """No progress bars or warnings on stderr; what matters is raised as an error."""
+    """Keep progress bars and warnings off stderr; what matters is raised as an error."""
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -184,7 +184,7 @@ def _checkpoint_activations(model: Any) -> None:
 
 
 def _silence_dropout(model: Any) -> None:
-    """Gradient checkpointing needs training mode; without dropout it computes what evaluation mode does."""
+    """Turn dropout off: gradient checkpointing needs training mode, which is then as good as evaluation."""
     for layer in model.modules():
         if isinstance(layer, torch.nn.Dropout):
             layer.p = 0.0
@@ -194,7 +194,7 @@ def _silence_dropout(model: Any) -> None:
 
 @torch.no_grad()
 def _require_linear_head(name: str, model: Any) -> None:
-    """Scaled embeddings, logit caps and the like would make our sparse logits differ from the model's."""
+    """Refuse scaled embeddings, logit caps and the like: our sparse logits would differ from the model's."""
     ids = torch.tensor([[1, 2, 3]], device=model.device)
     expected = model(input_ids=ids, use_cache=False).logits.float()
     inputs = model.get_input_embeddings().weight[ids]

@@ -32,15 +32,15 @@ class Network:
         self.device = self.embedding.device
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
-        """Rows `(n, width)` of the input embedding for the tokens `ids`, int64 `(n,)`."""
+        """Return rows `(n, width)` of the input embedding for the tokens `ids`, int64 `(n,)`."""
         return nn.functional.embedding(ids, self.embedding)
 
     def head_rows(self, ids: torch.Tensor) -> torch.Tensor:
-        """Rows `(n, width)` of the linear head for the tokens `ids`, int64 `(n,)`."""
+        """Return rows `(n, width)` of the linear head for the tokens `ids`, int64 `(n,)`."""
         return nn.functional.embedding(ids, self.head)
 
     def hidden_states(self, prompt: Sequence[int], tree: TokenTree, embed: RowSource) -> torch.Tensor:
-        """Last hidden states `(1 + len(tree), width)` of the prompt's end and of every node.
+        """Return the last hidden states `(1 + len(tree), width)` of the prompt's end and of every node.
 
         One pass over prompt and tree packed into a single sequence, differentiable throughout.
         """
@@ -53,14 +53,14 @@ class Network:
         return states[length - 1 :]
 
     def logits(self, hidden: torch.Tensor, ids: torch.Tensor, head_rows: RowSource) -> torch.Tensor:
-        """Float64 logits `(n, len(ids))` of the tokens `ids` after the states `hidden` `(n, width)`."""
+        """Return float64 logits `(n, len(ids))` of the tokens `ids` after states `hidden` `(n, width)`."""
         found = hidden.float() @ head_rows(ids).float().T
         if self.head_bias is not None:
             found = found + self.head_bias[ids].float()
         return found.double()
 
     def ids(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Tokens as int64 `(n,)` on the model's device."""
+        """Return tokens as int64 `(n,)` on the model's device."""
         return torch.tensor(tokens, dtype=torch.int64, device=self.device)
 
     def _decode(
@@ -138,7 +138,7 @@ def action_log_probabilities(
     temperature: float,
     head_rows: RowSource,
 ) -> list[torch.Tensor]:
-    """Float64 ``log π(O | h)`` over the feasible actions of each trie, differentiable.
+    """Return float64 ``log π(O | h)`` over the feasible actions of each trie, differentiable.
 
     `hidden` is `(1 + nodes, width)`, row 0 the prompt's end. The probability of an operator is the product
     over its alias of token probabilities under softmax(logits / τ), masked to the trie (Appendix D.1).

@@ -68,7 +68,7 @@ class UniformPolicy:
         directory.mkdir(parents=True, exist_ok=True)
 
     def load_state(self, directory: Path) -> None:
-        """Nothing to restore."""
+        """Restore nothing."""
 
 
 def make_policy(spec: str, seed: int, settings: PolicySettings) -> PipelinePolicy:

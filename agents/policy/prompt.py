@@ -44,7 +44,7 @@ class AliasPool:
     """Distinct token sequences of equal length, one per word."""
 
     def assign(self, operators: Sequence[OperatorId]) -> dict[OperatorId, int]:
-        """Index into the pool per operator: ``END`` has 0, the others follow in sorted order.
+        """Return an index into the pool per operator: ``END`` has 0, the others follow in sorted order.
 
         The assignment depends on the operator list alone, not on the edges.
 
@@ -67,7 +67,7 @@ def choose_aliases(
     capacity: int,
     families: Sequence[tuple[str, ...]] = FAMILIES,
 ) -> AliasPool:
-    """A pool of `capacity` aliases from the first family that has one, with the fewest tokens each.
+    """Return `capacity` aliases from the first family that has so many, with the fewest tokens each.
 
     `encode` gives the token ids of a text without special tokens; `unknown` is the id of the unknown
     token, if there is one.
@@ -95,7 +95,7 @@ def _pools(
     unknown: int | None,
     capacity: int,
 ) -> list[AliasPool]:
-    """Pools of one family, one per token count that is frequent enough; stops when the best is full."""
+    """Return pools of one family, one per token count that is frequent enough; stop when the best is full."""
     by_length: dict[int, dict[Tokens, str]] = {}
     for letters in product(*alphabets):
         word = "".join(letters)
@@ -121,7 +121,7 @@ def _template() -> Template:
 
 
 def render_prompt(context: PolicyContext, aliases: AliasPool) -> str:
-    """Text before the first alias of a walk; depends on the operators of the graph, not on its edges.
+    """Return the text before the first alias of a walk; it depends on the graph's operators, not its edges.
 
     Raises
     ------

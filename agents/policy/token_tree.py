@@ -38,7 +38,7 @@ class TokenTree:
         return len(self.tokens)
 
     def add(self, parent: int, token: int) -> int:
-        """Node of `token` after `parent`, made if it is not there."""
+        """Return the node of `token` after `parent`, made if it is not there."""
         node = self._children.get((parent, token))
         if node is None:
             node = len(self.tokens)
@@ -49,11 +49,11 @@ class TokenTree:
         return node
 
     def positions(self, start: int) -> NDArray[np.int64]:
-        """Positions of the nodes from `start` on: prompt length + depth − 1."""
+        """Return the positions of the nodes from `start` on: prompt length + depth − 1."""
         return np.array([self.prompt_length + len(p) - 1 for p in self._paths[start:]], np.int64)
 
     def visible(self, start: int) -> NDArray[np.bool_]:
-        """Bool `(len − start, prompt_length + len)`: which rows the nodes from `start` on attend to."""
+        """Return bool `(len − start, prompt_length + len)`: which rows the nodes from `start` on see."""
         mask = np.zeros((len(self) - start, self.prompt_length + len(self)), np.bool_)
         mask[:, : self.prompt_length] = True
         for row, path in enumerate(self._paths[start:]):
@@ -106,7 +106,7 @@ def grow_trie(
 
 
 def append_action(tree: TokenTree, node: int, alias: Tokens) -> int:
-    """Last node of `alias` written after `node`."""
+    """Write `alias` after `node`; return its last node."""
     for token in alias:
         node = tree.add(node, token)
     return node
@@ -162,14 +162,14 @@ class WalkBatch:
         return cls(tree, tuple(tries), tuple(decisions))
 
     def scored_tokens(self) -> list[int]:
-        """Tokens whose logits decide something, with repetitions."""
+        """Return the tokens whose logits decide something, with repetitions."""
         return [token for trie in self.tries for branch in trie.branches for token in branch.tokens]
 
     def walk_log_probabilities(self, tables: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Float64 `(walks,)` from the log-probabilities of the actions of every trie."""
+        """Return float64 `(walks,)` from the log-probabilities of the actions of every trie."""
         return torch.stack([torch.stack([tables[t][a] for t, a in taken]).sum() for taken in self.decisions])
 
     def mean_over_decisions(self, values: Sequence[torch.Tensor]) -> float:
-        """Mean over all steps of all walks of a scalar per trie."""
+        """Return the mean over all steps of all walks of a scalar per trie."""
         met = [float(values[t]) for taken in self.decisions for t, _ in taken]
         return sum(met) / len(met)

@@ -33,7 +33,7 @@ class ActionReader(Protocol):
     """
 
     def distributions(self, histories: Sequence[History]) -> list[ActionDistribution]:
-        """One distribution per history, in order; every feasible set has at least one action."""
+        """Return one distribution per history, in order; every feasible set has at least one action."""
         ...
 
 
@@ -52,7 +52,7 @@ def require_route(context: PolicyContext) -> None:
 
 
 def require_feasible(context: PolicyContext, walk: History) -> tuple[tuple[OperatorId, ...], ...]:
-    """The L+1 feasible sets along `walk`.
+    """Return the L+1 feasible sets along `walk`.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class ActionTable(Protocol):
 
 
 @dataclass
-class _Drawing:
+class _OpenWalk:
     """A walk while it is being drawn."""
 
     draw: np.random.Generator
@@ -103,7 +103,7 @@ class _Drawing:
 
 def draw_walk(tables: Sequence[ActionTable], draw: np.random.Generator) -> SampledWalk:
     """Return the walk that a stream draws from the given tables, one number per table."""
-    drawing = _Drawing(draw)
+    drawing = _OpenWalk(draw)
     for table in tables:
         drawing.take(table)
     return drawing.walk()
@@ -111,7 +111,7 @@ def draw_walk(tables: Sequence[ActionTable], draw: np.random.Generator) -> Sampl
 
 def sample_walks(reader: ActionReader, draws: Sequence[np.random.Generator]) -> tuple[SampledWalk, ...]:
     """Draw one walk per stream; walks advance together so that the reader can batch them."""
-    drawings = [_Drawing(draw) for draw in draws]
+    drawings = [_OpenWalk(draw) for draw in draws]
     while open_walks := [d for d in drawings if not d.is_closed]:
         found = reader.distributions([d.operators for d in open_walks])
         for drawing, distribution in zip(open_walks, found, strict=True):
@@ -120,7 +120,7 @@ def sample_walks(reader: ActionReader, draws: Sequence[np.random.Generator]) -> 
 
 
 def beam_search(reader: ActionReader, width: int) -> tuple[DecodedWalk, ...]:
-    """Best closed walks found with `width` open ones kept per length; see ``PipelinePolicy.decode``.
+    """Return the best closed walks, with `width` open ones kept per length; see ``PipelinePolicy.decode``.
 
     Log-probabilities only fall along a walk, so the search ends when no open walk can still enter the
     best `width` closed ones.

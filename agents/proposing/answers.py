@@ -38,8 +38,8 @@ class CodeBlock:
     text: str
 
 
-def cleaned(text: str) -> str:
-    """The answer with ``\\n`` line ends, without a byte-order mark or a leading ``<think>`` section.
+def clean_answer(text: str) -> str:
+    """Return the answer with ``\\n`` line ends, without a byte-order mark or a leading ``<think>`` section.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def cleaned(text: str) -> str:
 
 
 def code_blocks(text: str) -> tuple[CodeBlock, ...]:
-    """All fenced blocks in order; a fence closes with at least as many of its own marks (CommonMark).
+    """Return all fenced blocks in order; a fence closes with at least as many of its own marks (CommonMark).
 
     Raises
     ------
@@ -88,7 +88,7 @@ def code_blocks(text: str) -> tuple[CodeBlock, ...]:
 
 
 def python_block(text: str) -> str:
-    """The text of the answer's only code block.
+    """Return the text of the answer's only code block.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def python_block(text: str) -> str:
         ``size``, ``no_variation``: see `cleaned`; ``code_block``: none, several, not Python, or never
         closed; ``encoding``: the code holds invisible or unencodable characters.
     """
-    blocks = code_blocks(cleaned(text))
+    blocks = code_blocks(clean_answer(text))
     if len(blocks) != 1:
         found = f"{len(blocks)} code blocks" if blocks else "no code block"
         raise ProposalError("code_block", f"expected exactly one fenced Python code block, found {found}")
@@ -119,7 +119,7 @@ def _refuse_hidden_characters(code: str) -> None:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The answer's JSON object: the whole answer, or the only code block of one.
+    """Return the answer's JSON object: the whole answer, or its only code block.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def json_object(text: str) -> dict[str, Any]:
         ``size``, ``no_variation``: see `cleaned`; ``json``: not one strict JSON object (repeated keys,
         NaN and infinities are refused).
     """
-    text = cleaned(text)
+    text = clean_answer(text)
     if not text.lstrip().startswith("{"):
         blocks = code_blocks(text)
         if len(blocks) != 1:
@@ -164,7 +164,7 @@ MAX_VIOLATIONS = 10
 
 
 def parse_implementation(text: str, task: ImplementTask) -> str:
-    """The source text of an answer, ending in one line end.
+    """Return the source text of an answer, ending in one line end.
 
     Raises
     ------
@@ -195,8 +195,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def parsed(source: str) -> ast.Module:
-    """The syntax tree of a source text.
+def parse_source(source: str) -> ast.Module:
+    """Return the syntax tree of a source text.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def parsed(source: str) -> ast.Module:
 
 @lru_cache(maxsize=1024)
 def normalised_ast_digest(source: str) -> str:
-    """SHA-256 (64 hex digits) of the code without layout, comments, docstrings and names of locals.
+    """Return the SHA-256 (64 hex digits) of code without layout, comments, docstrings and names of locals.
 
     Two texts with the same digest run alike. Locals keep their names where the module passes a keyword
     argument of that name, since there the name has a meaning.
@@ -225,7 +225,7 @@ def normalised_ast_digest(source: str) -> str:
     ProposalError
         ``syntax``: the text is not Python.
     """
-    tree = parsed(source)
+    tree = parse_source(source)
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body[:1] = []
@@ -281,7 +281,7 @@ def _arguments(args: ast.arguments) -> list[ast.arg]:
 
 
 def _outside_body(node: _Function) -> Iterator[ast.AST]:
-    """Decorators, defaults and annotations: evaluated where the function is defined."""
+    """Yield decorators, defaults and annotations, which are evaluated where the function is defined."""
     yield from (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
     yield from (a.annotation for a in _arguments(node.args) if a.annotation)
     if not isinstance(node, ast.Lambda):
@@ -291,7 +291,7 @@ def _outside_body(node: _Function) -> Iterator[ast.AST]:
 
 
 def _bound_names(node: _Function) -> tuple[str, ...]:
-    """Arguments and assigned names of one function in order of appearance, nested scopes left out."""
+    """Return arguments and assigned names of one function in order of appearance, without nested scopes."""
     found = dict.fromkeys(argument.arg for argument in _arguments(node.args))
     shared: set[str] = set()
     waiting: list[ast.AST] = list(reversed(node.body)) if isinstance(node.body, list) else [node.body]

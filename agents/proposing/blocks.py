@@ -11,7 +11,7 @@ import builtins
 import re
 from dataclasses import dataclass
 
-from dga2d.agents.proposing.answers import parsed
+from dga2d.agents.proposing.answers import parse_source
 from dga2d.domains.core.statements import Statement, split_statements
 
 _MARKER = re.compile(r"#\s*exchangeable:\s*(?P<name>[\w-]+)\s*")
@@ -58,7 +58,7 @@ def read_module(source: str) -> Module:
     bindings: dict[str, str] = {}
     constants: dict[str, str] = {}
     blocks = []
-    for statement in split_statements(source, parsed(source)):
+    for statement in split_statements(source, parse_source(source)):
         bindings.update(_bindings(statement))
         if _is_constant(statement):
             constants.update(dict.fromkeys(statement.names, statement.text))
@@ -67,8 +67,8 @@ def read_module(source: str) -> Module:
     return Module(tuple(source.split("\n")), bindings, constants, tuple(blocks))
 
 
-def exchanged(target: Module, block: Block, donor: Module, replacement: Block) -> str | None:
-    """`target`'s text with `block` replaced by a block of `donor`; ``None`` where that cannot work.
+def exchange_block(target: Module, block: Block, donor: Module, replacement: Block) -> str | None:
+    """Return `target`'s text with `block` replaced by a block of `donor`; ``None`` where that cannot work.
 
     The replacement must have the block's name and signature. What it uses of its own module must be
     bound the same way in `target`; missing one-line constants are brought along.
@@ -123,7 +123,7 @@ def _signature(args: ast.arguments) -> str:
 
 
 def _bindings(statement: Statement) -> dict[str, str]:
-    """Names that the statement binds, each with a text that is equal where the meaning is."""
+    """Return the names that a statement binds, each with a text that is equal where the meaning is."""
     node = statement.node
     if isinstance(node, ast.Import):
         return {alias.asname or alias.name.partition(".")[0]: f"import {alias.name}" for alias in node.names}

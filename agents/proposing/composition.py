@@ -18,7 +18,7 @@ import re
 import tokenize
 from functools import lru_cache
 
-from dga2d.agents.proposing.answers import parsed
+from dga2d.agents.proposing.answers import parse_source
 from dga2d.domains.core.statements import Statement, split_statements
 
 CONSTRUCT, IMPROVE, PERTURB = "construct_once", "improve_once", "perturb_once"
@@ -53,12 +53,12 @@ _CONSTRUCTING = "Construct a solution, improve it, then perturb and improve agai
 
 
 def is_iterated(source: str) -> bool:
-    """Whether a text was made here: to iterate it again gains nothing."""
+    """Return whether a text was made here, so that iterating it again gains nothing."""
     return re.search(rf"^def {IMPROVE}\(", source, flags=re.MULTILINE) is not None
 
 
-def iterated(improver: str, perturbation: str, patience: int) -> str | None:
-    """Iterated local search around the ``run`` of `improver`, kicked by that of `perturbation`.
+def iterate(improver: str, perturbation: str, patience: int) -> str | None:
+    """Return an iterated local search around the ``run`` of `improver`, kicked by that of `perturbation`.
 
     The search accepts what is no worse and returns to its best solution after `patience` kicks in vain.
     ``None`` where one of the texts is such a search already, or has taken the names that are needed.
@@ -68,21 +68,21 @@ def iterated(improver: str, perturbation: str, patience: int) -> str | None:
     ProposalError
         ``syntax``: a text is not Python.
     """
-    merged = _merged(((improver, IMPROVE), (perturbation, PERTURB)))
+    merged = _merge_modules(((improver, IMPROVE), (perturbation, PERTURB)))
     driver = _DRIVER.format(patience=patience, summary=_IMPROVING, start="")
     return None if merged is None else merged + driver
 
 
-def improved_construction(constructor: str, improver: str, perturbation: str, patience: int) -> str | None:
-    """The same search, begun with what the ``run`` of `constructor`, an initialiser, makes."""
-    merged = _merged(((constructor, CONSTRUCT), (improver, IMPROVE), (perturbation, PERTURB)))
+def construct_and_improve(constructor: str, improver: str, perturbation: str, patience: int) -> str | None:
+    """Return the same search, started from what the ``run`` of `constructor`, an initialiser, makes."""
+    merged = _merge_modules(((constructor, CONSTRUCT), (improver, IMPROVE), (perturbation, PERTURB)))
     start = f"    state = {CONSTRUCT}(env_data, state, calc_makespan_fn)\n"
     driver = _DRIVER.format(patience=patience, summary=_CONSTRUCTING, start=start)
     return None if merged is None else merged + driver
 
 
-def _merged(parts: tuple[tuple[str, str], ...]) -> str | None:
-    """One module of several, each with the name that its ``run`` gets; the first keeps its other names."""
+def _merge_modules(parts: tuple[tuple[str, str], ...]) -> str | None:
+    """Return one module made of several, each with a name for its ``run``; the first keeps all others."""
     if any(is_iterated(source) for source, _ in parts):
         return None
     imports: dict[str, None] = {}
@@ -92,27 +92,27 @@ def _merged(parts: tuple[tuple[str, str], ...]) -> str | None:
     for source, role in parts:
         pieces = _pieces(source)
         imports.update((_commented(piece).strip(), None) for piece in pieces if piece.is_import)
-        shared = _shared(before, pieces)
+        shared = _shareable(before, pieces)
         own = [piece for piece in pieces if not piece.is_import and piece.meaning not in shared]
         prefix = role.partition("_")[0] if before else ""
-        renamed = {name: _prefixed(prefix, name) for piece in own for name in piece.names} | {"run": role}
+        renamed = {name: _add_prefix(prefix, name) for piece in own for name in piece.names} | {"run": role}
         if bound & {*renamed.values()}:
             return None
         bound.update(renamed.values())
-        texts += [_renamed(_commented(piece), renamed) for piece in own]
+        texts += [_rename(_commented(piece), renamed) for piece in own]
         before = before or pieces
     heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
     return "\n\n\n".join((f'"""Iterated local search.\n\n{heading}\n"""', "\n".join(imports), *texts))
 
 
-def _prefixed(prefix: str, name: str) -> str:
+def _add_prefix(prefix: str, name: str) -> str:
     if not prefix:
         return name
     return f"{prefix.upper()}_{name}" if name.isupper() else f"{prefix}_{name}"
 
 
-def _shared(first: tuple[Statement, ...], second: tuple[Statement, ...]) -> set[str]:
-    """Meanings of the definitions that one copy may serve: equal, and so is all they rest on."""
+def _shareable(first: tuple[Statement, ...], second: tuple[Statement, ...]) -> set[str]:
+    """Return the meanings of definitions that need one copy: they are equal, and so is all they rest on."""
     shared = {piece.meaning for piece in first} & {piece.meaning for piece in second}
     while True:
         foreign = {
@@ -129,13 +129,13 @@ def _shared(first: tuple[Statement, ...], second: tuple[Statement, ...]) -> set[
 
 
 def _summary(source: str) -> str:
-    return (ast.get_docstring(parsed(source)) or "").replace('"""', "'''").replace("\\", "\\\\")
+    return (ast.get_docstring(parse_source(source)) or "").replace('"""', "'''").replace("\\", "\\\\")
 
 
 @lru_cache(maxsize=256)
 def _pieces(source: str) -> tuple[Statement, ...]:
     """Return the statements of a text without its docstring and other strings."""
-    statements = split_statements(source, parsed(source))
+    statements = split_statements(source, parse_source(source))
     return tuple(statement for statement in statements if not statement.is_constant_expression)
 
 
@@ -144,8 +144,8 @@ def _commented(piece: Statement) -> str:
     return "\n".join((*filter(str.strip, piece.above), piece.text))
 
 
-def _renamed(text: str, names: dict[str, str]) -> str:
-    """The text with names exchanged wherever they are not attributes."""
+def _rename(text: str, names: dict[str, str]) -> str:
+    """Return the text with names replaced wherever they are not attributes."""
     offsets = [0]
     for line in text.split("\n"):
         offsets.append(offsets[-1] + len(line) + 1)

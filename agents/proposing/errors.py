@@ -57,6 +57,6 @@ class ModelUnavailableError(ModelError):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value of an answer as pure ASCII, shortened, for use in a diagnostic."""
+    """Return a value of an answer as pure ASCII, shortened, for use in a diagnostic."""
     text = ascii(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

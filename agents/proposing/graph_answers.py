@@ -33,13 +33,13 @@ class GraphProposal:
     """All edges of the graph, sorted, with those of ``START`` to the entries and of the exits to ``END``."""
 
     def graph(self, initialisers: Iterable[OperatorId]) -> OperatorGraph:
-        """The graph D₁; `initialisers` may name operators that were not chosen."""
+        """Return the graph D₁; `initialisers` may name operators that were not chosen."""
         chosen = frozenset(self.operators)
         return OperatorGraph(self.operators, chosen & frozenset(initialisers), frozenset(self.edges))
 
 
 def clamp(proposal: GraphProposal, bounds: HBounds) -> tuple[GraphProposal, tuple[str, ...]]:
-    """The proposal with K and τ moved into the bounds, and one line for each value that was moved."""
+    """Return the proposal with K and τ moved into the bounds, and one line for each value that was moved."""
     limit = min(max(proposal.operator_limit, bounds.operator_limit_min), bounds.operator_limit_max)
     temperature = min(max(proposal.temperature, bounds.temperature_min), bounds.temperature_max)
     moved = []
@@ -51,7 +51,7 @@ def clamp(proposal: GraphProposal, bounds: HBounds) -> tuple[GraphProposal, tupl
 
 
 def parse_graph(text: str, task: InitializeTask) -> GraphProposal:
-    """The graph an answer proposes.
+    """Return the graph that an answer proposes.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _require_keys(value: object, keys: tuple[str, ...], stage: str) -> None:
 
 
 def _search_settings(value: Any) -> tuple[int, float]:
-    """K and τ; a number outside the bounds is well-formed here (see `clamp`)."""
+    """Return K and τ; a number outside the bounds is well-formed here (see `clamp`)."""
     _require_keys(value, _H_KEYS, "H")
     limit, temperature = value["operator_limit"], value["temperature"]
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10**6:
@@ -112,7 +112,7 @@ def _search_settings(value: Any) -> tuple[int, float]:
 
 
 def _ids(value: Any, stage: str, allowed: Contracts) -> tuple[OperatorId, ...]:
-    """A non-empty list of different allowed ids, sorted."""
+    """Return a non-empty list of different allowed ids, sorted."""
     if not isinstance(value, list) or not value:
         raise ProposalError(stage, f"{stage} must be a non-empty list of operator ids")
     for item in value:
@@ -125,7 +125,7 @@ def _ids(value: Any, stage: str, allowed: Contracts) -> tuple[OperatorId, ...]:
 
 
 def edge_list(value: Any, stage: str) -> tuple[Edge, ...]:
-    """A list of ``[source, target]`` pairs of text, each once, in the order given.
+    """Return a list of ``[source, target]`` pairs of text, each once, in the order given.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class EdgeEdit:
 
 
 def counts_fit_the_mode(edit: EdgeEdit) -> str | None:
-    """Replace: exactly one addition for the edge to be removed; delta: at most two of each."""
+    """Replace mode: exactly one addition for the edge to be removed; delta mode: at most two of each."""
     if edit.task.mode == "replace":
         if len(edit.added) != 1:
             return f"expected exactly one edge to add, got {len(edit.added)}"
@@ -245,7 +245,7 @@ RULES: tuple[tuple[str, Callable[[EdgeEdit], str | None]], ...] = (
 
 
 def check_edit(edit: EdgeEdit) -> tuple[str, str] | None:
-    """Stage and reason of the first broken rule, or ``None``."""
+    """Return stage and reason of the first broken rule; ``None`` if none is."""
     for stage, rule in RULES:
         if reason := rule(edit):
             return stage, reason
@@ -253,7 +253,7 @@ def check_edit(edit: EdgeEdit) -> tuple[str, str] | None:
 
 
 def addable_edges(task: ConnectTask) -> tuple[Edge, ...]:
-    """Every single edge that a valid answer may add, sorted; empty where the graph has to stay as it is.
+    """Return every single edge that a valid answer may add, sorted; empty where the graph must stay as it is.
 
     In replace mode the task's edge counts as removed, in delta mode nothing does.
     """
@@ -268,7 +268,7 @@ def addable_edges(task: ConnectTask) -> tuple[Edge, ...]:
 def parse_edges(
     text: str, task: ConnectTask, graph: OperatorGraph
 ) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-    """Removed and added edges of an answer, judged against `graph`.
+    """Return the removed and the added edges of an answer, judged against `graph`.
 
     In replace mode ``delete_edges`` is either empty or names the task's edge; that edge is what is
     removed. In delta mode both lists may be empty.

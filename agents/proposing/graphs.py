@@ -24,12 +24,12 @@ Contracts = Mapping[OperatorId, OperatorContract]
 
 
 def contracts_by_id(operators: Iterable[OperatorContract]) -> Contracts:
-    """The operators by id."""
+    """Return the operators by id."""
     return {op.id: op for op in operators}
 
 
 def incompatibility(edge: Edge, contracts: Contracts) -> str | None:
-    """Why `edge` cannot carry a solution, or ``None`` when it can. Both ends must be known.
+    """Return why `edge` cannot carry a solution; ``None`` if it can. Both ends must be known.
 
     ``START`` leads to initialisers only and initialisers follow ``START`` only; ``END`` follows
     operators that leave a complete solution; elsewhere the target must accept what the source leaves.
@@ -59,7 +59,7 @@ def incompatibility(edge: Edge, contracts: Contracts) -> str | None:
 
 
 def compatible_edges(operators: Iterable[OperatorContract]) -> tuple[Edge, ...]:
-    """Every edge between the operators and the sentinels that could carry a solution, sorted; no loops."""
+    """Return every edge between operators and sentinels that could carry a solution, sorted; no loops."""
     contracts = contracts_by_id(operators)
     sources, targets = (START, *contracts), (*contracts, END)
     return tuple(
@@ -76,13 +76,13 @@ INITIALISER_SHARE = 4
 """At most one of this many chosen operators is an initialiser, beyond those of the baseline."""
 
 
-def chosen_operators(
+def choose_operators(
     operators: Iterable[OperatorContract],
     limit: int,
     baseline: Iterable[OperatorId],
     order: Callable[[tuple[OperatorContract, ...]], Sequence[OperatorContract]] = tuple,
 ) -> tuple[OperatorContract, ...]:
-    """At most `limit` operators, sorted by id: the baseline's first, then one of each category in turn.
+    """Choose at most `limit` operators: the baseline's, then one of each category in turn; sorted by id.
 
     `order` arranges the members of a category; by default they stand by id. The baseline's operators
     (or one initialiser, where there are none among them) are kept whatever the `limit`.
@@ -114,14 +114,14 @@ def _has_room(candidate: OperatorContract, chosen: Sequence[OperatorContract], l
 def default_graph(
     operators: Iterable[OperatorContract], limit: int, baseline: Iterable[OperatorId]
 ) -> OperatorGraph:
-    """The graph over the library when no proposal is accepted.
+    """Return the graph over the library for when no proposal is accepted.
 
     Every initialiser follows ``START``, every improver may follow every operator whose solution it
     accepts (but not itself), and the operators of `last_operators` lead to ``END``. Operators: see
     `chosen_operators`.
     """
     baseline = tuple(baseline)
-    chosen = chosen_operators(operators, limit, baseline)
+    chosen = choose_operators(operators, limit, baseline)
     initialisers = frozenset(op.id for op in chosen if op.is_initialiser)
     ending = last_operators(chosen, baseline)
     edges = frozenset(
@@ -133,7 +133,7 @@ def default_graph(
 def last_operators(
     chosen: Sequence[OperatorContract], baseline: Sequence[OperatorId]
 ) -> frozenset[OperatorId]:
-    """Operators after which an algorithm may sensibly end; all leave a complete solution.
+    """Return the operators after which an algorithm may sensibly end; all leave a complete solution.
 
     Those are the baseline's last one and every improver but the perturbations, whose work would be in
     vain; where there is none, whatever leaves a complete solution.
@@ -170,7 +170,7 @@ _UNKNOWN_SUCCESSION = 0.5
 
 
 def plausibility(source: OperatorContract | None, target: OperatorContract | None) -> float:
-    """How sensible it is that `target` follows `source`, in (0, 1]; ``None`` stands for a sentinel.
+    """Return how sensible it is that `target` follows `source`, in (0, 1]; ``None`` stands for a sentinel.
 
     Ending on an improver is sensible, ending on an initialiser or a perturbation hardly ever.
     """

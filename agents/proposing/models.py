@@ -71,11 +71,11 @@ class LanguageModel(Protocol):
         ...
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """The most `request` can use; what `complete` reports is never above."""
+        """Return the most `request` can use; what `complete` reports is never above."""
         ...
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """The answer to one call.
+        """Return the answer to one call.
 
         At most one request that may be charged for is sent; attempts that the endpoint did not accept
         (no connection, too many requests, temporarily unavailable) are repeated. Never deduplicated.

@@ -16,14 +16,14 @@ from dga2d.agents.proposing.answers import NO_VARIATION
 from dga2d.agents.proposing.graph_answers import EdgeEdit, addable_edges, check_edit
 from dga2d.agents.proposing.graphs import (
     Contracts,
-    chosen_operators,
+    choose_operators,
     compatible_edges,
     contracts_by_id,
     last_operators,
     plausibility,
 )
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
-from dga2d.agents.proposing.prompts import fenced
+from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task
 from dga2d.agents.proposing.variation import variations
 from dga2d.events import OperatorId
@@ -43,10 +43,10 @@ class OfflineModel:
     name = "offline"
 
     async def ready(self) -> None:
-        """Always."""
+        """Return at once."""
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """Free of charge; four characters count as a token."""
+        """Return a price of nothing; four characters count as a token."""
         return Quote(len(request.prompt.text) // 4 + MOST_ANSWER_TOKENS, 0.0)
 
     async def complete(self, request: CompletionRequest) -> Completion:
@@ -64,7 +64,7 @@ class OfflineModel:
 
 
 def offline_answer(task: Task, rng: np.random.Generator) -> str:
-    """The text of an answer; it starts with ``NO_VARIATION`` when there is nothing (more) to propose."""
+    """Return the text of an answer; it starts with ``NO_VARIATION`` if there is nothing more to propose."""
     for number, answer in enumerate(_answers(task, rng)):
         if number == task.attempt:
             return answer
@@ -75,12 +75,12 @@ def _answers(task: Task, rng: np.random.Generator) -> Iterator[str]:
     if isinstance(task, InitializeTask):
         return graph_answers(task, rng)
     if isinstance(task, ImplementTask):
-        return (fenced(source, "python") + "\n" for source in variations(task, rng))
+        return (fence(source, "python") + "\n" for source in variations(task, rng))
     return edge_answers(task, rng)
 
 
 def graph_answers(task: InitializeTask, rng: np.random.Generator) -> Iterator[str]:
-    """Graphs around the baseline's chain, with room for edges to be added later."""
+    """Yield graphs around the baseline's chain, with room for edges to be added later."""
     while True:
         yield _graph_answer(task, rng)
 
@@ -91,7 +91,7 @@ def _graph_answer(task: InitializeTask, rng: np.random.Generator) -> str:
     def shuffled(members: tuple[OperatorContract, ...]) -> list[OperatorContract]:
         return [members[int(i)] for i in rng.permutation(len(members))]
 
-    chosen = chosen_operators(task.operators, limit, task.baseline, shuffled)
+    chosen = choose_operators(task.operators, limit, task.baseline, shuffled)
     contracts = contracts_by_id(chosen)
     chain = _backbone(contracts, task)
     answer = {
@@ -105,7 +105,7 @@ def _graph_answer(task: InitializeTask, rng: np.random.Generator) -> str:
 
 
 def _backbone(contracts: Contracts, task: InitializeTask) -> tuple[OperatorId, ...]:
-    """A pipeline that the graph must hold: the baseline, or a shortest one where the baseline cannot be."""
+    """Return a pipeline that the graph must hold: the baseline, or a shortest one where that does not fit."""
     initialisers = frozenset(op.id for op in contracts.values() if op.is_initialiser)
     graph = OperatorGraph(tuple(contracts), initialisers, frozenset(compatible_edges(contracts.values())))
     steps = {*pairwise((START, *task.baseline, END))}
@@ -121,7 +121,7 @@ def _backbone(contracts: Contracts, task: InitializeTask) -> tuple[OperatorId, .
 
 
 def _sparse_edges(contracts: Contracts, chain: tuple[OperatorId, ...], rng: np.random.Generator) -> set[Edge]:
-    """The chain's edges and, out of and into every operator, some edges between plausible neighbours."""
+    """Return the chain's edges and, from and to every operator, some edges between plausible neighbours."""
     inner = [edge for edge in compatible_edges(contracts.values()) if not {START, END} & set(edge)]
     allowed = set(inner)
     edges = {pair for pair in pairwise(chain) if pair in allowed}
@@ -137,12 +137,12 @@ def _sparse_edges(contracts: Contracts, chain: tuple[OperatorId, ...], rng: np.r
             if not any(edge[end] == operator for edge in edges):
                 around = [edge for edge in inner if edge[end] == operator]
                 if around:
-                    edges.add(around[_weighted(around, contracts, {}, rng)])
+                    edges.add(around[_draw_edge(around, contracts, {}, rng)])
     return edges
 
 
 def edge_answers(task: ConnectTask, rng: np.random.Generator) -> Iterator[str]:
-    """Valid edits, each adding a different edge; plausible successions of well-credited operators first."""
+    """Yield valid edits, each adding another edge; plausible successions of well-credited operators first."""
     contracts = contracts_by_id(task.operators)
     waiting = list(addable_edges(task))
     if task.mode == "delta" and not waiting:
@@ -151,7 +151,7 @@ def edge_answers(task: ConnectTask, rng: np.random.Generator) -> Iterator[str]:
     on_route = [edge for edge in waiting if _lies_on_route(task, edge)]
     for group in (on_route, [edge for edge in waiting if edge not in on_route]):
         while group:
-            edge = group.pop(_weighted(group, contracts, credits, rng))
+            edge = group.pop(_draw_edge(group, contracts, credits, rng))
             yield _edge_answer(_deletions(task, edge), (edge,))
 
 
@@ -160,7 +160,7 @@ def _edge_answer(removed: tuple[Edge, ...], added: tuple[Edge, ...]) -> str:
 
 
 def _deletions(task: ConnectTask, added: Edge) -> tuple[Edge, ...]:
-    """In delta mode the edge of the lowest negative credit, where a route remains without it."""
+    """Return, in delta mode, the edge of the lowest negative credit whose removal leaves a route."""
     if task.mode == "replace":
         return ()
     for entry in sorted(task.edges, key=lambda entry: (entry.credit, entry.edge)):
@@ -172,7 +172,7 @@ def _deletions(task: ConnectTask, added: Edge) -> tuple[Edge, ...]:
 
 
 def _lies_on_route(task: ConnectTask, edge: Edge) -> bool:
-    """Whether a pipeline within the length limit could use the edge once it is added."""
+    """Return whether a pipeline within the length limit could use the edge once it is added."""
     removed = (task.remove,) if task.remove and task.mode == "replace" else ()
     graph = task.graph.edit(removed, (edge,))
     reached, frontier, length = {START: 0}, [START], 0
@@ -189,7 +189,7 @@ def _lies_on_route(task: ConnectTask, edge: Edge) -> bool:
 
 
 def _node_credits(task: ConnectTask) -> dict[OperatorId, float]:
-    """Mean credit of the edges at each node: how well algorithms do that pass there."""
+    """Return the mean credit of the edges at each node: how well algorithms do that pass there."""
     around: dict[OperatorId, list[float]] = {}
     for entry in task.edges:
         for end in entry.edge:
@@ -197,10 +197,10 @@ def _node_credits(task: ConnectTask) -> dict[OperatorId, float]:
     return {node: sum(found) / len(found) for node, found in around.items()}
 
 
-def _weighted(
+def _draw_edge(
     edges: list[Edge], contracts: Contracts, credits: dict[OperatorId, float], rng: np.random.Generator
 ) -> int:
-    """Index of an edge drawn by plausibility times the exponential of its ends' mean credits."""
+    """Draw the index of an edge by plausibility times the exponential of its ends' mean credits."""
     weights = np.array(
         [
             plausibility(contracts.get(source), contracts.get(target))

@@ -43,14 +43,14 @@ class Prompt:
 
 
 def render(task: Task) -> Prompt:
-    """The prompt of a task."""
+    """Return the prompt of a task."""
     name = TEMPLATES[type(task)]
     template = _environment().get_template(f"{name}.md")
-    text = template.render({**_shared(task), **_special(task)})
+    text = template.render({**_shareable(task), **_special(task)})
     return Prompt(text.strip() + "\n", name)
 
 
-def _shared(task: Task) -> dict[str, Any]:
+def _shareable(task: Task) -> dict[str, Any]:
     values = {field.name: getattr(task, field.name) for field in fields(task)}
     if task.previous is not None and len(task.previous) > MAX_PREVIOUS_CHARS:
         values["previous"] = f"{task.previous[:MAX_PREVIOUS_CHARS]}\n[cut off here]"
@@ -58,7 +58,7 @@ def _shared(task: Task) -> dict[str, Any]:
 
 
 def _special(task: Task) -> dict[str, Any]:
-    """Values a template needs besides the task's own fields."""
+    """Return the values that a template needs besides the task's own fields."""
     if isinstance(task, InitializeTask):
         return {"example": _example_graph(task)}
     if isinstance(task, ImplementTask):
@@ -71,7 +71,7 @@ def _special(task: Task) -> dict[str, Any]:
 
 
 def _example_graph(task: InitializeTask) -> str:
-    """An answer of the right shape: the baseline's own chain."""
+    """Return an answer of the right shape: the baseline's own chain."""
     chain = list(task.baseline)
     lines = {
         "H": {"operator_limit": task.bounds.operator_limit_max, "temperature": task.bounds.usual_temperature},
@@ -94,7 +94,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["fenced"] = fenced
+    environment.filters["fenced"] = fence
     return environment
 
 
@@ -102,15 +102,15 @@ def _text(name: str) -> str:
     return (files("dga2d.agents.prompts") / name).read_text(encoding="utf-8")
 
 
-def fenced(text: str, language: str) -> str:
-    """`text` as a fenced block whose fence is longer than every run of backticks inside."""
+def fence(text: str, language: str) -> str:
+    """Return `text` as a fenced block whose fence is longer than every run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     marks = "`" * max(3, longest + 1)
     return f"{marks}{language}\n{text.rstrip()}\n{marks}"
 
 
 def answer_schema(task: Task) -> dict[str, Any] | None:
-    """The JSON schema of the answer to a task; ``None`` where the answer is a code block."""
+    """Return the JSON schema of the answer to a task; ``None`` where the answer is a code block."""
     if isinstance(task, InitializeTask):
         return _graph_schema(task)
     if isinstance(task, ConnectTask):

@@ -33,7 +33,7 @@ class OperatorContract:
 
     @classmethod
     def of(cls, operator: Operator) -> OperatorContract:
-        """The contract of a library operator."""
+        """Return the contract of a library operator."""
         return cls(
             OperatorId(operator.id),
             operator.title,
@@ -177,12 +177,12 @@ class PromptContext:
 
     @classmethod
     def of(cls, card: Card, operators: tuple[Operator, ...]) -> PromptContext:
-        """The prompt_context of a domain."""
+        """Return the context of a domain."""
         return cls(card, {OperatorId(op.id): OperatorContract.of(op) for op in operators})
 
 
 def improvement_summary(state: RunState, generation: GenerationState) -> str:
-    """One line per operator: its share of the effort of this generation and of the improvement made.
+    """Return one line per operator: its share of this generation's effort and of the improvement made.
 
     Effort is work units under a work budget and seconds otherwise; improvement is the relative decrease
     of the score at the operator's positions. Sorted by operator.

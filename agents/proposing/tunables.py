@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from dga2d.agents.proposing.answers import parsed
+from dga2d.agents.proposing.answers import parse_source
 
 Value = int | float | str | bool
 TunableKind = Literal["int", "float", "choice"]
@@ -62,7 +62,7 @@ class Tunable:
         return len(self.choices) > 1 if self.kind == "choice" else self.low < self.high
 
     def accepts(self, value: Value) -> bool:
-        """Whether `value` lies in the declared range and has the declared type."""
+        """Return whether `value` lies in the declared range and has the declared type."""
         if self.kind == "choice":
             return any(value == choice and type(value) is type(choice) for choice in self.choices)
         expected = int if self.kind == "int" else float
@@ -70,7 +70,7 @@ class Tunable:
 
 
 def find_tunables(source: str) -> tuple[Tunable, ...]:
-    """The well-formed tunables of a source text, in order.
+    """Return the well-formed tunables of a source text, in order.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def find_tunables(source: str) -> tuple[Tunable, ...]:
 
 
 def tunable_faults(source: str) -> tuple[str, ...]:
-    """One line for every marker that does not declare a usable tunable: such a constant stays fixed."""
+    """Return one line for every marker that declares no usable tunable: such a constant stays fixed."""
     return tuple(found for found in _scan(source) if isinstance(found, str))
 
 
@@ -90,7 +90,7 @@ def _scan(source: str) -> tuple[Tunable | str, ...]:
     data = source.encode()
     starts = [0, *(match.end() for match in _LINE_END.finditer(data))]
     found: list[Tunable | str] = []
-    for node in parsed(source).body:
+    for node in parse_source(source).body:
         if not isinstance(node, ast.Assign) or node.end_lineno is None or node.end_col_offset is None:
             continue
         value_end = starts[node.end_lineno - 1] + node.end_col_offset
@@ -98,12 +98,12 @@ def _scan(source: str) -> tuple[Tunable | str, ...]:
         tail = data[value_end : line_end.start() if line_end else len(data)].decode()
         if re.match(r"\s*#\s*tunable\b", tail):
             value_start = starts[node.value.lineno - 1] + node.value.col_offset
-            found.append(_declared(node, tail, value_start, value_end))
+            found.append(_read_declaration(node, tail, value_start, value_end))
     return tuple(found)
 
 
-def _declared(node: ast.Assign, tail: str, start: int, end: int) -> Tunable | str:
-    """The tunable that an assignment and the comment behind it declare, or what is wrong with them."""
+def _read_declaration(node: ast.Assign, tail: str, start: int, end: int) -> Tunable | str:
+    """Return the tunable that an assignment and the comment behind it declare, or what is wrong with them."""
     where = f"line {node.lineno}"
     marker = _MARKER.fullmatch(tail)
     if marker is None:
@@ -142,7 +142,7 @@ def _with_range(name: str, kind: str, text: str, value: Value, start: int, end: 
 
 
 def _choice(word: str, value: Value) -> Value:
-    """A word of a choice as a value: text where the constant is text, a literal otherwise."""
+    """Return a word of a choice as a value: text where the constant is text, a literal otherwise."""
     bare = word.strip("'\"")
     if isinstance(value, str):
         return bare
@@ -153,8 +153,8 @@ def _choice(word: str, value: Value) -> Value:
     return literal
 
 
-def rewritten(source: str, values: Mapping[str, Value]) -> str:
-    """The source with new values for some of its tunables; every other byte stays.
+def rewrite(source: str, values: Mapping[str, Value]) -> str:
+    """Return the source with new values for some of its tunables; every other byte stays.
 
     Raises
     ------
@@ -178,8 +178,8 @@ def _literal(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def varied(tunable: Tunable, rng: np.random.Generator) -> Value:
-    """Another value within the range: usually a step of about a fifth of it, sometimes anywhere.
+def vary(tunable: Tunable, rng: np.random.Generator) -> Value:
+    """Draw another value within the range: usually a step of about a fifth of it, sometimes anywhere.
 
     Small integer ranges and choices are drawn evenly from the other values. The tunable must be able to
     vary.
@@ -194,8 +194,8 @@ def varied(tunable: Tunable, rng: np.random.Generator) -> Value:
     return _nearest_other(tunable, _from_scale(tunable, min(max(there, 0.0), 1.0)), upwards=there >= here)
 
 
-def stepped_away(tunable: Tunable, worse: Value, factor: float) -> Value | None:
-    """The value moved on by `factor` times its distance from a `worse` value of the same constant.
+def step_away(tunable: Tunable, worse: Value, factor: float) -> Value | None:
+    """Return the value moved on by `factor` times its distance from a `worse` value of the same constant.
 
     ``None`` for choices and where the two values are equal or of different kinds.
     """
@@ -203,11 +203,11 @@ def stepped_away(tunable: Tunable, worse: Value, factor: float) -> Value | None:
         return None
     here, there = _to_scale(tunable, float(tunable.value)), _to_scale(tunable, float(worse))
     target = min(max(here + factor * (here - there), 0.0), 1.0)
-    return _rounded(tunable, _from_scale(tunable, target))
+    return _round(tunable, _from_scale(tunable, target))
 
 
 def _to_scale(tunable: Tunable, value: float) -> float:
-    """Position of a value in its range: 0 at the lower end, 1 at the upper."""
+    """Return the position of a value in its range: 0 at the lower end, 1 at the upper."""
     if tunable.is_logarithmic:
         return math.log(value / tunable.low) / math.log(tunable.high / tunable.low)
     return (value - tunable.low) / (tunable.high - tunable.low)
@@ -219,15 +219,15 @@ def _from_scale(tunable: Tunable, position: float) -> float:
     return tunable.low + position * (tunable.high - tunable.low)
 
 
-def _rounded(tunable: Tunable, value: float) -> Value:
+def _round(tunable: Tunable, value: float) -> Value:
     if tunable.kind == "int":
         return min(max(round(value), int(tunable.low)), int(tunable.high))
     return min(max(float(f"{value:.{SIGNIFICANT_DIGITS}g}"), tunable.low), tunable.high)
 
 
 def _nearest_other(tunable: Tunable, value: float, *, upwards: bool) -> Value:
-    """`value` rounded to the kind; if that is the current value, a neighbour of it."""
-    rounded = _rounded(tunable, value)
+    """Return `value` rounded to the kind; if that is the current value, a neighbour of it."""
+    rounded = _round(tunable, value)
     if rounded != tunable.value:
         return rounded
     if tunable.kind == "float":

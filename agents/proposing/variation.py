@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from dga2d.agents.proposing.answers import normalised_ast_digest
-from dga2d.agents.proposing.blocks import Module, exchanged, read_module
-from dga2d.agents.proposing.composition import improved_construction, is_iterated, iterated
+from dga2d.agents.proposing.blocks import Module, exchange_block, read_module
+from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
-from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewritten, stepped_away, varied
+from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewrite, step_away, vary
 from dga2d.domains.core.contract import Implementation
 
 DRAWS = 60
@@ -32,7 +32,7 @@ Variation = Callable[[np.random.Generator], str | None]
 
 
 def variations(task: ImplementTask, rng: np.random.Generator) -> Iterator[str]:
-    """Different variations of the task's parent, none of which runs like a member of the pool.
+    """Yield different variations of the task's parent, none of which runs like a member of the pool.
 
     Where the parent has nothing to vary, the other members of the pool take its place by falling
     credit. Ends when `DRAWS` draws are used up.
@@ -59,42 +59,42 @@ def variations(task: ImplementTask, rng: np.random.Generator) -> Iterator[str]:
 
 
 def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]:
-    """The kinds of variation that `base` allows, with their weights."""
+    """Return the kinds of variation that `base` allows, with their weights."""
     tunables = [tunable for tunable in find_tunables(base.source) if tunable.can_vary]
     mates = [entry for entry in task.pool if entry.id != base.id]
     swaps = _block_swaps(base, task)
     ways: list[tuple[float, Variation]] = []
     if tunables:
-        ways.append((0.5, lambda rng: perturbed(base.source, rng)))
+        ways.append((0.5, lambda rng: perturb(base.source, rng)))
     if tunables and (related := [mate for mate in mates if _shared_values(tunables, mate)]):
-        ways.append((0.2, lambda rng: _recombined(base, tunables, related, rng)))
+        ways.append((0.2, lambda rng: _recombine(base, tunables, related, rng)))
         if worse := [mate for mate in related if mate.credit < base.credit]:
-            ways.append((0.2, lambda rng: _moved_away(base, tunables, worse, rng)))
+            ways.append((0.2, lambda rng: _move_away(base, tunables, worse, rng)))
     if task.operator.category in ITERABLE and task.perturbations and not is_iterated(base.source):
-        ways.append((0.7, lambda rng: _iterated(base, task.perturbations, rng)))
+        ways.append((0.7, lambda rng: _iterate(base, task.perturbations, rng)))
     if task.operator.is_initialiser and task.perturbations and task.improvers:
-        ways.append((0.7, lambda rng: _improved_construction(base, task, rng)))
+        ways.append((0.7, lambda rng: _construct_and_improve(base, task, rng)))
     if swaps:
-        ways.append((0.35, lambda rng: _maybe_perturbed(swaps[int(rng.integers(len(swaps)))], rng)))
+        ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng)))
     return ways
 
 
-def perturbed(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> str:
-    """The text with 1 to `most` of its tunables varied; unchanged where it has none."""
+def perturb(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> str:
+    """Return the text with 1 to `most` of its tunables varied; unchanged where it has none."""
     tunables = [tunable for tunable in find_tunables(source) if tunable.can_vary]
     if not tunables:
         return source
     count = 1 + int(rng.integers(min(most, len(tunables))))
     picked = sorted(int(i) for i in rng.choice(len(tunables), size=count, replace=False))
-    return rewritten(source, {tunables[i].name: varied(tunables[i], rng) for i in picked})
+    return rewrite(source, {tunables[i].name: vary(tunables[i], rng) for i in picked})
 
 
-def _maybe_perturbed(source: str, rng: np.random.Generator) -> str:
-    return perturbed(source, rng, most=1) if rng.random() < SWAP_THEN_PERTURB else source
+def _maybe_perturb(source: str, rng: np.random.Generator) -> str:
+    return perturb(source, rng, most=1) if rng.random() < SWAP_THEN_PERTURB else source
 
 
 def _shared_values(tunables: Iterable[Tunable], mate: PoolEntry) -> dict[str, Value]:
-    """Values of `mate` that differ from the base's and lie in the base's ranges."""
+    """Return the values of `mate` that differ from the base's and lie in the base's ranges."""
     values = {tunable.name: tunable.value for tunable in find_tunables(mate.source)}
     return {
         tunable.name: values[tunable.name]
@@ -105,53 +105,52 @@ def _shared_values(tunables: Iterable[Tunable], mate: PoolEntry) -> dict[str, Va
     }
 
 
-def _recombined(
+def _recombine(
     base: PoolEntry, tunables: list[Tunable], mates: list[PoolEntry], rng: np.random.Generator
 ) -> str:
-    """The base with each constant of a mate taken over with probability one half."""
+    """Return the base with each constant of a mate taken over with probability one half."""
     shared = _shared_values(tunables, mates[int(rng.integers(len(mates)))])
     taken = {name: value for name, value in sorted(shared.items()) if rng.random() < 0.5}
-    return _maybe_perturbed(rewritten(base.source, taken), rng)
+    return _maybe_perturb(rewrite(base.source, taken), rng)
 
 
-def _moved_away(
+def _move_away(
     base: PoolEntry, tunables: list[Tunable], worse: list[PoolEntry], rng: np.random.Generator
 ) -> str:
-    """The base with its constants moved on, away from those of a member of lower credit."""
+    """Return the base with its constants moved on, away from those of a member of lower credit."""
     shared = _shared_values(tunables, worse[int(rng.integers(len(worse)))])
     factor = float(rng.uniform(0.2, 1.0))
     moved = {
         tunable.name: value
         for tunable in tunables
-        if tunable.name in shared
-        and (value := stepped_away(tunable, shared[tunable.name], factor)) is not None
+        if tunable.name in shared and (value := step_away(tunable, shared[tunable.name], factor)) is not None
     }
-    return rewritten(base.source, moved)
+    return rewrite(base.source, moved)
 
 
-def _iterated(
+def _iterate(
     base: PoolEntry, perturbations: tuple[Implementation, ...], rng: np.random.Generator
 ) -> str | None:
-    """The base repeated from solutions that a perturbation of another operator gives."""
-    kick = _drawn(perturbations, rng)
-    return iterated(base.source, kick, PATIENCE[int(rng.integers(len(PATIENCE)))])
+    """Return the base repeated from solutions that a perturbation of another operator gives."""
+    kick = _draw(perturbations, rng)
+    return iterate(base.source, kick, PATIENCE[int(rng.integers(len(PATIENCE)))])
 
 
-def _improved_construction(base: PoolEntry, task: ImplementTask, rng: np.random.Generator) -> str | None:
-    """The base, an initialiser, followed by an iterated local search out of two other operators."""
-    improver = _drawn(task.improvers, rng)
-    kick = _drawn(task.perturbations, rng)
+def _construct_and_improve(base: PoolEntry, task: ImplementTask, rng: np.random.Generator) -> str | None:
+    """Return the base, an initialiser, followed by an iterated local search out of two other operators."""
+    improver = _draw(task.improvers, rng)
+    kick = _draw(task.perturbations, rng)
     patience = PATIENCE[int(rng.integers(len(PATIENCE)))]
-    return improved_construction(base.source, improver, kick, patience)
+    return construct_and_improve(base.source, improver, kick, patience)
 
 
-def _drawn(implementations: tuple[Implementation, ...], rng: np.random.Generator) -> str:
+def _draw(implementations: tuple[Implementation, ...], rng: np.random.Generator) -> str:
     ordered = sorted(implementations, key=lambda implementation: implementation.id)
     return ordered[int(rng.integers(len(ordered)))].source
 
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
-    """Texts of the base with one exchangeable block replaced by each fitting block at hand."""
+    """Return the base with one exchangeable block replaced, once for each fitting block at hand."""
     target = _module(base.source)
     if not target.blocks:
         return []
@@ -163,7 +162,7 @@ def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
         for donor in map(_module, donors)
         for replacement in donor.blocks
         if replacement.text != block.text
-        and (text := exchanged(target, block, donor, replacement)) is not None
+        and (text := exchange_block(target, block, donor, replacement)) is not None
     ]
     return list(dict.fromkeys(texts))
 

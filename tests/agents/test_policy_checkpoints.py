@@ -12,8 +12,8 @@ import pytest
 from dga2d.agents.pipeline_sampler import (
     PipelineSampler,
     PolicyPromptContext,
+    pipelines_to_validate,
     policy_context,
-    validated_pipelines,
 )
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive, PolicySettings, make_policy
 from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyCheckpointed, PolicyUpdated
@@ -132,7 +132,7 @@ def test_the_best_checkpoint_can_be_had_again_as_a_whole(learning: Learning, arc
     (saved_then,) = (s.digest for s in state.saved_policies if s.updates == state.checkpoint_updates)
     archive.load(policy, saved_then)
     walks = policy.decode(policy_context(then, WORDS), then.settings.beam_width)
-    decoded = validated_pipelines(then, walks)
+    decoded = pipelines_to_validate(then, walks)
     recorded = [e.payload for e in log.events if isinstance(e.payload, PipelinesDecoded)]
     assert decoded in recorded
     assert state.checkpoint.steps in decoded.pipelines

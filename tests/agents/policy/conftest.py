@@ -98,7 +98,7 @@ def plain_log_probability() -> Callable[..., Any]:
     from dga2d.agents.policy.network import torch_threads
 
     def compute(policy: Any, context: PolicyContext, walk: Walk, model: Any = None) -> Any:
-        prompted = policy._prompted(context)
+        prompted = policy._tokenize(context)
         model = model or policy.network.model
         sequence = list(prompted.prompt)
         total = torch.zeros((), dtype=torch.float64)

@@ -100,7 +100,7 @@ def test_temperature_flattens_the_distribution(
 def test_an_edge_edit_renormalises_and_keeps_the_prompt(policy: Any, context: PolicyContext) -> None:
     gone = (OperatorId("descend"), OperatorId("descend"))
     edited = dataclasses.replace(context, graph=context.graph.edit([gone], []))
-    assert policy._prompted(edited) == policy._prompted(context)
+    assert policy._tokenize(edited) == policy._tokenize(context)
     (before, after) = (
         {w.steps[:2][-1] for w in policy.sample(c, draws(30)) if w.operators[:1] == ("build_b",)}
         for c in (context, edited)

@@ -36,7 +36,7 @@ def short(context: PolicyContext) -> PolicyContext:
 
 
 def loss_of(policy: Any, context: PolicyContext, walks: list[Walk], rewards: tuple[float, ...]) -> Any:
-    prompted = policy._prompted(context)
+    prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(context, prompted, batch))
     return -(values @ torch.tensor(rewards, dtype=torch.float64)) / len(walks)
@@ -67,7 +67,7 @@ def test_gradient_equals_autograd_on_the_enumerated_distribution(
 def test_expected_gradient_vanishes_for_a_constant_reward(
     policy: Any, context: PolicyContext, walks: list[Walk]
 ) -> None:
-    prompted = policy._prompted(context)
+    prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(context, prompted, batch))
     torch.autograd.backward(values.detach().exp() @ values)

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from dga2d.agents.proposing.blocks import Block, Module, exchanged, read_module
+from dga2d.agents.proposing.blocks import Block, Module, exchange_block, read_module
 
 HEAD = "import math\nimport numpy as np\n"
 
@@ -15,7 +15,7 @@ def module_with(block: str, head: str = HEAD, tail: str = "") -> Module:
 
 def swap(target: str, donor: str, head: str = HEAD, donor_head: str = HEAD) -> str | None:
     into, out_of = module_with(target, head), module_with(donor, donor_head)
-    return exchanged(into, into.blocks[0], out_of, out_of.blocks[0])
+    return exchange_block(into, into.blocks[0], out_of, out_of.blocks[0])
 
 
 TARGET = "def step(x, n):\n    return x + n\n"
@@ -32,7 +32,7 @@ def test_only_marked_top_level_functions_are_blocks(parent_source: str) -> None:
 
 def test_the_donors_function_takes_the_place_and_the_name(parent_source: str, donor_source: str) -> None:
     target, donor = read_module(parent_source), read_module(donor_source)
-    text = exchanged(target, target.blocks[0], donor, donor.blocks[0])
+    text = exchange_block(target, target.blocks[0], donor, donor.blocks[0])
     assert text is not None
     ast.parse(text)
     assert 'def kick(order, rng):\n    """Several exchanges.' in text
@@ -92,7 +92,7 @@ def test_blocks_of_another_name_are_never_exchanged() -> None:
     target = module_with(TARGET)
     block = target.blocks[0]
     other = Block("jump", *(getattr(block, field) for field in list(Block.__annotations__)[1:]))
-    assert exchanged(target, block, target, other) is None
+    assert exchange_block(target, block, target, other) is None
 
 
 def test_a_constant_both_modules_have_keeps_the_targets_value() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing.composition import improved_construction, is_iterated, iterated
+from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.tunables import find_tunables
 from dga2d.domains.budget import Budget
@@ -64,7 +64,7 @@ def run(env_data, state, calc_makespan_fn):
 
 
 def test_both_texts_keep_their_own_names_and_share_what_is_equal() -> None:
-    text = iterated(DESCENT, KICK, 7)
+    text = iterate(DESCENT, KICK, 7)
     assert text is not None
     assert check_source(text) == ()
     names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
@@ -77,13 +77,13 @@ def test_both_texts_keep_their_own_names_and_share_what_is_equal() -> None:
 
 
 def test_an_equal_function_on_unequal_ground_is_not_shared() -> None:
-    text = iterated(DESCENT, KICK.replace("STEP = 2", "STEP = 5"), 7)
+    text = iterate(DESCENT, KICK.replace("STEP = 2", "STEP = 5"), 7)
     assert text is not None
     assert "def perturb_shared(x):\n    return x + PERTURB_STEP" in text
 
 
 def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
-    text = iterated(DESCENT, KICK, 2)
+    text = iterate(DESCENT, KICK, 2)
     assert text is not None
     module: dict[str, Any] = {}
     exec(text, module)
@@ -104,28 +104,28 @@ def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
 
 
 def test_what_is_iterated_already_is_not_iterated_again() -> None:
-    text = iterated(DESCENT, KICK, 7)
+    text = iterate(DESCENT, KICK, 7)
     assert text is not None
     assert is_iterated(text)
     assert not is_iterated(DESCENT)
-    assert iterated(text, KICK, 7) is None
-    assert iterated(DESCENT, text, 7) is None
+    assert iterate(text, KICK, 7) is None
+    assert iterate(DESCENT, text, 7) is None
 
 
 def test_taken_names_are_left_alone() -> None:
-    assert iterated(DESCENT + "\n\ndef perturb_limit():\n    pass\n", KICK, 7) is None
-    assert iterated("KICKS_IN_VAIN = 1\n" + DESCENT, KICK, 7) is None
+    assert iterate(DESCENT + "\n\ndef perturb_limit():\n    pass\n", KICK, 7) is None
+    assert iterate("KICKS_IN_VAIN = 1\n" + DESCENT, KICK, 7) is None
 
 
 def test_attributes_are_no_names() -> None:
-    text = iterated(DESCENT, KICK.replace("math.floor(TARGET)", "math.floor(np.run.limit)"), 7)
+    text = iterate(DESCENT, KICK.replace("math.floor(TARGET)", "math.floor(np.run.limit)"), 7)
     assert text is not None
     assert "np.run.limit" in text
 
 
 def test_a_text_that_is_not_python_is_refused() -> None:
     with pytest.raises(ProposalError, match="line 1"):
-        iterated("def run(", KICK, 1)
+        iterate("def run(", KICK, 1)
 
 
 def pairs() -> list[Any]:
@@ -145,7 +145,7 @@ def pairs() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "improver", "kick"), pairs())
 def test_all_libraries_can_be_iterated(name: str, improver: Operator, kick: Operator) -> None:
-    text = iterated(improver.implementations[0].source, kick.implementations[0].source, 3)
+    text = iterate(improver.implementations[0].source, kick.implementations[0].source, 3)
     assert text is not None
     assert check_source(text) == ()
 
@@ -158,7 +158,7 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
     sources = SimpleNamespace(**{op.id: op.implementations[0] for op in domain.operators()})
     first = load_implementation(domain.basic_baseline()[0].implementation, tmp_path)
     descent: Implementation = getattr(sources, improver)
-    text = iterated(descent.source, getattr(sources, kick).source, 10)
+    text = iterate(descent.source, getattr(sources, kick).source, 10)
     assert text is not None
     composed = Implementation(descent.operator, text, "test")
     instance = domain.load(next(ref for ref in domain.generated() if ref.name == "E100.0"))
@@ -190,7 +190,7 @@ def run(env_data, state, calc_makespan_fn):
 
 
 def test_an_initialiser_constructs_first_and_then_improves() -> None:
-    text = improved_construction(BUILD, DESCENT, KICK, 3)
+    text = construct_and_improve(BUILD, DESCENT, KICK, 3)
     assert text is not None
     assert check_source(text) == ()
     names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
@@ -220,6 +220,6 @@ def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
     for op in operators:
         if op.is_initialiser:
             first, second, third = (o.implementations[0].source for o in (op, improver, kick))
-            text = improved_construction(first, second, third, 3)
+            text = construct_and_improve(first, second, third, 3)
             assert text is not None
             assert check_source(text) == ()

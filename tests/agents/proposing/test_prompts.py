@@ -23,7 +23,7 @@ from dga2d.agents.proposing import (
     render,
 )
 from dga2d.agents.proposing.answers import code_blocks, parse_implementation
-from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fenced
+from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fence
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 
@@ -121,7 +121,7 @@ def test_the_code_example_is_a_valid_answer(tasks: dict[str, Task]) -> None:
     assert isinstance(task, ImplementTask)
     example = code_blocks(render(task).text)[0].text
     assert "imaginary" in render(task).text
-    assert normalised_ast_digest(parse_implementation(fenced(example, "python"), task))
+    assert normalised_ast_digest(parse_implementation(fence(example, "python"), task))
 
 
 def test_a_missing_value_is_an_error_and_not_an_empty_line() -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from dga2d.agents.proposing.tunables import (
     Tunable,
     find_tunables,
-    rewritten,
-    stepped_away,
+    rewrite,
+    step_away,
     tunable_faults,
-    varied,
+    vary,
 )
 
 
@@ -122,8 +122,8 @@ def test_rewriting_changes_the_value_and_no_other_byte(
         for name, (_, value, _, other), _ in items
         if name in picked and other != value
     }
-    assert rewritten(text({}), new) == text(changed)
-    found = {tunable.name: tunable.value for tunable in find_tunables(rewritten(text({}), new))}
+    assert rewrite(text({}), new) == text(changed)
+    found = {tunable.name: tunable.value for tunable in find_tunables(rewrite(text({}), new))}
     assert found == {name: new.get(name, value) for name, (_, value, _, _), _ in items}
 
 
@@ -132,7 +132,7 @@ def test_rewriting_changes_the_value_and_no_other_byte(
 )
 def test_rewriting_refuses_what_is_not_declared(parent_source: str, values: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        rewritten(parent_source, values)
+        rewrite(parent_source, values)
 
 
 @st.composite
@@ -147,10 +147,10 @@ def tunables(draw: st.DrawFn) -> Tunable:
 
 @given(tunables(), st.integers(0, 2**32))
 def test_a_varied_value_is_another_one_within_the_range(tunable: Tunable, seed: int) -> None:
-    value = varied(tunable, np.random.default_rng(seed))
+    value = vary(tunable, np.random.default_rng(seed))
     assert tunable.accepts(value)
     assert value != tunable.value
-    assert value == varied(tunable, np.random.default_rng(seed))
+    assert value == vary(tunable, np.random.default_rng(seed))
 
 
 @given(tunables(), st.floats(0.0, 1.0), st.data())
@@ -161,7 +161,7 @@ def test_a_step_away_stays_in_range_and_never_comes_nearer(
         worse: Any = data.draw(st.integers(int(tunable.low), int(tunable.high)))
     else:
         worse = data.draw(st.floats(tunable.low, tunable.high))
-    value = stepped_away(tunable, worse, factor)
+    value = step_away(tunable, worse, factor)
     if worse == tunable.value:
         assert value is None
         return
@@ -175,14 +175,14 @@ def test_a_step_away_stays_in_range_and_never_comes_nearer(
 def test_every_choice_and_every_value_of_a_small_range_is_reached() -> None:
     rng = np.random.default_rng(0)
     rule = Tunable("RULE", "choice", "a", choices=("a", "b", "c", "d"))
-    assert {varied(rule, rng) for _ in range(100)} == {"b", "c", "d"}
+    assert {vary(rule, rng) for _ in range(100)} == {"b", "c", "d"}
     small = Tunable("N", "int", 3, 1, 6)
-    assert {varied(small, rng) for _ in range(200)} == {1, 2, 4, 5, 6}
+    assert {vary(small, rng) for _ in range(200)} == {1, 2, 4, 5, 6}
 
 
 def test_wide_ranges_are_varied_by_factors() -> None:
     rng = np.random.default_rng(0)
     wide = Tunable("PATIENCE", "int", 1000, 10, 100_000)
-    values = [varied(wide, rng) for _ in range(400)]
+    values = [vary(wide, rng) for _ in range(400)]
     below = sum(isinstance(value, int) and value < 1000 for value in values)
     assert 0.35 < below / 400 < 0.65  # 1000 is the geometric middle; on a linear scale 1 % lie below
