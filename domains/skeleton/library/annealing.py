@@ -28,8 +28,12 @@ def packed_value(order, values, weights, capacity):
 
 
 @njit(cache=True)
-def anneal(order, best, best_value, values, weights, capacity, pairs, chances, temperature):
-    """Try each pair of places; `best` takes the best order met. Returns its value."""
+def anneal(order, best, best_value, items, pairs, chances, temperature):
+    """Try each pair of places; `best` takes the best order met. Returns its value.
+
+    items: values and weights, int64 (n,), and the capacity; pairs: int64 (k, 2); chances: float64 (k,), 0 to 1.
+    """
+    values, weights, capacity = items
     value = packed_value(order, values, weights, capacity)
     for k in range(pairs.shape[0]):
         i, j = pairs[k, 0], pairs[k, 1]
@@ -57,11 +61,12 @@ def run(env_data, state, calc_makespan_fn):
     capacity, unit = env_data["capacity"], float(values.mean())
     order = np.array(state.sequence, dtype=np.int32)
     best = order.copy()
-    best_value = packed_value(best, values, weights, capacity)
+    items = values, weights, capacity
+    best_value = packed_value(best, *items)
     while not budget.exhausted():
         pairs, chances = rng.integers(n, size=(CHUNK, 2)), rng.random(CHUNK)
         heat = unit * temperature(budget.remaining())
-        best_value = anneal(order, best, best_value, values, weights, capacity, pairs, chances, heat)
+        best_value = anneal(order, best, best_value, items, pairs, chances, heat)
         budget.charge(CHUNK)
     state.sequence = best
     return state
