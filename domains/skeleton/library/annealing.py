@@ -31,7 +31,7 @@ def packed_value(order, values, weights, capacity):
 def anneal(order, best, best_value, items, pairs, chances, temperature):
     """Try each pair of places; `best` takes the best order met. Returns its value.
 
-    items: values and weights, int64 (n,), and the capacity; pairs: int64 (k, 2); chances: float64 (k,), 0 to 1.
+    items: values and weights, int64 (n,), and the capacity; pairs: int64 (k, 2); chances: float64 (k,).
     """
     values, weights, capacity = items
     value = packed_value(order, values, weights, capacity)
