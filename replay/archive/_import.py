@@ -58,6 +58,8 @@ async def import_run(store: EventStore, path: Path) -> Manifest:
     StoreError
         The database refused it.
     """
+    if path.is_fifo() or path.is_char_device() or path.is_socket():
+        raise ArchiveError(path, "opening", "is not a file")  # a pipe would keep us waiting for ever
     with ExitStack() as stack:
         with _damage_named(path, "table of contents"):
             data = _OpenedFile(stack.enter_context(path.open("rb")))

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from dga2d import __version__
 
 PACKAGES = ("agents", "domains", "events", "replay", "runtime", "store")
-SUFFIXES = (".py", ".toml", ".md", ".txt", ".json")
+SUFFIXES = (".py", ".toml", ".md", ".txt", ".json", ".xz")
 
 
 @cache

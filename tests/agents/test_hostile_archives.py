@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import stat
 import struct
@@ -132,6 +133,13 @@ async def test_a_table_of_a_million_entries_is_not_even_read(
     path = tmp_path / "run.zip"
     path.write_bytes(table + end)
     assert "too many entries" in await refusal(store, path)
+
+
+@pytest.mark.skipif("sys.platform == 'win32'", reason="no pipes with a name")
+@pytest.mark.parametrize("name", ["pipe.zip", "/dev/zero"])
+async def test_what_is_no_file_is_refused_at_once(store: EventStore, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    assert "is not a file" in await refusal(store, tmp_path / name)
 
 
 def with_manifest(**changes: Any) -> Members:
