@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dga2d.runtime.evaluation.doctor import probe_sandbox
     from dga2d.runtime.evaluation.errors import (
         EvaluationError,
         PoolClosedError,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     )
     from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
     from dga2d.runtime.evaluation.pool import EvaluatorPool
+    from dga2d.runtime.evaluation.worker import probe_sandbox
 
 __all__ = [
     "EvaluationError",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "probe_sandbox": "doctor",
+    "probe_sandbox": "worker",
     "EvaluationError": "errors",
     "PoolClosedError": "errors",
     "SandboxUnavailableError": "errors",

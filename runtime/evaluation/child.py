@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 from typing import Any, Literal
 
+import numba
 import numpy as np
 
 from dga2d.domains.budget import Budget
@@ -27,7 +28,6 @@ from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
 from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD, ORDER_FD
-from dga2d.runtime.evaluation.warm_up import seed_compiled_code
 
 SEALED, STARTED, COMPILING, COMPILED, ANSWER = b"R", b"S", b"C", b"c", b"A"
 MakeDecoder = Callable[[Mapping[str, Any]], Decoder]
@@ -208,6 +208,17 @@ def _as_sequence(value: object, index: int) -> np.ndarray[Any, np.dtype[np.int32
 
 def _type_name(value: object) -> str:
     return f"a value of type {type(value).__name__[:80]}"
+
+
+@numba.njit
+def _seed_generators(word: Any) -> None:  # pragma: no cover - compiled
+    np.random.seed(word)
+    random.seed(word)
+
+
+def seed_compiled_code(word: int) -> None:
+    """Seed the generators that ``np.random`` and ``random`` use inside compiled code (0 ≤ `word` < 2³²)."""
+    _seed_generators(np.uint32(word))
 
 
 def seeded_generator(seed: Sequence[int]) -> np.random.Generator:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dga2d.domains.core.errors import PluginError
 from dga2d.domains.core.plugins import digest_of, load_again
-from dga2d.runtime.evaluation.domain_file import load_domain_file
 
 if TYPE_CHECKING:
+    from dga2d.domains.core.contract import Domain
     from dga2d.runtime.evaluation.child import MakeDecoder
 
 _FUNCTION = "make_decoder"
@@ -88,3 +88,25 @@ def _stand_in(package: str, folders: list[str]) -> None:
     empty = ModuleType(package)
     empty.__path__ = folders
     sys.modules[package] = empty
+
+
+def load_domain_file(path: Path) -> Domain:
+    """The object ``DOMAIN`` of the Python file at `path`, which is trusted.
+
+    Raises
+    ------
+    ImportError
+        There is no such file, or it defines no ``DOMAIN``.
+    """
+    name = f"dga2d_domain_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise ImportError(f"no Python file at {path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    domain = getattr(sys.modules[name], "DOMAIN", None)
+    if domain is None:
+        raise ImportError(f"{path} defines no DOMAIN")
+    return cast("Domain", domain)

@@ -20,8 +20,7 @@ from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import Failure, compiled_code, failed, judge, read_ending
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
-from dga2d.runtime.evaluation.decoders import decoder_address
-from dga2d.runtime.evaluation.domain_file import load_domain_file
+from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Blob, Job, WorkerPool

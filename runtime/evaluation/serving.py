@@ -6,10 +6,14 @@ import contextlib
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dga2d.runtime.evaluation import blobs, child, numba_cache, warm_up, wire
+import numpy as np
+
+from dga2d.domains.core.contract import Decoder, State
+from dga2d.runtime.evaluation import blobs, child, numba_cache, wire
 from dga2d.runtime.evaluation.blobs import Blob
 from dga2d.runtime.evaluation.child import MakeDecoder
 from dga2d.runtime.evaluation.decoders import load_make_decoder
@@ -19,6 +23,8 @@ from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, NEEDS, Seal
 from dga2d.runtime.evaluation.supervise import Child, Deadlines, kill_descendants
 from dga2d.runtime.evaluation.wire import Message
+
+_LONGEST_SEQUENCE = 1 << 20
 
 
 class Hangup(Exception):
@@ -194,11 +200,27 @@ class Decoding:
         self.make_decoder = make_decoder
         self._environment = wire.decode(smoke)
         self._decoder = make_decoder(self._environment)
-        warm_up.warm_decoder(self._environment, self._decoder)
+        warm_decoder(self._environment, self._decoder)
 
     def rehearse(self) -> None:
         """Go through the motions of an evaluation."""
         child.rehearse(self._environment, self._decoder)
+
+
+def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
+    """Have `decoder` compile, or load, its machine code here instead of in every child.
+
+    It is called with sequences of every length that the environment's numbers and shapes suggest, since
+    decoders refuse a wrong length before they reach compiled code.
+    """
+    lengths = {0}
+    for value in environment.values():
+        lengths.update(value.shape if isinstance(value, np.ndarray) else ())
+        lengths.update([value] if isinstance(value, int) else ())
+    for length in sorted(lengths):
+        if 0 <= length <= _LONGEST_SEQUENCE:
+            decoder(State(np.arange(length, dtype=np.int32)))
+            decoder(State(np.zeros(length, dtype=np.int32)))
 
 
 def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
@@ -242,7 +264,7 @@ def start(channel: Channel, refusal: str | None) -> Zygote:
     if refusal is not None:
         configuration["missing"].setdefault("namespaces", refusal)
     numba_cache.cache_implementations()
-    warm_up.warm_compiler()
+    child.seed_compiled_code(0)  # brings numba's compiler and runtime into memory
     make_decoder = load_make_decoder(configuration["decoder"])
     decoding = None if make_decoder is None else Decoding(make_decoder, configuration["smoke"])
     seal, missing = _prepare_seal(configuration)

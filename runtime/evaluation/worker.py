@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -19,6 +21,7 @@ import dga2d
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.sandbox import seccomp
 
 GONE = (
     anyio.EndOfStream,
@@ -191,3 +194,42 @@ class Worker:
         with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
                 await self._process.stdout.receive()
+
+
+def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
+    """The seccomp program, and why there is none (layer → reason)."""
+    try:
+        return seccomp.build(starts_processes=limits.processes > 0), {}
+    except (ImportError, OSError, RuntimeError) as error:
+        return b"", {"seccomp": str(error)}
+
+
+def probe_sandbox(
+    mode: SandboxMode = "best-effort", limits: EvaluationLimits | None = None
+) -> dict[str, str]:
+    """Each layer of the sandbox → ``active``, proven by a self-test, or why it is not. Blocks about a second.
+
+    Raises
+    ------
+    WorkerStartError
+        No evaluation worker comes up at all.
+    """
+    limits = limits or EvaluationLimits()
+    seccomp_filter, missing = build_filter(limits) if mode != "off" else (b"", {})
+    with tempfile.TemporaryDirectory(prefix="dga2d-doctor-") as folder:
+        settings = ZygoteSettings(mode, limits, Path(folder), missing=missing, seccomp_filter=seccomp_filter)
+        try:
+            run = subprocess.run(
+                zygote_command(mode),
+                env=zygote_environment(settings.cache),
+                cwd=folder,
+                input=settings.message(),
+                capture_output=True,
+                timeout=_START_S,
+                check=False,
+                start_new_session=True,
+            )
+            sandbox_status = wire.decode(run.stdout)["sandbox_status"]
+        except (subprocess.TimeoutExpired, WireError) as error:
+            raise WorkerStartError(str(error)) from error
+    return dict(sandbox_status)

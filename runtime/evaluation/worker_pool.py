@@ -23,10 +23,8 @@ from dga2d.runtime.evaluation.errors import (
     WireError,
     WorkerStartError,
 )
-from dga2d.runtime.evaluation.limits import EvaluationLimits
-from dga2d.runtime.evaluation.sandbox import seccomp
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
-from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings
+from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings, build_filter
 
 _BLOBS_HELD = 256
 _BYTES_HELD = 128 << 20
@@ -269,11 +267,3 @@ class WorkerPool:
             }
         )
         return b"".join([message, *(blob.data for blob in new)])
-
-
-def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
-    """The seccomp program, and why there is none (layer → reason)."""
-    try:
-        return seccomp.build(starts_processes=limits.processes > 0), {}
-    except (ImportError, OSError, RuntimeError) as error:
-        return b"", {"seccomp": str(error)}

@@ -13,7 +13,7 @@ import pytest_asyncio
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
-from dga2d.runtime.evaluation.domain_file import load_domain_file
+from dga2d.runtime.evaluation.decoders import load_domain_file
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 LIMITS = EvaluationLimits(

@@ -11,6 +11,7 @@ import pytest
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool, SandboxUnavailableError
 from dga2d.runtime.evaluation import worker_pool as worker_pool_module
 from dga2d.runtime.evaluation.sandbox.seal import LAYERS, NEEDS
+from dga2d.runtime.evaluation.worker import build_filter
 
 pytestmark = pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux")
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -21,11 +22,10 @@ READS = "def run(env_data, state, calc_makespan_fn):\n    open({path!r}{mode}).c
 @pytest.fixture
 def lacking(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Takes layers away from the workers that are started from now on."""
-    build = worker_pool_module.build_filter
 
     def lack(*layers: str) -> None:
         def without(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
-            program, missing = build(limits)
+            program, missing = build_filter(limits)
             return program, {**missing, **dict.fromkeys(layers, WHY)}
 
         monkeypatch.setattr(worker_pool_module, "build_filter", without)

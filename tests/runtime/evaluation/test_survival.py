@@ -35,7 +35,7 @@ import anyio
 from dga2d.domains.core.contract import Implementation, InstanceRef
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.evaluation.domain_file import load_domain_file
+from dga2d.runtime.evaluation.decoders import load_domain_file
 
 async def main(domain_file, cache, mode):
     domain = load_domain_file(domain_file)

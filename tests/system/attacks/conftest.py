@@ -17,7 +17,7 @@ import dga2d
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
-from dga2d.runtime.evaluation.domain_file import load_domain_file
+from dga2d.runtime.evaluation.decoders import load_domain_file
 
 HERE = Path(__file__).parent
 DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"
