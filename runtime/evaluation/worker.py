@@ -121,12 +121,13 @@ class Worker:
         WorkerStartError
             It ended or was silent for two minutes.
         """
-        process = await anyio.open_process(
-            zygote_command(settings.mode),
-            env=zygote_environment(settings.cache),
-            cwd=settings.cache,
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # a start that is given up half-way would leave a process behind
+            process = await anyio.open_process(
+                zygote_command(settings.mode),
+                env=zygote_environment(settings.cache),
+                cwd=settings.cache,
+                start_new_session=True,
+            )
         worker = cls(process, {})
         try:
             with anyio.fail_after(_START_S):
