@@ -21,6 +21,7 @@ import anyio
 from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import Step
 from dga2d.replay.projection import Projection
+from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState, TestState, ValidationState
 
 
@@ -101,6 +102,12 @@ def test_is_open(state: RunState) -> bool:
 
 
 # What a state must have where a duty of this kind is owed.
+
+
+def present_graph(state: RunState) -> OperatorGraph:
+    """Return the run's graph; it must have been initialised."""
+    assert state.graph is not None
+    return state.graph
 
 
 def open_generation(state: RunState) -> GenerationState:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dga2d.agents.agent import Decision, Duty
+from dga2d.agents.agent import Decision, Duty, present_graph
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.work_calibration import seconds_of_work
 from dga2d.events import AgentName, Draft, InstanceKey, Payload
@@ -179,10 +179,9 @@ def decide(state: RunState, duty: ConductorDuty) -> Decision:
     payload: Payload
     match duty:
         case StartGeneration(number=number):
-            assert state.graph is not None
             payload = GenerationStarted(
                 generation=number,
-                graph_digest=graph_digest(state.graph),
+                graph_digest=graph_digest(present_graph(state)),
                 pools_digest=pools_digest(state.pools),
             )
         case StartValidation(number=number):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
 from dga2d.agents.calls import (
     AbandonCall,
     AskModel,
@@ -127,7 +127,6 @@ def _allowance(state: RunState, slot: int) -> int:
 
 
 def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | None:
-    assert state.graph is not None
     if state.settings.structure == "fixed":
         return "the structure is fixed"
     lowest = removable_edge(basis, slot, state.settings.epsilon)
@@ -135,7 +134,7 @@ def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | 
         return "no further edge"
     if lowest[1] >= 0:
         return "no edge has negative credit"
-    if lowest[0] not in state.graph.edges:
+    if lowest[0] not in present_graph(state).edges:
         return "an edit before took the edge out already"
     return None
 
@@ -160,7 +159,6 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
 
     A delta may be empty: then all edges stay, and the rejection is final, since nothing is to be repaired.
     """
-    assert state.graph is not None
     generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
     most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
 
@@ -175,7 +173,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
         )
 
     try:
-        removed, added = parse_edges(observed.text, observed.task, state.graph)
+        removed, added = parse_edges(observed.text, observed.task, present_graph(state))
     except ProposalError as error:
         return reject(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
     if not removed and not added:
@@ -230,19 +228,17 @@ def connect_task(
     state: RunState, slot: int, attempt: int, context: PromptContext, refusal: Refusal
 ) -> ConnectTask:
     """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
-    assert state.graph is not None
-    generation, basis = open_basis(state)
+    graph, (generation, basis) = present_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
     lowest = removable_edge(basis, slot, epsilon)
-    assert lowest is not None
     return ConnectTask(
         card=context.card,
-        operators=tuple(context.contracts[o] for o in state.graph.operators),
+        operators=tuple(context.contracts[o] for o in graph.operators),
         edges=tuple(
             EdgeCredit(edge, basis.credits.edge_credit(edge, basis.pools, epsilon))
-            for edge in sorted(state.graph.edges)
+            for edge in sorted(graph.edges)
         ),
-        remove=lowest[0],
+        remove=None if lowest is None else lowest[0],
         mode=state.settings.edge_edit,
         max_length=state.settings.max_length,
         summary=improvement_summary(state, generation),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio.to_thread
 import numpy as np
 
-from dga2d.agents.agent import Decision, Duty, open_generation
+from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
 from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.instantiation import best_implementations, sample_implementations
 from dga2d.agents.policy import (
@@ -243,9 +243,8 @@ def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | No
 
 def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
     """Return what the policy is conditioned on at this state."""
-    assert state.graph is not None
     return PolicyContext(
-        graph=state.graph,
+        graph=present_graph(state),
         max_length=state.settings.max_length,
         temperature=state.temperature,
         domain_summary=prompt_context.domain_summary,
