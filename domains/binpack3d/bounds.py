@@ -16,18 +16,22 @@ Ints = NDArray[np.int64]
 
 
 def continuous_bound(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32]) -> int:
-    """L0: total volume over the bin's, rounded up."""
+    """Return L0: the total volume over the bin's, rounded up."""
     return -(-int(item_sizes.prod(axis=1, dtype=np.int64).sum()) // int(bin_size.prod(dtype=np.int64)))
 
 
 def l2_bound(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32]) -> int:
-    """L2: the largest over the three axes along which large items can only be stacked; at least L0 and L1."""
+    """Return L2: the largest over the three axes along which large items can only be stacked; at least L0 and
+    L1.
+    """
     size, items = bin_size.astype(np.int64), item_sizes.astype(np.int64)
     return max(_axis_l2(size[list(axes)], items[:, list(axes)]) for axes in ((0, 1, 2), (0, 2, 1), (1, 2, 0)))
 
 
 def _axis_l1(size: Ints, items: Ints) -> int:
-    """Bound from items over half the bin along axes 0 and 1: one-dimensional packing along axis 2."""
+    """Return the bound from items over half the bin along axes 0 and 1: one-dimensional packing along
+    axis 2.
+    """
     length = int(size[2])
     depths = items[(2 * items[:, 0] > size[0]) & (2 * items[:, 1] > size[1]), 2]
     long, best = depths[2 * depths > length], 0
@@ -57,6 +61,8 @@ def _axis_l2(size: Ints, items: Ints) -> int:
 
 
 def _small_sides(sides: Ints, length: int) -> list[int]:
-    """Sides up to half of `length`, and the first values at which a larger side counts as whole."""
+    """Return the sides up to half of `length`, and the first values at which a larger side counts as
+    whole.
+    """
     candidates = np.concatenate([sides, length - sides + 1])
     return [int(p) for p in np.unique(candidates) if 1 <= p <= length // 2]

@@ -18,7 +18,7 @@ MAX_ITEMS = 300
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best packing found within `time_limit_s` seconds, without hints; ``None`` if there is none.
+    """Return the best packing found within `time_limit_s` seconds, without hints; ``None`` if there is none.
 
     The answer is the items' order by bin, then z, y, x: what the domain's packing rule makes of it
     can need other bins than the solver's own packing. Instances above `MAX_ITEMS` items are not

@@ -17,7 +17,7 @@ from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, fil
 
 @njit(cache=True)
 def first_fit(sequence, sizes, volumes, size, least, box, keys, room, counts, free, bin_of, seen):  # type: ignore[no-untyped-def]
-    """Number of bins for an int32 `sequence` of the right length, or -1 if it is no permutation.
+    """Return the number of bins for an int32 `sequence` of the right length, or -1 if it is no permutation.
 
     `free` (int64 per bin) holds the empty volume of each bin afterwards, `bin_of` (int32 per item) the bin of
     each item; `seen` (bool per item) is for work.
@@ -29,7 +29,7 @@ def first_fit(sequence, sizes, volumes, size, least, box, keys, room, counts, fr
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is no
@@ -59,5 +59,5 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
 
 
 def _most_boxes(volumes: Any, capacity: int) -> int:
-    """How many of the items fit into one bin at most, by volume."""
+    """Return how many of the items fit into one bin at most, by volume."""
     return int(np.searchsorted(np.cumsum(np.sort(volumes)), capacity, side="right"))

@@ -34,7 +34,7 @@ class BinPacking(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """The eight classes of Martello, Pisinger and Vigo: 720 instances in nine groups by size."""
+        """Return the eight classes of Martello, Pisinger and Vigo: 720 instances in nine groups by size."""
         return suite.generated_refs()
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
@@ -45,14 +45,16 @@ class BinPacking(LibraryDomain):
         return Instance(self.name, "smoke", "sixteen_boxes", fields_of(sixteen_boxes()))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["bin_size"], instance.data["item_sizes"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(instance.data["bin_size"], instance.data["item_sizes"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Bin and place of each item; the format is described in :mod:`dga2d.domains.binpack3d.verifier`."""
+        """Return the text with bin and place of each item; the format is described in
+        :mod:`dga2d.domains.binpack3d.verifier`.
+        """
         objective = require_feasible(self.verify(instance, state))
         sizes = instance.data["bin_size"], instance.data["item_sizes"]
         return solution_text_of(instance.key, *sizes, state.sequence, objective)
@@ -79,5 +81,5 @@ _ITEMS = (
 
 
 def sixteen_boxes() -> BinPackingData:
-    """Bin and items."""
+    """Return the bin and items."""
     return BinPackingData(np.full(3, 10, np.int32), np.array(_ITEMS, dtype=np.int32))

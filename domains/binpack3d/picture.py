@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """The bins in 3D; an item has the same colour wherever it lies.
+    """Draw the bins in 3D; an item has the same colour wherever it lies.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def _data(size: list[int], items: list[list[int]]) -> BinPackingData:
 
 
 def operator_environment(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32]) -> dict[str, Any]:
-    """The card's keys for a bin `(3,)` and items `(n, 3)`; fresh, writable arrays."""
+    """Return the card's keys for a bin `(3,)` and items `(n, 3)`; fresh, writable arrays."""
     return {
         "num_activities": len(item_sizes),
         "bin_size": np.array(bin_size, dtype=np.int32),
@@ -101,6 +101,6 @@ def operator_environment(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     data = read_instance(path)
     return operator_environment(data.bin_size, data.item_sizes)

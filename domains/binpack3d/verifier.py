@@ -34,13 +34,13 @@ def verify_sequence(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32], 
 
 
 def packing_of(bin_size: NDArray[np.int32], item_sizes: NDArray[np.int32], sequence: NDArray[Any]) -> Packing:
-    """The packing a permutation of the items stands for."""
+    """Return the packing a permutation of the items stands for."""
     size: Sides = tuple(bin_size.tolist())
     return rebuild(sequence, _orientations(item_sizes), size, one_bin=False)
 
 
 def packing_objective(packing: Packing, bin_size: NDArray[np.int32]) -> float:
-    """Number of bins plus 0.1 times the empty share of the last one."""
+    """Return the number of bins plus 0.1 times the empty share of the last one."""
     last = int(packing.bins.max())
     volumes = (packing.high - packing.low).prod(axis=1)
     capacity = int(bin_size.prod(dtype=np.int64))
@@ -59,18 +59,20 @@ def solution_text_of(
     sequence: NDArray[Any],
     objective: float,
 ) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     packing = packing_of(bin_size, item_sizes, sequence)
     first = f"{len(item_sizes)} {int(packing.bins.max()) + 1} {objective!r}"
     return packing_text(key, "items bins score", first, packing)
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Bins plus 0.1 times the empty share of the last, by the independent verifier, or the first fault."""
+    """Return the bins plus 0.1 times the empty share of the last, by the independent verifier, or the first
+    fault.
+    """
     return verify_sequence(environment["bin_size"], environment["item_sizes"], state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     sizes = environment["bin_size"], environment["item_sizes"]
     return solution_text_of(f"file/{name}", *sizes, state.sequence, objective)

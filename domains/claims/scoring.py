@@ -88,7 +88,7 @@ def _specimens(states: Sequence[State], rng: np.random.Generator) -> Iterator[tu
 
 
 def _mutations(array: NDArray[Any], rng: np.random.Generator) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Broken and unbroken variants of a one-dimensional integer array."""
+    """Yield broken and unbroken variants of a one-dimensional integer array."""
     n = array.size
     yield "random order", rng.permutation(array)
     yield "reversed order", array[::-1].copy()
@@ -116,7 +116,9 @@ def _with(array: NDArray[Any], place: int, value: int) -> NDArray[Any]:
 
 
 def _misordered(domain: Domain, pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
-    """The first pair of score and objective that say different things about which solution is better."""
+    """Yield the first pair of score and objective that say different things about which solution is
+    better.
+    """
     sign = 1.0 if domain.sense == "min" else -1.0
     for (score, value), (other, worse) in combinations(pairs[:MOST_COMPARED], 2):
         if (score < other) is not (sign * value < sign * worse):
@@ -128,7 +130,7 @@ def _misordered(domain: Domain, pairs: Sequence[tuple[float, float]]) -> Iterato
 
 
 def _believed_nonsense(domain: Domain, instance: Instance, decode: Decoder, start: State) -> Iterator[str]:
-    """Things that are no states, though some look like `start`: they may be neither believed nor raise."""
+    """Yield what is wrong with things that are no states: they may be neither believed nor raise."""
     nothing: Any = object()
     if domain.verify(instance, nothing).is_feasible:
         yield "the verifier takes something that is no state for a solution"
@@ -147,7 +149,7 @@ def _believed_nonsense(domain: Domain, instance: Instance, decode: Decoder, star
 
 
 def _other_layouts(domain: Domain, instance: Instance, decode: Decoder, start: State) -> Iterator[str]:
-    """The same numbers in arrays of another type or layout: decoder and verifier take them alike."""
+    """Yield where decoder and verifier disagree on the same numbers in arrays of another type or layout."""
     layouts: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
         dtype: partial(np.asarray, dtype=dtype) for dtype in DTYPES
     }
@@ -179,7 +181,7 @@ def with_arrays(state: State, change: Callable[[NDArray[Any]], NDArray[Any]]) ->
 
 
 def _scribbled_on(domain: Domain, instance: Instance, start: State) -> Iterator[str]:
-    """What an operator writes into its environment changes neither scores nor the instance."""
+    """Yield what changes when an operator writes into its environment."""
     environment = domain.environment(instance)
     decode = domain.decoder(environment)
     score, objective = decode(start), domain.verify(instance, start).objective

@@ -19,7 +19,7 @@ MAX_ITEMS = 300
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best loading found within `time_limit_s` seconds, without hints; ``None`` if there is none.
+    """Return the best loading found within `time_limit_s` seconds, without hints; ``None`` if there is none.
 
     The answer is the packed items' order by z, y, x, then the items left out by falling volume:
     what the domain's packing rule makes of it can differ from the solver's own loading. Instances

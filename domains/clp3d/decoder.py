@@ -18,7 +18,7 @@ from dga2d.domains.shared.packing.library.parts.placement import bin_arrays, loa
 
 @njit(cache=True)
 def load_all(sequence, kind, turned, first, volumes, size, least, box, keys, room, counts, age, upto, seen):  # type: ignore[no-untyped-def]
-    """Packed volume of an int32 `sequence` of the right length, or -1 if it is no permutation.
+    """Return the packed volume of an int32 `sequence` of the right length, or -1 if it is no permutation.
 
     `kind`, `turned` and `first` are those of :func:`box_types`. Arrays for work: those of :func:`bin_arrays`;
     `age` and `upto`, int64 per type; `seen`, bool per item.
@@ -30,7 +30,7 @@ def load_all(sequence, kind, turned, first, volumes, size, least, box, keys, roo
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is no

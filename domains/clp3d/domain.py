@@ -29,11 +29,11 @@ class ContainerLoading(LibraryDomain):
     ils_pipeline = ("volume_order", "iterated_sequence_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """The first ten problems of each class BR1 to BR15, equal to the published ones."""
+        """Return the first ten problems of each class BR1 to BR15, equal to the published ones."""
         return suite.generated_refs()
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        """Every problem of every file; the file's stem is the group."""
+        """Return every problem of every file; the file's stem is the group."""
         return suite.published_refs(data_dir / self.name)
 
     def load(self, ref: InstanceRef) -> Instance:
@@ -43,14 +43,16 @@ class ContainerLoading(LibraryDomain):
         return Instance(self.name, "smoke", "small_load", fields_of(small_load()))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(ContainerData(**instance.data))
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(*_arrays(instance), state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Place of each item; the format is described in :mod:`dga2d.domains.clp3d.verifier`."""
+        """Return the text with the place of each item; the format is described in
+        :mod:`dga2d.domains.clp3d.verifier`.
+        """
         objective = require_feasible(self.verify(instance, state))
         return solution_text_of(instance.key, *_arrays(instance), state.sequence, objective)
 
@@ -70,5 +72,5 @@ _TYPES = (
 
 
 def small_load() -> ContainerData:
-    """Container and items."""
+    """Return the container and items."""
     return container_data((12, 10, 10), _TYPES)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """The container in 3D; boxes with the same sides have the same colour.
+    """Draw the container in 3D; boxes with the same sides have the same colour.
 
     Raises
     ------

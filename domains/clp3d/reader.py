@@ -61,7 +61,7 @@ class Problem:
 
 
 def container_data(container: Sequence[int], types: Sequence[BoxType]) -> ContainerData:
-    """The items of all types, type by type."""
+    """Return the items of all types, type by type."""
     rows = [box for box in types for _ in range(box.quantity)]
     allowed = [[box.upright[column[2]] for column in COLUMNS] for box in rows]
     return ContainerData(
@@ -72,7 +72,7 @@ def container_data(container: Sequence[int], types: Sequence[BoxType]) -> Contai
 
 
 def read_problems(path: Path) -> tuple[Problem, ...]:
-    """All problems of a file of either format; ``.json`` marks the second.
+    """Return all problems of a file of either format; ``.json`` marks the second.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _items(
 
 
 def operator_environment(data: ContainerData) -> dict[str, Any]:
-    """The card's keys for an instance; fresh, writable arrays."""
+    """Return the card's keys for an instance; fresh, writable arrays."""
     volumes = data.item_sizes.prod(axis=1, dtype=np.int64)
     fill = min(100.0, 100.0 * int(volumes.sum()) / int(data.bin_size.prod(dtype=np.int64)))
     return {
@@ -184,7 +184,7 @@ def operator_environment(data: ContainerData) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the only problem in a file; raises InstanceFormatError."""
+    """Return what operators see of the only problem in a file; raises InstanceFormatError."""
     problems = read_problems(path)
     if len(problems) != 1:
         raise InstanceFormatError(path, None, f"expected one problem, the file has {len(problems)}")

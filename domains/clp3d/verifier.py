@@ -37,13 +37,13 @@ def verify_sequence(bin_size: Array, item_sizes: Array, allowed: Array, state: S
 
 
 def packing_of(bin_size: Array, item_sizes: Array, allowed: Array, sequence: NDArray[Any]) -> Packing:
-    """The loading a permutation of the items stands for."""
+    """Return the loading a permutation of the items stands for."""
     size: Sides = tuple(bin_size.tolist())
     return rebuild(sequence, _orientations(item_sizes, allowed), size, one_bin=True)
 
 
 def fill_rate(packing: Packing, bin_size: Array) -> float:
-    """Packed volume in percent of the container's."""
+    """Return the packed volume in percent of the container's."""
     packed = int((packing.high - packing.low).prod(axis=1)[packing.bins >= 0].sum())
     return 100.0 * (packed / int(bin_size.prod(dtype=np.int64)))
 
@@ -64,7 +64,7 @@ def solution_text_of(
     sequence: NDArray[Any],
     objective: float,
 ) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     packing = packing_of(bin_size, item_sizes, allowed, sequence)
     first = f"{len(item_sizes)} {int((packing.bins >= 0).sum())} {objective!r}"
     return packing_text(key, "items packed fill-rate-in-percent", first, packing)
@@ -77,7 +77,7 @@ def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     sizes, allowed = environment["item_sizes"], environment["orientation_allowed"]
     key, sequence = f"file/{name}", state.sequence
     return solution_text_of(key, environment["bin_size"], sizes, allowed, sequence, objective)

@@ -77,7 +77,7 @@ class Bundler:
         return self._domains / "shared" / place / "library" / name if place else self._library / name
 
     def _linked(self, text: Text, library: Traversable, above: tuple[str, ...]) -> _Linked:
-        """`text`, which stands in `library`, with its lenders; the texts `above` led to it."""
+        """Return `text`, which stands in `library`, with its lenders; the texts `above` led to it."""
         lenders = {}
         for name, (module, line) in text.taken.items():
             if module == TAKER and above:
@@ -109,7 +109,7 @@ class Bundler:
         return self._parts[path]
 
     def _home(self, domain: str, stem: str) -> Traversable:
-        """The library of another domain, or of a folder of ``shared``, that holds the part `stem`."""
+        """Return the library of another domain, or of a folder of ``shared``, that holds the part `stem`."""
         homes = [self._domains / domain / "library", self._domains / "shared" / domain / "library"]
         return next((home for home in homes if (home / PARTS / f"{stem}.py").is_file()), homes[0])
 
@@ -121,7 +121,7 @@ def _known(library: Traversable) -> str:
 
 
 def _taken_by(own: _Linked) -> list[tuple[Text, Definition]]:
-    """What `own` takes, in the order of the parts' texts, with the part that each stands in."""
+    """Return what `own` takes, in the order of the parts' texts, with the part that each stands in."""
     names: dict[str, set[str]] = {}
     waiting = [(own.lenders[name], name, line) for name, (_, line) in own.text.taken.items()]
     while waiting:
@@ -145,7 +145,7 @@ def _taken_by(own: _Linked) -> list[tuple[Text, Definition]]:
 
 
 def _brought(own: _Linked, name: str, asking: str, line: int) -> _Linked:
-    """Where `own` has what a part asks it for: itself, or the part it takes that from."""
+    """Return where `own` has what a part asks it for: itself, or the part it takes it from."""
     if name not in own.lenders and own.text.definition_of(name) is None:
         reason = f"{PurePath(asking).name} asks for {name}; define it, or take it from a part"
         raise BundlingError(own.text.path, line, reason)
@@ -153,7 +153,7 @@ def _brought(own: _Linked, name: str, asking: str, line: int) -> _Linked:
 
 
 def _in_order(taker: _Linked, found: dict[str, _Linked]) -> Iterable[_Linked]:
-    """Parts below `taker`, each behind those that it takes from itself."""
+    """Return the parts below `taker`, each behind those that it takes from itself."""
     for lender in taker.lenders.values():
         if lender.text.path not in found:
             _in_order(lender, found)
@@ -229,7 +229,7 @@ def _merged(imports: Iterable[Import]) -> Iterator[str]:
 
 
 def _order(one: Import) -> tuple[int, bool, str, int, str, str]:
-    """Section, kind of statement and module; constants ahead of classes and functions."""
+    """Return the section, kind of statement and module; constants ahead of classes and functions."""
     root = one.module.partition(".")[0]
     section = 0 if root == "__future__" else 1 if root in sys.stdlib_module_names else 2
     rank = 0 if one.name.isupper() else 1 if one.name[:1].isupper() else 2

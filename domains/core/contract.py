@@ -51,7 +51,7 @@ class State:
         self.metadata: dict[str, Any] = {} if metadata is None else metadata
 
     def copy(self) -> State:
-        """Independent copy: arrays of the encoding are copied too."""
+        """Return an independent copy: arrays of the encoding are copied, too."""
         return State(
             np.array(self.sequence, dtype=np.int32, copy=True),
             {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in self.metadata.items()},
@@ -243,27 +243,27 @@ class Domain(Protocol):
         ...
 
     def operators(self) -> tuple[Operator, ...]:
-        """The fixed, versioned operator library, sorted by id."""
+        """Return the fixed, versioned operator library, sorted by id."""
         ...
 
     def safe_baseline(self) -> tuple[PipelineStep, ...]:
-        """The pipeline a user gets without any evolution; its first step is an initialiser."""
+        """Return the pipeline a user gets without any evolution; its first step is an initialiser."""
         ...
 
     def basic_baseline(self) -> tuple[PipelineStep, ...]:
-        """The same for ``--library basic``: uses operators of the basic tier only."""
+        """Return the same for ``--library basic``, of operators of the basic tier alone."""
         ...
 
     def ils_baseline(self) -> tuple[PipelineStep, ...]:
-        """A classical iterated local search out of the library, for side-by-side tables."""
+        """Return a classical iterated local search out of the library, for side-by-side tables."""
         ...
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Instances the program makes without any download, with references, sorted by key."""
+        """Return the instances the program makes without any download, with references, sorted by key."""
         ...
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        """Instances found below `data_dir`/<name>, with best-known values, sorted by key.
+        """Return the instances found below `data_dir`/<name>, with best-known values, sorted by key.
 
         Raises
         ------
@@ -283,15 +283,15 @@ class Domain(Protocol):
         ...
 
     def smoke_instance(self) -> Instance:
-        """A small instance (an evaluation takes milliseconds) for validating new implementations."""
+        """Return a small instance (an evaluation takes milliseconds) for validating new implementations."""
         ...
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Exactly the keys of the card: Python ints, floats, strings and numpy arrays only."""
+        """Return exactly the keys of the card: Python ints, floats, strings and numpy arrays only."""
         ...
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        """The compiled decoder of an environment (numba, cached on disk); allocation-free per call.
+        """Return the compiled decoder of an environment (numba, cached on disk); allocation-free per call.
 
         It is compiled when it is returned: the sealed child that calls it may not read numba's cache.
         """
@@ -304,7 +304,7 @@ class Domain(Protocol):
         ...
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Text of a solution file in the community's format.
+        """Return the text of a solution file in the community's format.
 
         Raises
         ------
@@ -314,7 +314,7 @@ class Domain(Protocol):
         ...
 
     def picture(self, instance: Instance, state: State) -> Figure:
-        """A picture of the solution, drawn by matplotlib, which is an optional dependency.
+        """Draw the solution with matplotlib, which is an optional dependency.
 
         Raises
         ------
@@ -328,7 +328,8 @@ class Domain(Protocol):
         ...
 
     def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-        """A solution by OR-Tools, for side-by-side tables: no operator, no sandbox, wall-clock seconds.
+        """Return a solution by OR-Tools, for side-by-side tables: no operator, no sandbox, wall-clock
+        seconds.
 
         ``None`` if none was found in time.
 
@@ -356,7 +357,7 @@ def require_feasible(verdict: Verdict) -> float:
 
 
 def normalised_gap(objective: float, reference: float, sense: Literal["min", "max"]) -> float:
-    """Gap g = (y − y_ref)/s for minimisation, (y_ref − y)/s for maximisation, s = max(|y_ref|, 1).
+    """Return the gap g = (y − y_ref)/s for minimisation, (y_ref − y)/s for maximisation, s = max(|y_ref|, 1).
 
     Positive: worse than the reference. A fraction, not a percentage.
     """

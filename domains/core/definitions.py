@@ -67,7 +67,7 @@ class Import:
         return self.alias or self.name or self.module.partition(".")[0]
 
     def clashes(self, other: Import) -> bool:
-        """Whether both bind one name to different things; ``import a.b`` and ``import a.c`` do not."""
+        """Return whether both bind one name to different things; ``import a.b`` and ``import a.c`` do not."""
         are_roots = not (self.name or self.alias or other.name or other.alias)
         return self.local == other.local and self != other and not are_roots
 
@@ -89,12 +89,12 @@ class Text:
     """Lines of all import statements, from 1."""
 
     def definition_of(self, name: str) -> Definition | None:
-        """What binds `name`; ``None`` if no definition does."""
+        """Return what binds `name`; ``None`` if no definition does."""
         return next((definition for definition in self.definitions if name in definition.names), None)
 
 
 def take_apart(path: str, source: str) -> Text:
-    """The definitions and imports of a text's top level.
+    """Return the definitions and imports of a text's top level.
 
     Comments that stand by themselves are left out.
 
@@ -128,7 +128,7 @@ def take_apart(path: str, source: str) -> Text:
 
 
 def takes_from_parts(source: str) -> bool:
-    """Whether a text imports from parts in any way; no, if it is not Python."""
+    """Return whether a text imports from parts in any way; no, if it is not Python."""
     if _IMPORT.search(source) is None:
         return False
     try:

@@ -11,7 +11,7 @@ _INT32 = np.dtype(np.int32)
 
 
 def int32_array(array: Any, shape: tuple[int, ...], upper: int) -> NDArray[np.int32] | None:
-    """What a compiled decoder takes for `array`, or ``None`` unless it is an integer array of `shape`.
+    """Return what a compiled decoder takes for `array`, or ``None`` unless it is an integer array of `shape`.
 
     A contiguous, writable int32 array is returned as it is, whatever its entries: nothing is allocated. Of
     others there is a copy, see :func:`as_int32`.
@@ -25,7 +25,7 @@ def int32_array(array: Any, shape: tuple[int, ...], upper: int) -> NDArray[np.in
 
 
 def as_int32(sequence: NDArray[Any], upper: int) -> NDArray[np.int32] | None:
-    """A contiguous, writable int32 copy of an integer array with entries in 0..upper − 1, or ``None``.
+    """Return a contiguous, writable int32 copy of an integer array with entries in 0..upper − 1, or ``None``.
 
     Decoders pass int32 arrays of the usual layout straight to their kernel; this serves the others, so that
     one compiled signature is enough.
@@ -38,7 +38,7 @@ def as_int32(sequence: NDArray[Any], upper: int) -> NDArray[np.int32] | None:
 
 
 def array_violation(sequence: Any, length: int) -> str | None:
-    """Why `sequence` is not a one-dimensional integer array of `length` entries; ``None`` if it is."""
+    """Return why `sequence` is not a one-dimensional integer array of `length` entries; ``None`` if it is."""
     if type(sequence) is not np.ndarray:
         return f"sequence is a {type(sequence).__name__}, not an array"
     if not np.issubdtype(sequence.dtype, np.integer):
@@ -49,7 +49,7 @@ def array_violation(sequence: Any, length: int) -> str | None:
 
 
 def permutation_violation(sequence: Any, length: int, entry: str) -> str | None:
-    """Why `sequence` is not a permutation of 0..length − 1; `entry` is what one of them is called."""
+    """Return why `sequence` is not a permutation of 0..length − 1; `entry` is what one of them is called."""
     violation = array_violation(sequence, length)
     if violation is not None:
         return violation
@@ -64,7 +64,7 @@ def permutation_violation(sequence: Any, length: int, entry: str) -> str | None:
 
 
 def repetition_violation(sequence: Any, entries: int, repetitions: int, entry: str) -> str | None:
-    """Why `sequence` does not hold each of 0..entries − 1 `repetitions` times; ``None`` if it does."""
+    """Return why `sequence` does not hold each of 0..entries − 1 `repetitions` times; ``None`` if it does."""
     violation = array_violation(sequence, entries * repetitions)
     if violation is not None:
         return violation

@@ -65,7 +65,7 @@ def _operator(bundler: Bundler, table: dict[str, object]) -> Operator:
 
 
 def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep, ...]:
-    """The pipeline of the named operators, each with its first implementation."""
+    """Return the pipeline of the named operators, each with its first implementation."""
     by_id = {op.id: op for op in operators}
     return tuple(PipelineStep(OperatorId(name), by_id[OperatorId(name)].implementations[0]) for name in names)
 

@@ -48,7 +48,7 @@ def use_domain_path(folders: Sequence[Path]) -> None:
 
 
 def domain_path() -> tuple[Path, ...]:
-    """Folders that plug-ins are looked for in, absolute, each once.
+    """Return the folders that plug-ins are looked for in, absolute, each once.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class LoadedPlugin:
         return module if hasattr(sys.modules[module], "__path__") else module.rpartition(".")[0]
 
     def address(self) -> dict[str, str]:
-        """What another process needs to load the same plug-in (:func:`load_again`)."""
+        """Return what another process needs to load the same plug-in (:func:`load_again`)."""
         plugin = self.plugin
         return {
             "name": plugin.name,
@@ -112,7 +112,7 @@ class LoadedPlugin:
 
 
 def load_again(address: Mapping[str, str]) -> Domain:
-    """The domain at an address that another process gave.
+    """Return the domain at an address that another process gave.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def load_again(address: Mapping[str, str]) -> Domain:
 
 
 def plugin_names() -> tuple[str, ...]:
-    """Names of all plug-ins, sorted; nothing is imported.
+    """Return the names of all plug-ins, sorted; nothing is imported.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def plugin_names() -> tuple[str, ...]:
 
 
 def find_plugin(name: str) -> Plugin | None:
-    """The plug-in called `name`; ``None`` if there is none.
+    """Return the plug-in called `name`; ``None`` if there is none.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def find_plugin(name: str) -> Plugin | None:
 
 
 def name_fault(name: str) -> str | None:
-    """Why a domain cannot be called `name`; ``None`` if it can."""
+    """Return why a domain cannot be called `name`; ``None`` if it can."""
     if re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name) is None:
         return (
             f"{name!r} is no name for a domain: expected up to 31 lower-case letters, digits and '_', "
@@ -180,7 +180,7 @@ def name_fault(name: str) -> str | None:
 
 
 def _all(name: str | None = None) -> Iterator[Plugin]:
-    """Entry points, then packages of the domain path; of the latter only `name` if it is given."""
+    """Yield entry points, then packages of the domain path; of the latter only `name` if it is given."""
     for point in _entry_points(tuple(sys.path)):
         module, _, attribute = point.value.partition("[")[0].strip().partition(":")
         where = f"entry point {point.name} of {_distribution(point)}"
@@ -198,7 +198,7 @@ def _of_folder(folder: Path) -> Plugin:
 
 @lru_cache(maxsize=4)
 def _entry_points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Those of the distributions on `path`, which is ``sys.path``."""
+    """Return those of the distributions on `path`, which is ``sys.path``."""
     found = {(point.name, point.value): point for point in entry_points(group=GROUP)}
     return tuple(found[key] for key in sorted(found))
 
@@ -208,7 +208,9 @@ def _distribution(point: EntryPoint) -> str:
 
 
 def _may_define_domain(init: Path) -> bool:
-    """Whether a package is meant as a domain; one that cannot be parsed may be, importing it will tell."""
+    """Return whether a package is meant as a domain; one that cannot be parsed may be, importing it will
+    tell.
+    """
     try:
         tree = ast.parse(init.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -245,7 +247,7 @@ def load(plugin: Plugin) -> LoadedPlugin:
 
 
 def load_folder(folder: Path) -> Domain:
-    """The domain of a package folder, for its own tests; raises as :func:`load`."""
+    """Return the domain of a package folder, for its own tests; raises as :func:`load`."""
     return load(_of_folder(folder.resolve())).domain
 
 
@@ -294,7 +296,7 @@ def _forget(module: str) -> None:
 
 
 def _place(error: Exception, plugin: Plugin) -> tuple[str, int | None]:
-    """File and line of the fault: in the plug-in, as deep as it goes there."""
+    """Return the file and line of the fault: in the plug-in, as deep as it goes there."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno
     if plugin.folder is not None:
@@ -305,7 +307,9 @@ def _place(error: Exception, plugin: Plugin) -> tuple[str, int | None]:
 
 
 def _files_of(plugin: Plugin) -> Path:
-    """What an entry point's module is installed as: its top-level package's folder, or the one file."""
+    """Return what an entry point's module is installed as: its top-level package's folder, or the one
+    file.
+    """
     top = sys.modules[plugin.module.partition(".")[0]]
     file = getattr(top, "__file__", None)
     if file is None:
@@ -315,8 +319,9 @@ def _files_of(plugin: Plugin) -> Path:
 
 
 def digest_of(files: Path) -> str:
-    """SHA-256 over names and contents of a file, or of all files below a folder but hidden ones, caches and
-    tests."""
+    """Return SHA-256 over names and contents of a file, or of all files below a folder but hidden ones,
+    caches and tests.
+    """
     digest = hashlib.sha256()
     root = files if files.is_dir() else files.parent
     for path in sorted(_files(files)) if files.is_dir() else [files]:

@@ -14,7 +14,8 @@ from dga2d.domains.core.errors import InstanceFormatError
 def list_instances(
     domain: str, folder: Path, suffixes: Collection[str], needs_table: bool = True
 ) -> tuple[InstanceRef, ...]:
-    """Instances ``folder/<group>/<file>`` with the references of ``folder/bks.json``, sorted by key.
+    """Return the instances ``folder/<group>/<file>`` with the references of ``folder/bks.json``, sorted by
+    key.
 
     `suffixes` are the endings an instance file may have (``.clq.gz``, say; ``""``: a name without a dot), the
     rest of its name is that of the instance. Hidden files and others are passed over.
@@ -43,7 +44,7 @@ def list_instances(
 
 
 def _instance_name(path: Path, suffixes: Collection[str]) -> str:
-    """The file's name without its longest ending of `suffixes`; empty where it is no instance file."""
+    """Return the file's name without its longest ending of `suffixes`; empty where it is no instance file."""
     if path.name.startswith("."):
         return ""
     endings = [suffix for suffix in suffixes if suffix and path.name.endswith(suffix)]
@@ -70,7 +71,7 @@ def read_references(path: Path) -> dict[str, Reference]:
 
 
 def reference_of(path: Path | str, key: str, entry: Any) -> Reference:
-    """The reference an entry of the table stands for; InstanceFormatError if it is malformed."""
+    """Return the reference an entry of the table stands for; InstanceFormatError if it is malformed."""
     match entry:
         case {
             "best": int() | float() as best,

@@ -35,7 +35,7 @@ SOLVER_ENTRIES = (
 
 
 def domain_names() -> tuple[str, ...]:
-    """Names of all domains, plug-ins included, sorted.
+    """Return the names of all domains, plug-ins included, sorted.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def domain_names() -> tuple[str, ...]:
 
 
 def get_domain(name: str) -> Domain:
-    """The domain called `name`; its module (and numba) is imported on first use.
+    """Return the domain called `name`; its module (and numba) is imported on first use.
 
     Raises
     ------
@@ -63,7 +63,9 @@ def get_domain(name: str) -> Domain:
 
 
 def loaded_plugin(name: str) -> LoadedPlugin | None:
-    """The plug-in called `name`, imported; ``None`` for a domain of the program. Raises as `get_domain`."""
+    """Return the plug-in called `name`, imported; ``None`` for a domain of the program. Raises as
+    `get_domain`.
+    """
     plugin = find_plugin(name)
     if name in _MODULES:
         _refuse_clash(name)
@@ -74,7 +76,7 @@ def loaded_plugin(name: str) -> LoadedPlugin | None:
 
 
 def solver_entries(name: str) -> tuple[tuple[str, str], ...]:
-    """Module and name of the four functions that a solver file of the domain is made of.
+    """Return the module and name of the four functions that a solver file of the domain is made of.
 
     Each domain's package defines them in modules of the same names. Raises as `get_domain`.
     """

@@ -21,13 +21,13 @@ class Splits(NamedTuple):
     test: tuple[InstanceRef, ...]
 
     def digest(self) -> str:
-        """SHA-256 over the keys of the three parts, for the log's manifest."""
+        """Return SHA-256 over the keys of the three parts, for the log's manifest."""
         text = "\n\n".join("\n".join(ref.key for ref in part) for part in self)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def part_sizes(n: int) -> tuple[int, int, int]:
-    """Sizes of training, validation and test of a group of `n` instances, n ≥ 1.
+    """Return the sizes of training, validation and test of a group of `n` instances, n ≥ 1.
 
     ⌊0.6 n⌋ for training, ⌊0.2 n⌋ but at least one for validation, the rest for the test. Applied group by
     group it gives the sizes of the paper's table of benchmark groups, which other roundings do not. A single

@@ -25,7 +25,7 @@ SPARE_VEHICLES = 1.3
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """Routes found within `time_limit_s` seconds of wall-clock time, or ``None``.
+    """Return the routes found within `time_limit_s` seconds of wall-clock time, or ``None``.
 
     The routing library has neither a seed nor worker threads: `seed` and `workers` change nothing.
     """

@@ -15,7 +15,9 @@ from dga2d.domains.cvrp.card import INVALID_SCORE
 
 @njit(cache=True)
 def routes_length(sequence, distances, demands, capacity, seen):  # type: ignore[no-untyped-def]
-    """Length of the routes of an int32 `sequence`, or INVALID_SCORE; `seen` is scratch, uint8 `(n,)`."""
+    """Return the length of the routes of an int32 `sequence`, or INVALID_SCORE; `seen` is scratch, uint8
+    `(n,)`.
+    """
     n = distances.shape[0]
     seen[:] = 0
     total, free, left = np.int64(0), capacity, n - 1
@@ -42,7 +44,7 @@ def routes_length(sequence, distances, demands, capacity, seen):  # type: ignore
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment; not for use by two threads at once (it owns scratch memory).
+    """Return the decoder of one environment; not for use by two threads at once (it owns scratch memory).
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is not

@@ -70,7 +70,7 @@ class VehicleRouting(LibraryDomain):
         return Instance(self.name, "smoke", "truck-dispatching", {"routing": truck_dispatching()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["routing"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
@@ -79,7 +79,9 @@ class VehicleRouting(LibraryDomain):
         return verify_routes(sequence, data.demands, data.capacity, distance_of(data))
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """CVRPLIB's ``.sol``; the format is described in :mod:`dga2d.domains.cvrp.verifier`."""
+        """Return the text of a ``.sol`` file; the format is described in
+        :mod:`dga2d.domains.cvrp.verifier`.
+        """
         verdict = self.verify(instance, state)
         routes = routes_of(state.sequence)
         if verdict.objective is None or isinstance(routes, str):
@@ -107,7 +109,7 @@ _UPPER_ROWS: Final = """
 
 
 def truck_dispatching() -> RoutingData:
-    """Dantzig and Ramser's example."""
+    """Return Dantzig and Ramser's example."""
     values = np.array(_UPPER_ROWS.split(), dtype=np.int64)
     weights = explicit_matrix(values, "UPPER_ROW", len(_DEMANDS))
     return RoutingData(None, "EXPLICIT", weights, np.array(_DEMANDS, dtype=np.int64), CAPACITY, "truck")

@@ -40,7 +40,7 @@ MOST_LABELS: Final = 60
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """The depot, the customers and each route in a colour; edges at the depot are drawn faint.
+    """Draw the depot, the customers and each route in a colour; edges at the depot are drawn faint.
 
     An instance of explicit edge lengths is drawn on points that approximate them.
 
@@ -79,7 +79,9 @@ def picture(instance: Instance, state: State) -> Figure:
 
 
 def _approximate_points(data: RoutingData) -> NDArray[np.float64]:
-    """Classical scaling of the edge lengths to the plane (Torgerson 1952), the depot at the origin."""
+    """Return the classical scaling of the edge lengths to the plane (Torgerson 1952), the depot at the
+    origin.
+    """
     squares = operator_environment(data)["dist_matrix"].astype(np.float64) ** 2
     values, vectors = np.linalg.eigh(0.5 * (squares[0][:, None] + squares[0][None, :] - squares))
     plane: NDArray[np.float64] = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))

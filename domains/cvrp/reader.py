@@ -185,7 +185,7 @@ class _Reader:
         return value
 
     def rows(self, section: str, size: int, width: int) -> Iterator[tuple[int, int, list[str]]]:
-        """Line number, node (from 0) and values of a section with one line per node, each node once."""
+        """Yield line number, node (from 0) and values of a section with one line per node, each node once."""
         if section not in self.sections:
             raise self.fail(None, f"{section} is missing")
         start, lines = self.sections[section]
@@ -273,7 +273,8 @@ class _Reader:
 
 
 def planar_matrix(coords: NDArray[np.float64], edge_type: EdgeType) -> NDArray[np.int32]:
-    """Euclidean distances of `coords`, float64 `(n, 2)`, rounded to the nearest integer (EUC_2D) or up.
+    """Return the Euclidean distances of `coords`, float64 `(n, 2)`, rounded to the nearest integer (EUC_2D)
+    or up.
 
     Returns int32 `(n, n)`, symmetric, zero diagonal.
 
@@ -289,7 +290,7 @@ def planar_matrix(coords: NDArray[np.float64], edge_type: EdgeType) -> NDArray[n
 
 
 def n_weights(edge_format: str, size: int) -> int:
-    """How many numbers an EDGE_WEIGHT_SECTION of that format has for `size` nodes."""
+    """Return how many numbers an EDGE_WEIGHT_SECTION of that format has for `size` nodes."""
     if edge_format == "FULL_MATRIX":
         return size * size
     _, diagonal = TRIANGLES[edge_format]
@@ -297,7 +298,8 @@ def n_weights(edge_format: str, size: int) -> int:
 
 
 def explicit_matrix(weights: NDArray[np.int64], edge_format: str, size: int) -> NDArray[np.int64]:
-    """The full matrix of the numbers of an EDGE_WEIGHT_SECTION, row by row as TSPLIB defines the formats.
+    """Return the full matrix of the numbers of an EDGE_WEIGHT_SECTION, row by row as TSPLIB defines the
+    formats.
 
     `weights`: int64 `(n_weights(edge_format, size),)`. Returns int64 `(size, size)`; triangles are mirrored.
     """
@@ -310,7 +312,7 @@ def explicit_matrix(weights: NDArray[np.int64], edge_format: str, size: int) -> 
 
 
 def operator_environment(data: RoutingData) -> dict[str, Any]:
-    """The card's keys for `data`; fresh, writable arrays."""
+    """Return the card's keys for `data`; fresh, writable arrays."""
     if data.weights is not None:
         distances = data.weights.astype(np.int32)
     else:
@@ -326,5 +328,5 @@ def operator_environment(data: RoutingData) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_instance(path))

@@ -26,7 +26,7 @@ Distance = Callable[[int, int], int]
 
 
 def distance_of(data: RoutingData) -> Distance:
-    """Length of the edge between two nodes, by the instance's own definition."""
+    """Return the length of the edge between two nodes, by the instance's own definition."""
     if data.weights is not None:
         rows = data.weights.tolist()
         return lambda a, b: int(rows[a][b])
@@ -43,7 +43,7 @@ def distance_of(data: RoutingData) -> Distance:
 
 
 def routes_of(sequence: Any) -> list[list[int]] | str:
-    """The routes a sequence describes, the empty ones included, or why it is none (a sentence)."""
+    """Return the routes a sequence describes, the empty ones included, or why it is none (a sentence)."""
     if type(sequence) is not np.ndarray:
         return f"sequence is a {type(sequence).__name__}, not an array"
     if sequence.dtype.kind not in "iu":
@@ -150,20 +150,20 @@ def _customers(path: Path, number: int, text: str) -> list[int]:
 
 
 def format_solution(routes: list[list[int]], cost: int) -> str:
-    """Text of a solution file."""
+    """Return the text of a solution file."""
     lines = [f"Route #{k}: {' '.join(map(str, route))}" for k, route in enumerate(routes, start=1)]
     return "\n".join([*lines, f"Cost {cost}", ""])
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Total length by the independent verifier, or the first broken constraint."""
+    """Return the total length by the independent verifier, or the first broken constraint."""
     rows = environment["dist_matrix"].tolist()
     demands, capacity = environment["demands"], environment["capacity"]
     return verify_routes(state.sequence, demands, capacity, lambda a, b: int(rows[a][b]))
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of verified routes in CVRPLIB's format; nothing else is needed."""
+    """Return the text of verified routes in CVRPLIB's format; nothing else is needed."""
     del name, environment
     routes = routes_of(state.sequence)
     assert not isinstance(routes, str)

@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best schedule within `time_limit_s` seconds; ``None`` if there was none in time.
+    """Return the best schedule within `time_limit_s` seconds; ``None`` if there was none in time.
 
     `workers` is the number of the solver's threads; with one, a run that is not cut short is repeatable.
     """
@@ -79,7 +79,9 @@ def _state(
     starts: list[list[Any]],
     presences: list[list[dict[int, Any]]],
 ) -> State:
-    """Sequence by start times; operations of no length go before longer ones that start with them."""
+    """Return the sequence by start times; operations of no length go before longer ones that start with
+    them.
+    """
     allocation = np.full((len(choices), max(map(len, choices))), -1, np.int32)
     entries = []
     for job, operations in enumerate(choices):

@@ -16,7 +16,8 @@ from dga2d.domains.fjsp.card import INVALID_SCORE, MACHINE_ALLOCATION
 
 @njit(cache=True)
 def makespan(sequence, allocation, times, op_counts, next_op, job_free, machine_free):  # type: ignore[no-untyped-def]
-    """Makespan of an int32 `sequence` and an int32 `allocation` of the right shapes, or INVALID_SCORE.
+    """Return the makespan of an int32 `sequence` and an int32 `allocation` of the right shapes, or
+    INVALID_SCORE.
 
     `times` is int32 `(jobs, max_ops, machines)`, −1 where a machine is not eligible. `next_op`, `job_free`
     (length n) and `machine_free` (length m) are int64 work arrays.
@@ -47,7 +48,7 @@ def makespan(sequence, allocation, times, op_counts, next_op, job_free, machine_
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with contiguous int32 arrays allocates nothing. Other integer arrays are converted; anything that is not
@@ -82,6 +83,6 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
 
 
 def _machine_ids(allocation: NDArray[Any], n_machines: int) -> NDArray[np.int32]:
-    """A contiguous int32 copy in which everything that is no machine has become −1."""
+    """Return a contiguous int32 copy in which everything that is no machine has become −1."""
     is_machine = (allocation >= 0) & (allocation < n_machines)
     return np.ascontiguousarray(np.where(is_machine, allocation, 0).astype(np.int32) - ~is_machine)

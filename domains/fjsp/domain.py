@@ -28,7 +28,7 @@ from dga2d.domains.jsp.domain import ft06
 
 
 def _in_its_group(ref: InstanceRef) -> InstanceRef:
-    """``hurink-edata/la01`` is called ``hurink/edata-la01``; others keep their names."""
+    """Call ``hurink-edata/la01`` ``hurink/edata-la01``; others keep their names."""
     collection, _, kind = ref.group.partition("-")
     if collection != "hurink" or not kind:
         return ref
@@ -48,7 +48,7 @@ class FlexibleJobShop(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
+        """Return the instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
         known = references()
         return tuple(
             InstanceRef(self.name, item.group, item.name, None, known[key])
@@ -56,7 +56,9 @@ class FlexibleJobShop(LibraryDomain):
         )
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        """The collections' files; Hurink's three folders are one group, as in the paper's table of splits."""
+        """Return the collections' files; Hurink's three folders are one group, as in the paper's table of
+        splits.
+        """
         refs = map(_in_its_group, super().published(data_dir))
         return tuple(sorted(refs, key=lambda ref: ref.key))
 
@@ -71,7 +73,7 @@ class FlexibleJobShop(LibraryDomain):
         return Instance(self.name, "hurink", "edata-mt06", {"shop": mt06_edata()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         shop = instance.data["shop"]
         return operator_environment(shop.n_machines, shop.op_counts, shop.machines, shop.times)
 
@@ -79,7 +81,9 @@ class FlexibleJobShop(LibraryDomain):
         return verify_state(instance.data["shop"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Machine, start and end per operation; :mod:`dga2d.domains.fjsp.verifier` has the format."""
+        """Return the text with machine, start and end per operation; :mod:`dga2d.domains.fjsp.verifier` has
+        the format.
+        """
         require_feasible(self.verify(instance, state))
         shop = instance.data["shop"]
         return schedule_text(instance.key, shop.n_machines, schedule(choices_of(shop), state))
@@ -99,7 +103,7 @@ _ROUTES = (
 
 
 def mt06_edata() -> FlexibleShopData:
-    """Machines and times of the instance; an operation takes the same time on all its machines."""
+    """Return the machines and times of the instance; an operation takes the same time on all its machines."""
     return tabulate(
         6,
         [

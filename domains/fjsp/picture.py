@@ -15,7 +15,7 @@ MAX_LEGEND = 20
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """The schedule that `state` stands for.
+    """Draw the schedule that `state` stands for.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class FlexibleShopData:
 
 
 def tabulate(n_machines: int, jobs: Sequence[Sequence[Operation]]) -> FlexibleShopData:
-    """The padded arrays of well-formed `jobs`."""
+    """Return the padded arrays of well-formed `jobs`."""
     counts = np.array([len(job) for job in jobs], dtype=np.int32)
     width = max(len(operation) for job in jobs for operation in job)
     table = np.full((len(jobs), int(counts.max()), width, 2), -1, dtype=np.int32)
@@ -91,7 +91,7 @@ def parse_instance(text: str, path: Path | str) -> FlexibleShopData:
 
 
 def _without_flexibility(text: str) -> str:
-    """`text` without the third number of its first data line, if that line has three numbers."""
+    """Return `text` without the third number of its first data line, if that line has three numbers."""
     start = 0
     for line in text.split("\n"):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -130,7 +130,9 @@ def _operation(path: Path | str, line: int, values: list[int], place: int, n_mac
 def operator_environment(
     n_machines: int, op_counts: NDArray[np.int32], machines: NDArray[np.int32], times: NDArray[np.int32]
 ) -> dict[str, Any]:
-    """The card's keys for the arrays of a :class:`~dga2d.domains.fjsp.reader.FlexibleShopData`; copies."""
+    """Return the card's keys for the arrays of a :class:`~dga2d.domains.fjsp.reader.FlexibleShopData`;
+    copies.
+    """
     n_jobs, max_ops, _ = machines.shape
     return {
         "num_jobs": int(n_jobs),
@@ -148,7 +150,9 @@ def operator_environment(
 def processing_matrix(
     n_machines: int, machines: NDArray[np.int32], times: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Times by machine id, float64 `(jobs, max_ops, n_machines)`, inf where a machine is not eligible."""
+    """Return the times by machine id, float64 `(jobs, max_ops, n_machines)`, inf where a machine is not
+    eligible.
+    """
     table = np.full((*machines.shape[:2], n_machines), np.inf)
     job, operation, entry = np.nonzero(machines >= 0)
     table[job, operation, machines[job, operation, entry]] = times[job, operation, entry]
@@ -156,6 +160,6 @@ def processing_matrix(
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     data = read_instance(path)
     return operator_environment(data.n_machines, data.op_counts, data.machines, data.times)

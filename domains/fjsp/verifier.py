@@ -39,7 +39,7 @@ Schedule = list[list[Task]]
 
 
 def choices_of(data: FlexibleShopData) -> Choices:
-    """The instance as plain Python: per job and operation the times by eligible machine."""
+    """Return the instance as plain Python: per job and operation the times by eligible machine."""
     return [
         [
             {m: t for m, t in zip(machines, times, strict=True) if m >= 0}
@@ -65,7 +65,7 @@ def verify_state(data: FlexibleShopData, state: State) -> Verdict:
 
 
 def state_violation(choices: Choices, max_ops: int, state: State) -> str | None:
-    """Why `state` is not a well-formed pair of sequence and allocation; ``None`` if it is."""
+    """Return why `state` is not a well-formed pair of sequence and allocation; ``None`` if it is."""
     sequence: Any = getattr(state, "sequence", None)
     violation = array_violation(sequence, sum(map(len, choices)))
     if violation is not None:
@@ -99,7 +99,7 @@ def _allocation_violation(choices: Choices, max_ops: int, metadata: Any) -> str 
 
 
 def schedule(choices: Choices, state: State) -> Schedule:
-    """The semi-active schedule of a well-formed state.
+    """Return the semi-active schedule of a well-formed state.
 
     Every machine serves operations in the order of the sequence; an operation starts when its predecessors
     in the job and on the machine have ended (longest paths, by repeatedly settling operations whose
@@ -136,7 +136,7 @@ def _machine_queues(allocation: list[list[int]], sequence: list[int]) -> dict[in
 
 
 def schedule_violation(choices: Choices, tasks: Schedule) -> str | None:
-    """First broken constraint of a schedule; ``None`` if it is feasible."""
+    """Return the first broken constraint of a schedule; ``None`` if it is feasible."""
     by_machine: dict[int, list[tuple[int, int, int]]] = {}
     for job, (operations, row) in enumerate(zip(choices, tasks, strict=True)):
         if len(row) != len(operations):
@@ -166,7 +166,7 @@ def _too_early(job: int, k: int) -> str:
 
 
 def schedule_text(key: str, n_machines: int, tasks: Schedule) -> str:
-    """Text of the schedule file of instance `key`."""
+    """Return the text of the schedule file of instance `key`."""
     makespan = max(job[-1].end for job in tasks)
     lines = [
         f"# instance {key}",
@@ -184,11 +184,11 @@ def _data_of(environment: Mapping[str, Any]) -> FlexibleShopData:
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Makespan by the independent verifier, or the first broken constraint."""
+    """Return the makespan by the independent verifier, or the first broken constraint."""
     return verify_state(_data_of(environment), state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution, which has makespan `objective`."""
+    """Return the text of a verified solution, which has makespan `objective`."""
     tasks = schedule(choices_of(_data_of(environment)), state)
     return schedule_text(f"file/{name}", environment["num_machines"], tasks)

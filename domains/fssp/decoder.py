@@ -15,7 +15,7 @@ from dga2d.domains.fssp.card import INVALID_SCORE
 
 @njit(cache=True)
 def flow_shop_makespan(sequence, times, next_op, job_free, machine_free):  # type: ignore[no-untyped-def]
-    """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
+    """Return the makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
     `times` is int32 `(jobs, machines)`; `next_op`, `job_free` (length n) and `machine_free` (length m) are
     int32 work arrays: readers refuse times that add up to INVALID_SCORE or more.
@@ -40,7 +40,7 @@ def flow_shop_makespan(sequence, times, next_op, job_free, machine_free):  # typ
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is

@@ -41,11 +41,11 @@ class FlowShop(ShopDomain):
     start_times = START_TIMES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Taillard's 110 instances; their published files hold the same numbers."""
+        """Return Taillard's 110 instances; their published files hold the same numbers."""
         return _grouped(super().generated())
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        """Files below ``data_dir/fssp``; those of Taillard's folder are grouped by size."""
+        """Return the files below ``data_dir/fssp``; those of Taillard's folder are grouped by size."""
         return _grouped(super().published(data_dir))
 
     def smoke_instance(self) -> Instance:
@@ -53,7 +53,7 @@ class FlowShop(ShopDomain):
         return Instance(self.name, "smoke", "8x4", fields_of(eight_by_four()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["times"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
@@ -64,7 +64,7 @@ class FlowShop(ShopDomain):
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:
-    """`refs` sorted by key, those of Taillard's folder moved to the group of their size."""
+    """Return `refs` sorted by key, those of Taillard's folder moved to the group of their size."""
     moved = (
         replace(ref, group=taillard.group_of(ref.name) or ref.group) if ref.group == FOLDER else ref
         for ref in refs
@@ -88,5 +88,5 @@ _TIMES = (
 
 
 def eight_by_four() -> FlowShopData:
-    """Times of the instance."""
+    """Return the times of the instance."""
     return FlowShopData(np.array(_TIMES, dtype=np.int32))

@@ -55,7 +55,7 @@ def parse_instance(text: str, path: Path | str) -> FlowShopData:
 
 
 def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[int]:
-    """Times of a job by machine."""
+    """Return the times of a job by machine."""
     if len(values) != 2 * n_machines:
         raise InstanceFormatError(path, line, f"expected {2 * n_machines} numbers, got {len(values)}")
     for place, (machine, time) in enumerate(zip(values[::2], values[1::2], strict=True)):
@@ -69,7 +69,7 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
 
 
 def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
-    """The card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    """Return the card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
     n_jobs, n_machines = times.shape
     return {
         "num_jobs": int(n_jobs),
@@ -80,5 +80,5 @@ def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_instance(path).times)

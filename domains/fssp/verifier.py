@@ -37,7 +37,7 @@ def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
-    """Earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
+    """Return the earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
 
     A job starts on a machine when it has left the machine before and the machine has finished the job it
     serves before.
@@ -53,7 +53,7 @@ def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int
 
 
 def machine_orders(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> list[list[int]]:
-    """The jobs in the order in which each machine serves them."""
+    """Return the jobs in the order in which each machine serves them."""
     orders: list[list[int]] = [[] for _ in range(n_machines)]
     seen = [0] * n_jobs
     for job in sequence.tolist():
@@ -63,7 +63,9 @@ def machine_orders(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> list
 
 
 def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> str | None:
-    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
+    feasible.
+    """
     if starts.shape != times.shape:
         return f"start times have shape {starts.shape}, expected {times.shape}"
     if starts.min() < 0:
@@ -85,11 +87,11 @@ START_TIMES = "its start times on machines 0, 1, ..."
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Makespan by the independent verifier, or the first broken constraint."""
+    """Return the makespan by the independent verifier, or the first broken constraint."""
     return verify_sequence(np.asarray(environment["processing_times"]).T, state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     starts = schedule(np.asarray(environment["processing_times"]).T, state.sequence)
     return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

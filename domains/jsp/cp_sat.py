@@ -9,7 +9,7 @@ from dga2d.domains.shared.shops.cp_sat import by_start, solve_shop
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best schedule found within `time_limit_s` seconds of wall-clock time, or ``None``."""
+    """Return the best schedule found within `time_limit_s` seconds of wall-clock time, or ``None``."""
     machines, times = instance.data["machines"], instance.data["times"]
     starts = solve_shop(machines, times, True, time_limit_s, seed, workers)
     if starts is None:

@@ -15,7 +15,7 @@ from dga2d.domains.jsp.card import INVALID_SCORE
 
 @njit(cache=True)
 def makespan(sequence, machines, times, next_op, job_free, machine_free):  # type: ignore[no-untyped-def]
-    """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
+    """Return the makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
     `next_op`, `job_free` (length n) and `machine_free` (length m) are int64 work arrays.
     """
@@ -40,7 +40,7 @@ def makespan(sequence, machines, times, next_op, job_free, machine_free):  # typ
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is

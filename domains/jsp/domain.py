@@ -42,7 +42,7 @@ class JobShop(ShopDomain):
         return Instance(self.name, "ft", "ft06", fields_of(ft06()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["machines"], instance.data["times"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
@@ -73,5 +73,5 @@ _TIMES = (
 
 
 def ft06() -> JobShopData:
-    """Machines and times of ft06."""
+    """Return the machines and times of ft06."""
     return JobShopData(np.array(_MACHINES, dtype=np.int32), np.array(_TIMES, dtype=np.int32))

@@ -64,7 +64,7 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
 
 
 def operator_environment(machines: NDArray[np.int32], times: NDArray[np.int32]) -> dict[str, Any]:
-    """The card's keys for `machines` and `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    """Return the card's keys for `machines` and `times`, int32 `(jobs, machines)`; fresh, writable copies."""
     n_jobs, n_machines = machines.shape
     return {
         "num_jobs": int(n_jobs),
@@ -76,6 +76,6 @@ def operator_environment(machines: NDArray[np.int32], times: NDArray[np.int32]) 
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     data = read_instance(path)
     return operator_environment(data.machines, data.times)

@@ -42,7 +42,8 @@ def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state
 def schedule(
     machines: NDArray[np.int32], times: NDArray[np.int32], sequence: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Earliest start times, int64 `(jobs, machines)` in technological order, of a well-formed sequence.
+    """Return the earliest start times, int64 `(jobs, machines)` in technological order, of a well-formed
+    sequence.
 
     Every machine serves operations in the order of the sequence; an operation starts when its predecessors
     in the job and on the machine have ended (longest paths, by repeatedly settling operations whose
@@ -89,7 +90,9 @@ def _earliest(times: NDArray[np.int32], starts: NDArray[np.int64], queue: list[O
 def schedule_violation(
     machines: NDArray[np.int32], times: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> str | None:
-    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
+    feasible.
+    """
     n_jobs, n_machines = machines.shape
     if starts.min() < 0:
         return "an operation starts before time 0"
@@ -112,11 +115,11 @@ START_TIMES = "the start times of its operations in technological order"
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Makespan by the independent verifier, or the first broken constraint."""
+    """Return the makespan by the independent verifier, or the first broken constraint."""
     return verify_sequence(environment["machines_matrix"], environment["times_matrix"], state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     starts = schedule(environment["machines_matrix"], environment["times_matrix"], state.sequence)
     return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

@@ -11,7 +11,7 @@ from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The heaviest cut CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
+    """Return the heaviest cut CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
 def solve_with_status(
     data: Any, time_limit_s: float, seed: int, workers: int = 1
 ) -> tuple[list[int] | None, bool]:
-    """Side of each vertex, and whether the cut is proven to be the heaviest.
+    """Return the side of each vertex, and whether the cut is proven to be the heaviest.
 
     `data` is `Instance.data`. One binary variable per vertex (vertex 0 stays on side 0) and one per edge,
     which is 1 where the edge is cut; only the inequalities that the sign of the weight calls for are stated.

@@ -17,7 +17,8 @@ from dga2d.domains.maxcut.graph import Csr, edges_of
 
 @njit(cache=True)
 def negative_cut(sides, edges):  # type: ignore[no-untyped-def]
-    """Minus the weight of the cut of int32 `sides`, or INVALID_SCORE unless all entries are 0 or 1.
+    """Return minus the weight of the cut of int32 `sides`, or INVALID_SCORE unless all entries are 0 or
+    1.
 
     `edges`, int32 `(3, m)`: lower ends, higher ends and weights, each edge once.
     """
@@ -35,7 +36,7 @@ def negative_cut(sides, edges):  # type: ignore[no-untyped-def]
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is
@@ -55,7 +56,7 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
 
 
 def _edges(environment: Mapping[str, Any]) -> NDArray[np.int32]:
-    """Lower ends, higher ends and weights of the edges, int32 `(3, m)`."""
+    """Return the lower ends, higher ends and weights of the edges, int32 `(3, m)`."""
     csr = Csr(*(np.array(environment[key]) for key in ("offsets", "neighbors", "edge_weights")))
     ends, weights = edges_of(csr)
     return np.ascontiguousarray(np.stack((ends[:, 0], ends[:, 1], weights)).astype(np.int32))

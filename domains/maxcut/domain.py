@@ -37,7 +37,7 @@ class MaxCut(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """41 graphs of the G-set; their published files hold the same edges."""
+        """Return 41 graphs of the G-set; their published files hold the same edges."""
         return gset.generated_refs()
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
@@ -56,14 +56,16 @@ class MaxCut(LibraryDomain):
         return Instance(self.name, "smoke", "petersen", fields_of(petersen()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(**instance.data)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sides(**instance.data, state=state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """The side of each vertex; the format is described in :mod:`dga2d.domains.maxcut.verifier`."""
+        """Return the text with the side of each vertex; the format is described in
+        :mod:`dga2d.domains.maxcut.verifier`.
+        """
         objective = require_feasible(self.verify(instance, state))
         return sides_text(instance.key, state.sequence, int(objective))
 
@@ -72,7 +74,10 @@ SMOKE_OPTIMUM = 13
 
 
 def petersen() -> WeightedGraph:
-    """Outer circle 0-4, inner star 5-9; edges 0-1 and 5-7 weigh 2, edge 3-8 weighs -1, the others 1."""
+    """Return the graph with outer circle 0-4 and inner star 5-9; edges 0-1 and 5-7 weigh 2, edge 3-8 weighs
+    -1, the others
+    1.
+    """
     outer = [(v, (v + 1) % 5) for v in range(5)]
     spokes = [(v, v + 5) for v in range(5)]
     inner = [(5 + v, 5 + (v + 2) % 5) for v in range(5)]

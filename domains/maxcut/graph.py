@@ -36,7 +36,7 @@ class Csr(NamedTuple):
 
 
 def csr_of(n_vertices: int, edges: NDArray[np.int32], weights: NDArray[np.int32]) -> Csr:
-    """The CSR form of a list of edges; fresh, writable arrays."""
+    """Return the CSR form of a list of edges; fresh, writable arrays."""
     tails = np.concatenate((edges[:, 0], edges[:, 1]))
     heads = np.concatenate((edges[:, 1], edges[:, 0]))
     order = np.lexsort((heads, tails))
@@ -46,8 +46,8 @@ def csr_of(n_vertices: int, edges: NDArray[np.int32], weights: NDArray[np.int32]
 
 
 def edges_of(csr: Csr) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """End points, int32 `(m, 2)`, and weights, int32 `(m,)`, of the edges of a CSR form; inverse of
-    :func:`csr_of` up to the order of edges and end points.
+    """Return the end points, int32 `(m, 2)`, and weights, int32 `(m,)`, of the edges of a CSR form; inverse
+    of :func:`csr_of` up to the order of edges and end points.
     """
     tails = np.repeat(np.arange(csr.offsets.size - 1, dtype=np.int32), np.diff(csr.offsets))
     once = tails < csr.neighbours

@@ -20,8 +20,9 @@ CUT_COLOUR, UNCUT_COLOUR = "#228833", "#bbbbbb"
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """Left the vertices on two arcs, one per side, with the edges between and within them; right the matrix
-    of weights with the vertices of one side before those of the other, so that the cut fills two corners.
+    """Draw left the vertices on two arcs, one per side, with the edges between and within them; right the
+    matrix of weights with the vertices of one side before those of the other, so that the cut fills two
+    corners.
 
     Raises
     ------
@@ -44,7 +45,9 @@ def picture(instance: Instance, state: State) -> Figure:
 
 
 def _positions(sides: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Points on the left and the right arc of a circle, float64 `(n, 2)`, by index from top to bottom."""
+    """Return the points on the left and the right arc of a circle, float64 `(n, 2)`, by index from top to
+    bottom.
+    """
     points = np.zeros((len(sides), 2))
     for side, sign in ((0, -1.0), (1, 1.0)):
         members = np.flatnonzero(sides == side)
@@ -54,7 +57,7 @@ def _positions(sides: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _draw_graph(axes: Axes, sides: NDArray[np.int64], edges: NDArray[np.int32]) -> None:
-    """Edges as thin lines, the more of them the fainter; uncut ones beneath."""
+    """Draw edges as thin lines, the more of them the fainter; uncut ones beneath."""
     from matplotlib.collections import LineCollection
 
     points = _positions(sides)
@@ -85,7 +88,7 @@ def _draw_graph(axes: Axes, sides: NDArray[np.int64], edges: NDArray[np.int32]) 
 def _draw_matrix(
     axes: Axes, sides: NDArray[np.int64], edges: NDArray[np.int32], weights: NDArray[np.int32]
 ) -> None:
-    """A dot per edge and direction, coloured by the sign of its weight."""
+    """Draw a dot per edge and direction, coloured by the sign of its weight."""
     place: NDArray[Any] = np.empty(len(sides), np.int64)
     place[np.argsort(sides, kind="stable")] = np.arange(1, len(sides) + 1)
     rows = np.concatenate((place[edges[:, 0]], place[edges[:, 1]]))

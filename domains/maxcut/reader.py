@@ -74,7 +74,7 @@ def _sizes(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
 
 
 def _edge(path: Path | str, line: int, values: list[int], n_vertices: int) -> tuple[tuple[int, int], int]:
-    """The edge with its lower end first, from 0, and its weight."""
+    """Return the edge with its lower end first, from 0, and its weight."""
     if len(values) != 3:
         raise InstanceFormatError(
             path, line, f"expected two vertices and a weight, got {len(values)} numbers"
@@ -91,7 +91,7 @@ def _edge(path: Path | str, line: int, values: list[int], n_vertices: int) -> tu
 def operator_environment(
     n_vertices: int, edges: NDArray[np.int32], weights: NDArray[np.int32]
 ) -> dict[str, Any]:
-    """The card's keys for a graph; fresh, writable arrays."""
+    """Return the card's keys for a graph; fresh, writable arrays."""
     csr = csr_of(n_vertices, edges, weights)
     return {
         "num_nodes": int(n_vertices),
@@ -103,6 +103,6 @@ def operator_environment(
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     graph = read_instance(path)
     return operator_environment(graph.n_vertices, graph.edges, graph.weights)

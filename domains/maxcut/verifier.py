@@ -37,7 +37,7 @@ def verify_sides(
 
 
 def sides_text(key: str, sides: NDArray[Any], cut: int) -> str:
-    """Text of the solution of instance `key` with 0/1 `sides`."""
+    """Return the text of the solution of instance `key` with 0/1 `sides`."""
     lines = [f"# {key}: number of vertices and weight of the cut; then each vertex and its side"]
     lines.append(f"{len(sides)} {cut}")
     lines += [f"{vertex} {side + 1}" for vertex, side in enumerate(sides.tolist(), start=1)]
@@ -45,12 +45,12 @@ def sides_text(key: str, sides: NDArray[Any], cut: int) -> str:
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Weight of the cut by the independent verifier, or the first broken constraint."""
+    """Return the weight of the cut by the independent verifier, or the first broken constraint."""
     csr = Csr(environment["offsets"], environment["neighbors"], environment["edge_weights"])
     return verify_sides(environment["num_nodes"], *edges_of(csr), state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution; nothing of `environment` is needed."""
+    """Return the text of a verified solution; nothing of `environment` is needed."""
     del environment
     return sides_text(f"file/{name}", state.sequence, int(objective))

@@ -10,7 +10,7 @@ from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """Maximise the number of chosen vertices; from each clique of a greedy edge cover at most one.
+    """Maximise the number of chosen vertices, at most one from each clique of a greedy edge cover.
 
     Every edge lies in one of the cliques, so that the constraints say exactly that the set is independent;
     cliques instead of single edges make the model smaller and its relaxation stronger. No hint is given.
@@ -42,7 +42,8 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
 
 
 def edge_clique_cover(adjacency: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[list[int]]:
-    """Cliques, vertices ascending by discovery, such that every edge of a bool `(n, n)` graph lies in one.
+    """Return the cliques, vertices ascending by discovery, such that every edge of a bool `(n, n)` graph lies
+    in one.
 
     Each starts with the first uncovered edge and grows by the vertex with most uncovered edges into it.
     """

@@ -16,7 +16,7 @@ from dga2d.domains.mis.card import INVALID_SCORE
 
 @njit(cache=True)
 def negative_size(sequence, rows, work, chosen):  # type: ignore[no-untyped-def]
-    """Minus the number of ones in the int32 `sequence` of the right length, or INVALID_SCORE.
+    """Return minus the number of ones in the int32 `sequence` of the right length, or INVALID_SCORE.
 
     `rows`, uint64 (n, words), holds the neighbours of each vertex as bits; `work`, uint64 (words,), and
     `chosen`, int32 (n + 1,), are scratch.
@@ -46,7 +46,9 @@ def negative_size(sequence, rows, work, chosen):  # type: ignore[no-untyped-def]
 
 
 def bit_rows(adjacency: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Rows of a 0/1 matrix as bits, uint64 `(n, ceil(n / 64))`; bit i of word w is column 64 w + i."""
+    """Return the rows of a 0/1 matrix as bits, uint64 `(n, ceil(n / 64))`; bit i of word w is column 64 w +
+    i.
+    """
     n = len(adjacency)
     padded = np.zeros((n, -(-n // 64) * 64), np.uint8)
     padded[:, :n] = adjacency
@@ -55,7 +57,7 @@ def bit_rows(adjacency: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps its own copy of the graph, so that code which scribbles on `environment` cannot change a score; a
     call with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is

@@ -38,7 +38,7 @@ class IndependentSet(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Constructions that equal DIMACS graphs, and Model RB graphs with BHOSLIB's parameters."""
+        """Return constructions that equal DIMACS graphs, and Model RB graphs with BHOSLIB's parameters."""
         return suite.generated_refs()
 
     def read(self, path: Path) -> Mapping[str, Any]:
@@ -53,14 +53,16 @@ class IndependentSet(LibraryDomain):
         return Instance(self.name, "constructions", "MANN_a9", _data(nine_points()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["adjacency"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_vector(instance.data["adjacency"], state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """The vertices of the set; the format is described in :mod:`dga2d.domains.mis.verifier`."""
+        """Return the text with the vertices of the set; the format is described in
+        :mod:`dga2d.domains.mis.verifier`.
+        """
         require_feasible(self.verify(instance, state))
         return set_text(instance.key, selected(state.sequence))
 
@@ -75,5 +77,5 @@ SMOKE_OPTIMUM = 16
 
 
 def nine_points() -> NDArray[np.uint8]:
-    """Graph of 45 vertices and 72 edges (``MANN_a9``)."""
+    """Return the graph of 45 vertices and 72 edges (``MANN_a9``)."""
     return steiner(A9, 9)

@@ -16,7 +16,7 @@ _IN_SET, _OUTSIDE = "#c1440e", "#7a8ba3"
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """The set's vertices on an inner circle, the others on an outer ring, with the graph's edges.
+    """Draw the set's vertices on an inner circle, the others on an outer ring, with the graph's edges.
 
     A vertex outside stands at the mean angle of its neighbours in the set, so that edges stay short; its
     distance from the centre grows with their number. There is no edge inside the inner circle.
@@ -58,7 +58,7 @@ def picture(instance: Instance, state: State) -> Figure:
 
 
 def _layout(adjacency: NDArray[np.uint8], chosen: list[int]) -> tuple[NDArray[np.float64], int]:
-    """Positions, float64 `(n, 2)`, and the largest number of neighbours in the set."""
+    """Return the positions, float64 `(n, 2)`, and the largest number of neighbours in the set."""
     n = len(adjacency)
     angles = np.zeros(n)
     angles[chosen] = 2.0 * np.pi * np.arange(len(chosen)) / max(len(chosen), 1)

@@ -38,7 +38,7 @@ class _Header(NamedTuple):
 
 
 def read_graph(path: Path) -> NDArray[np.uint8]:
-    """Adjacency matrix, uint8 `(n, n)`, of the graph whose largest independent set is sought.
+    """Return the adjacency matrix, uint8 `(n, n)`, of the graph whose largest independent set is sought.
 
     Lines are ``c`` comments, one ``p edge N M`` (or ``p col N M``) before all that follow, ``n i w`` vertex
     weights (checked and ignored) and ``e i j`` edges; vertices count from 1.
@@ -75,7 +75,7 @@ def _text(path: Path) -> str:
 
 
 def parse_graph(text: str, path: Path | str) -> NDArray[np.uint8]:
-    """The graph a text states, as it stands: uint8 `(n, n)`, symmetric, zero diagonal.
+    """Return the graph a text states, as it stands: uint8 `(n, n)`, symmetric, zero diagonal.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def parse_graph(text: str, path: Path | str) -> NDArray[np.uint8]:
 
 
 def _lines(text: str, path: Path | str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and words of each line that is neither blank nor a comment."""
+    """Return the line number and words of each line that is neither blank nor a comment."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line == "c" or line.startswith(("c ", "c\t", "c\r")) or not line.strip():
             continue
@@ -162,7 +162,7 @@ def _vertex(path: Path | str, number: int, token: str, header: _Header) -> int:
 def _adjacency(
     path: Path | str, header: _Header, pairs: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """The matrix of `pairs`, int64 `(m, 2)` from 1, which stand on lines `numbers`."""
+    """Return the matrix of `pairs`, int64 `(m, 2)` from 1, which stand on lines `numbers`."""
     n = header.vertices
     outside = (pairs < 1) | (pairs > n)
     if outside.any():
@@ -193,7 +193,7 @@ def _adjacency(
 
 
 def operator_environment(adjacency: NDArray[np.uint8]) -> dict[str, Any]:
-    """The card's keys for `adjacency`, uint8 `(n, n)`; fresh, writable copies."""
+    """Return the card's keys for `adjacency`, uint8 `(n, n)`; fresh, writable copies."""
     return {
         "num_vertices": len(adjacency),
         "total_vertices": len(adjacency),
@@ -202,5 +202,5 @@ def operator_environment(adjacency: NDArray[np.uint8]) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_graph(path))

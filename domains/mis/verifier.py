@@ -37,12 +37,12 @@ def verify_vector(adjacency: NDArray[np.uint8], state: State) -> Verdict:
 
 
 def selected(sequence: NDArray[Any]) -> list[int]:
-    """Vertices whose entry is not 0, ascending, from 0."""
+    """Return the vertices whose entry is not 0, ascending, from 0."""
     return [vertex for vertex, value in enumerate(sequence.tolist()) if value]
 
 
 def edge_violation(adjacency: NDArray[np.uint8], chosen: list[int]) -> str | None:
-    """The first edge between two of the vertices `chosen`; ``None`` if they are independent."""
+    """Return the first edge between two of the vertices `chosen`; ``None`` if they are independent."""
     for vertex in chosen:
         neighbours = set(np.flatnonzero(adjacency[vertex]).tolist()).intersection(chosen)
         if neighbours:
@@ -51,7 +51,7 @@ def edge_violation(adjacency: NDArray[np.uint8], chosen: list[int]) -> str | Non
 
 
 def set_text(key: str, chosen: Sequence[int]) -> str:
-    """Text for the vertices `chosen`, which count from 0 and ascend."""
+    """Return the text for the vertices `chosen`, which count from 0 and ascend."""
     head = [
         f"c instance {key}",
         "c a set of mutually non-adjacent vertices (a clique of the graph of a .clq file)",
@@ -61,11 +61,11 @@ def set_text(key: str, chosen: Sequence[int]) -> str:
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Size of the set by the independent verifier, or the first broken constraint."""
+    """Return the size of the set by the independent verifier, or the first broken constraint."""
     return verify_vector(environment["adj"], state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution; nothing else of `environment` is needed."""
+    """Return the text of a verified solution; nothing else of `environment` is needed."""
     del environment, objective
     return set_text(f"file/{name}", selected(state.sequence))

@@ -15,7 +15,7 @@ from dga2d.domains.ossp.card import INVALID_SCORE
 
 @njit(cache=True)
 def makespan(sequence, table, work):  # type: ignore[no-untyped-def]
-    """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
+    """Return the makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
     Few arguments, because each costs as much as the decoding of fifty operations. `table`, int32
     (operations, 3), holds the place in `work` at which the job of an operation is free, the same for its
@@ -42,7 +42,7 @@ def makespan(sequence, table, work):  # type: ignore[no-untyped-def]
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is

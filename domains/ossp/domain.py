@@ -41,7 +41,7 @@ class OpenShop(ShopDomain):
         return Instance(self.name, "taillard", "ta4x4_1os", fields_of(four_by_four()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["times"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
@@ -58,5 +58,5 @@ _TIMES = ((34, 2, 54, 61), (15, 89, 70, 9), (38, 19, 28, 87), (95, 7, 34, 29))
 
 
 def four_by_four() -> OpenShopData:
-    """Times of the instance."""
+    """Return the times of the instance."""
     return OpenShopData(np.array(_TIMES, dtype=np.int32))

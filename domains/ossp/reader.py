@@ -58,7 +58,7 @@ def parse_instance(text: str, path: Path | str) -> OpenShopData:
 
 
 def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
-    """The card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
+    """Return the card's keys for `times`, int32 `(jobs, machines)`; fresh, writable copies."""
     n_jobs, n_machines = times.shape
     of_jobs = times.sum(axis=1, dtype=np.int64)
     on_machines = times.sum(axis=0, dtype=np.int64)
@@ -73,5 +73,5 @@ def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_instance(path).times)

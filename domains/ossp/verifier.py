@@ -36,7 +36,7 @@ def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
-    """Earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
+    """Return the earliest start times, int64 `(jobs, machines)`, of a well-formed sequence.
 
     Jobs and machines serve operations in the order of the sequence; an operation starts when its
     predecessors in the job and on the machine have ended (longest paths, by settling an operation once all
@@ -58,7 +58,7 @@ def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int
 
 
 def _graph(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> tuple[list[list[int]], list[int]]:
-    """Direct successors of every operation and the number of its direct predecessors."""
+    """Return the direct successors of every operation and the number of its direct predecessors."""
     queues: list[list[int]] = [[] for _ in range(n_jobs + n_machines)]
     for operation in sequence.tolist():
         job, machine = divmod(operation, n_machines)
@@ -74,7 +74,9 @@ def _graph(sequence: NDArray[Any], n_jobs: int, n_machines: int) -> tuple[list[l
 
 
 def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> str | None:
-    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
+    feasible.
+    """
     if starts.shape != times.shape:
         return f"start times have shape {starts.shape}, expected {times.shape}"
     if starts.min() < 0:
@@ -93,11 +95,11 @@ START_TIMES = "the start time of its operation on each machine"
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Makespan by the independent verifier, or the first broken constraint."""
+    """Return the makespan by the independent verifier, or the first broken constraint."""
     return verify_sequence(environment["ossp_times"], state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     starts = schedule(environment["ossp_times"], state.sequence)
     return schedule_text(f"file/{name}", START_TIMES, starts, int(objective))

@@ -30,7 +30,9 @@ class Solved(NamedTuple):
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """Best list found in `time_limit_s` seconds without hints; ``None`` if no schedule was found."""
+    """Return the best list found in `time_limit_s` seconds without hints; ``None`` if no schedule was
+    found.
+    """
     solved = solve_project(instance.data, time_limit_s, seed, workers)
     if solved is None:
         return None

@@ -16,7 +16,7 @@ from dga2d.domains.rcpsp.card import INVALID_SCORE
 
 @njit(cache=True)
 def makespan(sequence, activities, predecessors, work):  # type: ignore[no-untyped-def]
-    """Makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
+    """Return the makespan of an int32 `sequence` of the right length, or INVALID_SCORE.
 
     A row of `activities`, int64 (N + 2, 2 + words), holds where the predecessors of an activity begin in
     `predecessors`, its duration and its requests, packed as :func:`pack` does; row N ends the predecessors
@@ -69,7 +69,8 @@ def makespan(sequence, activities, predecessors, work):  # type: ignore[no-untyp
 def pack(
     requests: NDArray[Any], capacities: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Requests int64 `(N, words)`, capacities and guard bits int64 `(words,)` in lanes of machine words.
+    """Return requests, int64 `(N, words)`, capacities and guard bits int64 `(words,)` in lanes of machine
+    words.
 
     A resource takes as many bits as its capacity needs and one guard bit above them, so that one
     subtraction compares all resources of a word: a lane whose request exceeds what is left borrows its
@@ -93,7 +94,7 @@ def pack(
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is

@@ -39,7 +39,7 @@ class ProjectScheduling(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """ProGen-style projects of 30, 60, 90 and 120 activities with references by CP-SAT."""
+        """Return ProGen-style projects of 30, 60, 90 and 120 activities with references by CP-SAT."""
         return progen.generated_refs()
 
     def read(self, path: Path) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ class ProjectScheduling(LibraryDomain):
         return Instance(self.name, "smoke", "eight", eight_activities().data(), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
@@ -77,7 +77,7 @@ _EDGES = (
 
 
 def eight_activities() -> Project:
-    """Durations, requests, capacities and edges of the instance."""
+    """Return the durations, requests, capacities and edges of the instance."""
     return Project(
         np.array(_DURATIONS, np.int32),
         np.array(_REQUESTS, np.int32),

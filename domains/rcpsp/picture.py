@@ -20,7 +20,7 @@ MAX_PROFILES = 6
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """Activities as bars by start time, and for each resource its use and its capacity.
+    """Draw the activities as bars by start time, and for each resource its use and its capacity.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def picture(instance: Instance, state: State) -> Figure:
 
 
 def _gantt(axis: Axes, durations: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> None:
-    """One row per activity, dummies left out, the first to start on top."""
+    """Draw one row per activity, dummies left out, the first to start on top."""
     real = np.arange(1, starts.size - 1)
     rows = real[np.lexsort((real, starts[real]))]
     places = np.arange(rows.size)
@@ -63,7 +63,7 @@ def _gantt(axis: Axes, durations: np.ndarray[Any, Any], starts: np.ndarray[Any, 
 
 
 def _profile(axis: Axes, data: Any, starts: np.ndarray[Any, Any], resource: int) -> None:
-    """Units in use period by period, below a line at the capacity."""
+    """Draw the units in use period by period, below a line at the capacity."""
     ends = starts + data["durations"]
     change = np.zeros(int(ends.max()) + 1, np.int64)
     np.add.at(change, starts, data["requests"][:, resource])

@@ -49,7 +49,7 @@ class Project:
         self._check_network()
 
     def data(self) -> dict[str, NDArray[np.int32]]:
-        """The arrays by name, as instances hold them."""
+        """Return the arrays by name, as instances hold them."""
         return {
             "durations": self.durations,
             "requests": self.requests,
@@ -88,7 +88,7 @@ class Project:
 
 
 def topological_order(n: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """Activities 0..n − 1 with predecessors first; those on or behind a cycle are left out."""
+    """Return the activities 0..n − 1 with predecessors first; those on or behind a cycle are left out."""
     successors: list[list[int]] = [[] for _ in range(n)]
     waits_for = [0] * n
     for u, v in edges:
@@ -104,7 +104,7 @@ def topological_order(n: int, edges: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def critical_path_length(durations: NDArray[np.int32], edges: NDArray[np.int32]) -> int:
-    """Longest path through the network, durations as lengths: no schedule is shorter."""
+    """Return the longest path through the network, durations as lengths: no schedule is shorter."""
     n = durations.size
     finish = durations.astype(np.int64)
     position = np.empty(n, np.int64)

@@ -85,7 +85,7 @@ class _Lines:
         self._lines = [line.rstrip("\r") for line in self.text.split("\n")]
 
     def next(self) -> str:
-        """The next line, without blanks at its ends; blank lines are skipped."""
+        """Return the next line, without blanks at its ends; blank lines are skipped."""
         while self.number < len(self._lines):
             line = self._lines[self.number]
             self.number += 1
@@ -112,7 +112,7 @@ class _Lines:
             raise self.error(f"expected a line of {sign!r}, got {line[:60]!r}")
 
     def entry(self, name: str, unit: str = "") -> int:
-        """The number of a line ``name : number unit``."""
+        """Return the number of a line ``name : number unit``."""
         line = self.next()
         before, colon, after = line.partition(":")
         words = after.split()
@@ -136,7 +136,7 @@ class _Lines:
 
 
 def _header(lines: _Lines) -> tuple[int, int, int]:
-    """Numbers of jobs (dummies included) and resources, and the horizon."""
+    """Return the numbers of jobs (dummies included) and resources, and the horizon."""
     lines.rule()
     for name in ("file with basedata", "initial value random generator"):
         line = lines.next()
@@ -161,7 +161,7 @@ def _header(lines: _Lines) -> tuple[int, int, int]:
 
 
 def _project_information(lines: _Lines, n_jobs: int) -> int:
-    """MPM-Time: the length of the longest path."""
+    """Return the MPM-Time: the length of the longest path."""
     lines.expect("PROJECT INFORMATION:", "pronr. #jobs rel.date duedate tardcost MPM-Time")
     row = lines.amounts()
     if len(row) != 6:
@@ -173,7 +173,7 @@ def _project_information(lines: _Lines, n_jobs: int) -> int:
 
 
 def _precedence_relations(lines: _Lines, n_jobs: int) -> tuple[list[tuple[int, int]], int]:
-    """Edges between activities, counted from 0, and the line of the first activity."""
+    """Return the edges between activities, counted from 0, and the line of the first activity."""
     lines.expect("PRECEDENCE RELATIONS:", "jobnr. #modes #successors successors")
     edges, first_line = [], 0
     for job in range(1, n_jobs + 1):
@@ -197,7 +197,7 @@ def _precedence_relations(lines: _Lines, n_jobs: int) -> tuple[list[tuple[int, i
 
 
 def _requests_and_durations(lines: _Lines, n_jobs: int, n_resources: int) -> list[list[int]]:
-    """Duration and requests of each job."""
+    """Return the duration and requests of each job."""
     names = " ".join(f"R {k}" for k in range(1, n_resources + 1))
     lines.expect("REQUESTS/DURATIONS:", f"jobnr. mode duration {names}")
     lines.rule("-")
@@ -223,7 +223,7 @@ def _availabilities(lines: _Lines, n_resources: int) -> list[int]:
 
 
 def operator_environment(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The card's keys for the arrays of a project (see :class:`~dga2d.domains.rcpsp.project.Project`);
+    """Return the card's keys for the arrays of a project (see :class:`~dga2d.domains.rcpsp.project.Project`);
     fresh, writable copies.
     """
     durations = np.array(data["durations"], dtype=np.int32)
@@ -244,5 +244,5 @@ def operator_environment(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_instance(path).data())

@@ -81,7 +81,9 @@ def _fits(
 
 
 def schedule_violation(data: Mapping[str, Any], starts: NDArray[np.int64]) -> str | None:
-    """First broken constraint of a schedule given by its start times; ``None`` if it is feasible."""
+    """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
+    feasible.
+    """
     durations, requests, capacities = data["durations"], data["requests"], data["capacities"]
     if starts.shape != durations.shape:
         return f"start times have shape {starts.shape}, expected {durations.shape}"
@@ -101,7 +103,7 @@ def schedule_violation(data: Mapping[str, Any], starts: NDArray[np.int64]) -> st
 
 
 def project_schedule_text(key: str, data: Mapping[str, Any], state: State) -> str:
-    """Text for a verified `state`; `data` holds the project's arrays."""
+    """Return the text for a verified `state`; `data` holds the project's arrays."""
     starts = schedule(data, state.sequence)
     finishes = starts + data["durations"]
     lines = [
@@ -119,11 +121,11 @@ def project_schedule_text(key: str, data: Mapping[str, Any], state: State) -> st
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Makespan by the independent verifier, or the first broken constraint."""
+    """Return the makespan by the independent verifier, or the first broken constraint."""
     return verify_sequence(environment, state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution; the objective follows from the schedule."""
+    """Return the text of a verified solution; the objective follows from the schedule."""
     del objective
     return project_schedule_text(f"file/{name}", environment, state)

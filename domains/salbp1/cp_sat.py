@@ -10,7 +10,7 @@ from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best line CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
+    """Return the best line CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
 def solve_with_status(
     data: LineData, time_limit_s: float, seed: int, workers: int = 1
 ) -> tuple[list[int] | None, bool]:
-    """Station of each task, from 0, and whether the number of stations is proven minimal."""
+    """Return the station of each task, from 0, and whether the number of stations is proven minimal."""
     from ortools.sat.python import cp_model
 
     n, times, capacity = len(data.times), data.times.tolist(), data.cycle_time
@@ -59,7 +59,8 @@ def solve_with_status(
 
 
 def bin_packing_bound(times: list[int], capacity: int) -> int:
-    """Bins of `capacity` that items of these sizes need at least, precedence left aside; at least 1.
+    """Return how many bins of `capacity` items of these sizes need at least, precedence left aside; at least
+    1.
 
     References
     ----------
@@ -76,7 +77,9 @@ def bin_packing_bound(times: list[int], capacity: int) -> int:
 
 
 def _neighbouring_stations(data: LineData) -> tuple[list[int], list[int]]:
-    """How many stations lie before and behind that of each task in any line, from the times of its kin."""
+    """Return how many stations lie before and behind that of each task in any line, from the times of its
+    kin.
+    """
     n = len(data.times)
     is_before = np.zeros((n, n), np.bool_)
     is_before[data.edges[:, 0], data.edges[:, 1]] = True
@@ -90,7 +93,9 @@ def _neighbouring_stations(data: LineData) -> tuple[list[int], list[int]]:
 
 
 def _next_fit_bound(data: LineData) -> int:
-    """Stations of the line that takes tasks in topological order and closes a station at the first misfit."""
+    """Return the stations of the line that takes tasks in topological order and closes a station at the first
+    misfit.
+    """
     order = _sequence(data, [0] * len(data.times)).tolist()
     used, free = 1, data.cycle_time
     for task in order:
@@ -102,7 +107,7 @@ def _next_fit_bound(data: LineData) -> int:
 
 
 def _sequence(data: LineData, stations: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """The tasks by station, each after its predecessors."""
+    """Return the tasks by station, each after its predecessors."""
     waiting = np.bincount(data.edges[:, 1], minlength=len(data.times)).tolist()
     successors: list[list[int]] = [[] for _ in waiting]
     for before, after in data.edges.tolist():

@@ -15,7 +15,8 @@ from dga2d.domains.salbp1.card import INVALID_SCORE
 
 @njit(cache=True)
 def count_stations(sequence, capacity, times, first_before, before, least, station, room):  # type: ignore[no-untyped-def]
-    """Stations of the line an int32 `sequence` of the right length describes, or INVALID_SCORE.
+    """Return the number of stations of the line an int32 `sequence` of the right length describes, or
+    INVALID_SCORE.
 
     The direct predecessors of a task i are ``before[first_before[i] : first_before[i + 1]]``; `least` is the
     shortest task time. `station` (int32) and `room` (int64, the free time of each station), both of length n,
@@ -49,7 +50,7 @@ def count_stations(sequence, capacity, times, first_before, before, least, stati
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies of the data, so that code which scribbles on `environment` cannot change a score; a call
     with a contiguous int32 array allocates nothing. Other integer arrays are converted; anything that is not

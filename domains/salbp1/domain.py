@@ -40,7 +40,7 @@ class AssemblyLine(LibraryDomain):
     suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """The small set of 525 lines with 20 tasks; all references are proven optima."""
+        """Return the small set of 525 lines with 20 tasks; all references are proven optima."""
         source, optima = generator.reference_table()
         return tuple(
             InstanceRef(self.name, GENERATED_GROUP, name, None, Reference(float(optimum), "optimal", source))
@@ -56,14 +56,16 @@ class AssemblyLine(LibraryDomain):
         return Instance(self.name, "smoke", "jackson", fields_of(jackson()), reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """Fresh writable arrays: operators may scribble on them without harm to the instance."""
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(**instance.data)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(**instance.data, state=state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """Tasks per station; the format is described in :mod:`dga2d.domains.salbp1.verifier`."""
+        """Return the text with the tasks per station; the format is described in
+        :mod:`dga2d.domains.salbp1.verifier`.
+        """
         require_feasible(self.verify(instance, state))
         stations = line_of(**instance.data, sequence=state.sequence)
         return line_text(instance.key, instance.data["cycle_time"], stations)
@@ -91,5 +93,5 @@ _EDGES = (
 
 
 def jackson() -> LineData:
-    """Jackson's line."""
+    """Return Jackson's line."""
     return LineData(_CYCLE_TIME, np.array(_TIMES, dtype=np.int32), np.array(_EDGES, dtype=np.int32))

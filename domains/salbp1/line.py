@@ -29,7 +29,7 @@ class LineData:
 
 
 def tasks_on_cycles(n_tasks: int, edges: NDArray[np.int32]) -> list[int]:
-    """Tasks that lie on or behind a cycle of the relations; empty when there is none."""
+    """Return the tasks that lie on or behind a cycle of the relations; empty when there is none."""
     followers: list[list[int]] = [[] for _ in range(n_tasks)]
     waiting = [0] * n_tasks
     for before, after in edges.tolist():
@@ -45,7 +45,9 @@ def tasks_on_cycles(n_tasks: int, edges: NDArray[np.int32]) -> list[int]:
 
 
 def order_strength(n_tasks: int, edges: NDArray[np.int32]) -> float:
-    """Share of the pairs of tasks that are related, directly or through others; 0 for a single task."""
+    """Return the share of the pairs of tasks that are related, directly or through others; 0 for a single
+    task.
+    """
     is_before = np.zeros((n_tasks, n_tasks), np.bool_)
     is_before[edges[:, 0], edges[:, 1]] = True
     for middle in range(n_tasks):

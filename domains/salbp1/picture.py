@@ -18,7 +18,7 @@ COLOURS: Final = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa337
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """Station loads against the cycle time; tasks are counted from 1 as in `.alb` files.
+    """Draw the station loads against the cycle time; tasks are counted from 1 as in `.alb` files.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def picture(instance: Instance, state: State) -> Figure:
 
 
 def _draw_stations(axes: Axes, instance: Instance, stations: list[list[int]]) -> None:
-    """Stacked bars, colours by task; labels where they can be read."""
+    """Draw stacked bars, colours by task; labels where they can be read."""
     times = instance.data["times"].tolist()
     depth = max(map(len, stations))
     loads = [0] * len(stations)

@@ -87,7 +87,7 @@ def _lines(path: Path | str, text: str) -> Iterator[TextLine]:
 
 
 def _sections(path: Path | str, text: str) -> dict[str, list[TextLine]]:
-    """The lines of each section behind its heading, which comes first."""
+    """Return the lines of each section behind its heading, which comes first."""
     sections: dict[str, list[TextLine]] = {}
     current = None
     for line in _lines(path, text):
@@ -164,7 +164,7 @@ def _relations(path: Path | str, section: list[TextLine], n_tasks: int) -> NDArr
 
 
 def instance_text(data: LineData) -> str:
-    """Text of an `.alb` file, which :func:`parse_instance` reads back."""
+    """Return the text of an `.alb` file, which :func:`parse_instance` reads back."""
     contents: tuple[list[str], ...] = (
         [str(len(data.times))],
         [str(data.cycle_time)],
@@ -182,7 +182,7 @@ def instance_text(data: LineData) -> str:
 def operator_environment(
     cycle_time: int, times: NDArray[np.int32], edges: NDArray[np.int32]
 ) -> dict[str, Any]:
-    """The card's keys; fresh, writable copies of `times` `(n,)` and `edges` `(m, 2)`."""
+    """Return the card's keys; fresh, writable copies of `times` `(n,)` and `edges` `(m, 2)`."""
     adjacency = np.zeros((len(times), len(times)), np.uint8)
     adjacency[edges[:, 0], edges[:, 1]] = 1
     total = int(times.sum(dtype=np.int64))
@@ -198,6 +198,6 @@ def operator_environment(
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     data = read_instance(path)
     return operator_environment(data.cycle_time, data.times, data.edges)

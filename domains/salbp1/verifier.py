@@ -47,7 +47,7 @@ def _order_violation(edges: NDArray[np.int32], sequence: NDArray[Any]) -> str | 
 def line_of(
     cycle_time: int, times: NDArray[np.int32], edges: NDArray[np.int32], sequence: NDArray[Any]
 ) -> list[list[int]]:
-    """The tasks of each station under first fit, for a topological permutation of the tasks."""
+    """Return the tasks of each station under first fit, for a topological permutation of the tasks."""
     predecessors: list[set[int]] = [set() for _ in range(len(times))]
     for before, after in edges.tolist():
         predecessors[after].add(before)
@@ -70,7 +70,7 @@ def line_of(
 def line_violation(
     cycle_time: int, times: NDArray[np.int32], edges: NDArray[np.int32], stations: list[list[int]]
 ) -> str | None:
-    """First broken constraint of a line; ``None`` if it is feasible. Tasks are counted from 0."""
+    """Return the first broken constraint of a line; ``None`` if it is feasible. Tasks are counted from 0."""
     station_of: dict[int, int] = {}
     for number, tasks in enumerate(stations):
         if not tasks:
@@ -94,7 +94,7 @@ def line_violation(
 
 
 def line_text(key: str, cycle_time: int, stations: list[list[int]]) -> str:
-    """The text of a solution file for `stations`, lists of tasks counted from 0."""
+    """Return the text of a solution file for `stations`, lists of tasks counted from 0."""
     n_tasks = sum(map(len, stations))
     lines = [
         f"# instance {key}",
@@ -106,12 +106,12 @@ def line_text(key: str, cycle_time: int, stations: list[list[int]]) -> str:
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Number of stations by the independent verifier, or the first broken constraint."""
+    """Return the number of stations by the independent verifier, or the first broken constraint."""
     return verify_sequence(environment["cycle_time"], environment["times"], environment["edges"], state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution; `objective` is the number of its stations."""
+    """Return the text of a verified solution; `objective` is the number of its stations."""
     cycle_time = int(environment["cycle_time"])
     stations = line_of(cycle_time, environment["times"], environment["edges"], state.sequence)
     return line_text(f"file/{name}", cycle_time, stations)

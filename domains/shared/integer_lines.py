@@ -12,7 +12,7 @@ UNUSUAL_BLANKS = frozenset(chr(code) for code in range(0x3001) if chr(code).issp
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def read_text(path: Path) -> str:
 
 
 def integer_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]]:
-    """Line number (from 1) and integers of each line that is neither blank nor a ``#`` comment.
+    """Yield line number (from 1) and integers of each line that is neither blank nor a ``#`` comment.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def integer_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]
 
 
 def integer(path: Path | str, line: int, token: str) -> int:
-    """The integer a token stands for; at most 12 digits, an InstanceFormatError otherwise."""
+    """Return the integer a token stands for; at most 12 digits, an InstanceFormatError otherwise."""
     digits = token[1:] if token.startswith("-") else token
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
         raise InstanceFormatError(path, line, f"expected an integer, got {token[:40]!r}")

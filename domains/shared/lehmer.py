@@ -22,6 +22,6 @@ class LehmerGenerator:
         self._state = seed
 
     def uniform(self, low: int, high: int) -> int:
-        """Next integer of U[low, high], both ends included."""
+        """Return the next integer of U[low, high], both ends included."""
         self._state = MULTIPLIER * self._state % MODULUS
         return low + self._state * (high - low + 1) // MODULUS

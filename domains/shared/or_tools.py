@@ -68,7 +68,7 @@ def search_routes(
 
 
 def keep_apart(model: Any, starts: Any, ends: Any, first: int, second: int, escapes: list[Any]) -> None:
-    """Items `first` and `second` are apart along x, y or z, or one of the literals `escapes` holds.
+    """Keep items `first` and `second` apart along x, y or z, or let one of the literals `escapes` hold.
 
     `starts` and `ends` hold three expressions per item: the corners of its box (Appendix A.2 of the DGA2D
     paper: six relative positions per pair of items).

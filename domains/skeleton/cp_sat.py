@@ -9,7 +9,7 @@ from dga2d.domains.shared.or_tools import solve_model
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best packing CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
+    """Return the best packing CP-SAT finds within `time_limit_s`; ``None`` if it finds none.
 
     Raises
     ------

@@ -15,7 +15,9 @@ from dga2d.domains.skeleton.card import INVALID_SCORE
 
 @njit(cache=True)
 def negative_value(order, values, weights, capacity, seen):  # type: ignore[no-untyped-def]
-    """Minus the value packed, or INVALID_SCORE unless `order` is a permutation; `seen` is scratch, `(n,)`."""
+    """Return minus the value packed, or INVALID_SCORE unless `order` is a permutation; `seen` is scratch,
+    `(n,)`.
+    """
     seen[:] = 0
     left = capacity
     packed = 0
@@ -31,7 +33,7 @@ def negative_value(order, values, weights, capacity, seen):  # type: ignore[no-u
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """The decoder of one environment.
+    """Return the decoder of one environment.
 
     It keeps copies, so that code which scribbles on `environment` cannot change a score. Anything that is not
     a one-dimensional integer array of length ``num_items`` scores INVALID_SCORE.

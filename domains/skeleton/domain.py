@@ -33,33 +33,33 @@ class Problem(LibraryDomain):
     suffixes = (".txt", ".kp")
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Instances made without any download."""
+        """Return the instances made without any download."""
         return generated_refs()
 
     def read(self, path: Path) -> Mapping[str, Any]:
-        """The data of the instance in a file."""
+        """Return the data of the instance in a file."""
         return {"items": read_instance(path)}
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        """The data of a generated instance; ``None`` if it is none."""
+        """Return the data of a generated instance; ``None`` if it is none."""
         items = generated_items(ref)
         return None if items is None else {"items": items}
 
     def smoke_instance(self) -> Instance:
-        """A few items, for trial runs of new code."""
+        """Return a few items, for trial runs of new code."""
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all packings compared by hand")
         return Instance(self.name, "smoke", "six", {"items": smoke_items()}, reference)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        """The keys of the card."""
+        """Return the keys of the card."""
         return operator_environment(instance.data["items"])
 
     def verify(self, instance: Instance, state: State) -> Verdict:
-        """The independent check, in plain Python."""
+        """Check a solution independently, in plain Python."""
         return verify_packing(self.environment(instance), state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
-        """The packed items; raises InvalidSolutionError where the state is broken."""
+        """Return the text with the packed items; raises InvalidSolutionError where the state is broken."""
         value = require_feasible(self.verify(instance, state))
         return packing_text(instance.key, self.environment(instance), state, int(value))
 
@@ -68,7 +68,7 @@ SMOKE_OPTIMUM: Final = 100
 
 
 def smoke_items() -> Items:
-    """Six items, capacity 10: items 1 and 2 are best, but item 0 is the densest."""
+    """Return six items, capacity 10: items 1 and 2 are best, but item 0 is the densest."""
     values = np.array([66, 50, 50, 24, 20, 9], dtype=np.int32)
     weights = np.array([6, 5, 5, 4, 3, 2], dtype=np.int32)
     return Items(10, values, weights)

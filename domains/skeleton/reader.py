@@ -31,7 +31,7 @@ class Items:
 
 
 def read_instance(path: Path) -> Items:
-    """The items in a file.
+    """Return the items in a file.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_instance(path: Path) -> Items:
 
 
 def operator_environment(items: Items) -> dict[str, Any]:
-    """Fresh, writable arrays: operators may scribble on them without harm to the instance."""
+    """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
     return {
         "num_items": int(items.values.size),
         "capacity": int(items.capacity),
@@ -65,5 +65,5 @@ def operator_environment(items: Items) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_instance(path))

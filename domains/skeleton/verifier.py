@@ -24,7 +24,7 @@ def verify_packing(environment: Mapping[str, Any], state: State) -> Verdict:
 
 
 def packed_items(environment: Mapping[str, Any], order: list[int]) -> list[int]:
-    """The items that get into the knapsack, in the order in which they do."""
+    """Return the items that get into the knapsack, in the order in which they do."""
     weights, left = environment["weights"].tolist(), environment["capacity"]
     chosen = []
     for item in order:
@@ -42,10 +42,10 @@ def packing_text(key: str, environment: Mapping[str, Any], state: State, value: 
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """The objective by the independent verifier, or the first broken constraint."""
+    """Return the objective by the independent verifier, or the first broken constraint."""
     return verify_packing(environment, state)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified solution."""
+    """Return the text of a verified solution."""
     return packing_text(f"file/{name}", environment, state, int(objective))

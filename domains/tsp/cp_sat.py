@@ -17,7 +17,7 @@ from dga2d.domains.tsp.reader import euc_2d_matrix
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
-    """The best tour found within `time_limit_s` seconds of wall-clock time, or ``None``.
+    """Return the best tour found within `time_limit_s` seconds of wall-clock time, or ``None``.
 
     The routing library has neither a seed nor worker threads: `seed` and `workers` change nothing.
     """

@@ -15,7 +15,9 @@ INVALID_SCORE: Final = 999_999_999.0
 
 @njit(cache=True)
 def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
-    """Length, or `INVALID_SCORE` unless every city occurs once; `seen` is scratch, uint8 `(n,)`."""
+    """Return the length, or `INVALID_SCORE` unless every city occurs once; `seen` is scratch, uint8
+    `(n,)`.
+    """
     n = distances.shape[0]
     seen[:] = 0
     total = np.int64(0)
@@ -33,7 +35,7 @@ def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
 
 
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
-    """Decoder of an environment; not for use by two threads at once (it owns scratch memory)."""
+    """Return the decoder of an environment; not for use by two threads at once (it owns scratch memory)."""
     distances = np.array(environment["distance_matrix"], dtype=np.int64, order="C")
     n = len(distances)
     seen = np.zeros(n, dtype=np.uint8)

@@ -17,7 +17,7 @@ MAX_LABELLED_CITIES = 60
 
 
 def picture(instance: Instance, state: State) -> Figure:
-    """Cities and the closed tour through them.
+    """Draw the cities and the closed tour through them.
 
     Raises
     ------

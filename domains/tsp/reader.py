@@ -63,7 +63,7 @@ def read_tsplib(path: Path) -> TsplibFile:
 
 
 def _header(path: Path, lines: Iterator[_Line]) -> dict[str, _Line]:
-    """The keyword lines up to NODE_COORD_SECTION; each value with its line number."""
+    """Return the keyword lines up to NODE_COORD_SECTION; each value with its line number."""
     header: dict[str, _Line] = {}
     for number, text in lines:
         key, colon, value = (part.strip() for part in text.partition(":"))
@@ -131,7 +131,7 @@ def _expect_end(path: Path, lines: Iterator[_Line]) -> None:
 
 
 def format_tour(name: str, tour: NDArray[np.int32], length: int) -> str:
-    """Text of a TSPLIB ``.tour`` file: cities from 1, one per line, ended by -1."""
+    """Return the text of a TSPLIB ``.tour`` file: cities from 1, one per line, ended by -1."""
     head = [
         f"NAME : {name}.tour",
         f"COMMENT : Length {length}",
@@ -143,7 +143,8 @@ def format_tour(name: str, tour: NDArray[np.int32], length: int) -> str:
 
 
 def euc_2d_matrix(coords: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Distances floor(sqrt(dx² + dy²) + 0.5) between all points: int64 `(n, n)`, symmetric, zero diagonal.
+    """Return the distances floor(sqrt(dx² + dy²) + 0.5) between all points: int64 `(n, n)`, symmetric, zero
+    diagonal.
 
     References
     ----------
@@ -156,7 +157,7 @@ def euc_2d_matrix(coords: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def nearest_neighbour_length(distances: NDArray[np.int64]) -> int:
-    """Length of the nearest-neighbour tour that starts in city 0; ties go to the lower index.
+    """Return the length of the nearest-neighbour tour that starts in city 0; ties go to the lower index.
 
     `distances`: int64 `(n, n)`, n ≥ 1.
     """
@@ -173,7 +174,7 @@ def nearest_neighbour_length(distances: NDArray[np.int64]) -> int:
 
 
 def operator_environment(coords: NDArray[np.float64]) -> dict[str, Any]:
-    """The card's keys for `coords`, float64 `(n, 2)`; fresh, writable copies."""
+    """Return the card's keys for `coords`, float64 `(n, 2)`; fresh, writable copies."""
     own = np.array(coords, dtype=np.float64)
     distances = euc_2d_matrix(own)
     return {
@@ -185,5 +186,5 @@ def operator_environment(coords: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def environment_of_file(path: Path) -> dict[str, Any]:
-    """What operators see of the instance in a file; raises InstanceFormatError."""
+    """Return what operators see of the instance in a file; raises InstanceFormatError."""
     return operator_environment(read_tsplib(path).coords)

@@ -52,11 +52,11 @@ def _first_violation(n_cities: int, sequence: object) -> str | None:
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Tour length by the independent verifier, or the first broken constraint."""
+    """Return the tour length by the independent verifier, or the first broken constraint."""
     return verify_tour(environment["coords"], state.sequence)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
-    """Text of a verified tour; nothing of `environment` is needed."""
+    """Return the text of a verified tour; nothing of `environment` is needed."""
     del environment
     return format_tour(name, state.sequence, int(objective))

@@ -68,7 +68,7 @@ class Finding:
 
     @classmethod
     def of(cls, claim: str, seen: Examination) -> Finding:
-        """The finding of a claim that was tried."""
+        """Return the finding of a claim that was tried."""
         if seen.contradictions:
             return cls(claim, False, seen.contradictions[0], seen.contradictions)
         return cls(claim, True, seen.tried)
@@ -124,7 +124,7 @@ def check_descriptions(problem: Problem) -> Iterator[Finding]:
 
 
 async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
-    """What operators, decoder, verifier and outputs do."""
+    """Try the claims about what operators, decoder, verifier and outputs do."""
     domain = problem.domain
     instances = small_instances(problem, N_INSTANCES)
     pool = EvaluatorPool(
@@ -153,7 +153,7 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
 async def _scoring(
     problem: Problem, instances: Sequence[Instance], states: dict[str, list[State]]
 ) -> Finding:
-    """Decoder and verifier on the solutions that were found, and on mutations of them."""
+    """Compare decoder and verifier on the solutions that were found, and on mutations of them."""
     if not instances:
         return Finding(SCORING, None, UNSOLVED)
     smoke = problem.smoke_instance().key
@@ -185,7 +185,7 @@ def _outputs(
 
 
 def solutions(instance: Instance, trials: Sequence[Trial]) -> list[State]:
-    """The different solutions of an instance that were found, the smallest encoding first."""
+    """Return the different solutions of an instance that were found, the smallest encoding first."""
     found = {
         tuple(state.sequence.tolist()): state
         for trial in trials
@@ -195,7 +195,7 @@ def solutions(instance: Instance, trials: Sequence[Trial]) -> list[State]:
 
 
 def small_instances(problem: Problem, count: int) -> tuple[Instance, ...]:
-    """The smoke instance and the `count` training instances with the least data."""
+    """Return the smoke instance and the `count` training instances with the least data."""
     domain = problem.domain
 
     def size(instance: Instance) -> tuple[int, str]:

@@ -30,12 +30,12 @@ class Place:
 
     @classmethod
     def of(cls, domain: Domain) -> Place:
-        """The place of a domain that is known by its name."""
+        """Return the place of a domain that is known by its name."""
         plugin = loaded_plugin(domain.name)
         return cls(domain.name, None if plugin is None else plugin.address())
 
     def domain(self) -> Domain:
-        """The domain, in the process that asks."""
+        """Return the domain, in the process that asks."""
         return get_domain(self.name) if self.plugin is None else load_again(self.plugin)
 
 

@@ -62,7 +62,7 @@ async def _evaluate(pool: EvaluatorPool, tasks: Sequence[EvaluationRequest]) -> 
 
 
 def outcome_of(result: EvaluationReply) -> Outcome:
-    """A result of the pool as claims see it."""
+    """Return what claims see of a reply of the pool."""
     failure = None
     if result.failure is not None:
         failure = f"{result.failure}: {' '.join(result.diagnostic.split())}"

@@ -31,7 +31,7 @@ async def solver_file(problem: Problem) -> Examination:
 
 
 def check_settings(n_training: int, evaluators: int | None) -> RunSettings:
-    """Settings of a run of seconds."""
+    """Return the settings of a run of seconds."""
     return make_settings(
         {},
         {

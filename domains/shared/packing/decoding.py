@@ -7,7 +7,7 @@ from numba import njit
 
 @njit(cache=True)
 def is_permutation(sequence, seen):  # type: ignore[no-untyped-def]
-    """Whether an int32 `sequence` holds each of 0 .. n - 1 once; `seen`, bool `(n,)`, is for work."""
+    """Return whether an int32 `sequence` holds each of 0 .. n - 1 once; `seen`, bool `(n,)`, is for work."""
     seen[:] = False
     for item in sequence:
         if item < 0 or item >= seen.size or seen[item]:

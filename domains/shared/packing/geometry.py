@@ -36,7 +36,9 @@ class _Bin:
         self.free = int(np.prod(size))
 
     def first_fit(self, orientations: Ints) -> tuple[Ints, Ints] | None:
-        """Corners of the first feasible place: by point (z, y, x), then by orientation; ``None`` if none."""
+        """Return the corners of the first feasible place: by point (z, y, x), then by orientation; ``None``
+        if none.
+        """
         if not len(self.points):
             return None
         fits = np.stack([self._fits(sides) for sides in orientations], axis=1)
@@ -68,7 +70,7 @@ class _Bin:
 def rebuild(
     sequence: NDArray[Any], orientations: Sequence[Sequence[Sides]], size: Sides, *, one_bin: bool
 ) -> Packing:
-    """The packing that Extreme-Point First-Fit makes of a permutation of the items.
+    """Return the packing that Extreme-Point First-Fit makes of a permutation of the items.
 
     `orientations` lists the permitted sides along x, y, z of each item in the order of trial. With `one_bin`
     an item without a place is left out; otherwise it opens the next bin at the origin.
@@ -90,7 +92,9 @@ def rebuild(
 
 
 def _first_fit(bins: list[_Bin], sides: Ints) -> tuple[int, tuple[Ints, Ints] | None]:
-    """First bin with a place and the place's corners; the number of bins and ``None`` if there is none."""
+    """Return the first bin with a place and the place's corners; the number of bins and ``None`` if there is
+    none.
+    """
     volume = int(np.prod(sides[0]))
     for number, candidate in enumerate(bins):
         if candidate.free >= volume and (place := candidate.first_fit(sides)) is not None:
@@ -101,7 +105,7 @@ def _first_fit(bins: list[_Bin], sides: Ints) -> tuple[int, tuple[Ints, Ints] | 
 def packing_violation(
     packing: Packing, orientations: Sequence[Sequence[Sides]], size: Sides, *, one_bin: bool
 ) -> str | None:
-    """First broken constraint of a packing; ``None`` if it is feasible.
+    """Return the first broken constraint of a packing; ``None`` if it is feasible.
 
     Every item (every packed one, with `one_bin`) has sides that it may have, lies inside its bin and meets no
     other; without `one_bin` every item is packed and no bin number below the largest is unused.
@@ -135,7 +139,7 @@ LONGEST_SIDE: Final = 1_000_000
 
 
 def side_fault(values: Any, bin_size: list[int] | None) -> str | None:
-    """Why `values` are not the three sides of a box that fits a bin; ``None`` if they are.
+    """Return why `values` are not the three sides of a box that fits a bin; ``None`` if they are.
 
     Without `bin_size` they are a bin's own sides.
     """

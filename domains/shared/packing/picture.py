@@ -18,7 +18,7 @@ MAX_BINS = 24
 
 
 def packing_figure(packing: Packing, size: Sequence[int], colours: Sequence[int], title: str) -> Figure:
-    """A figure with one 3D axis per bin; boxes with the same entry of `colours` have the same colour.
+    """Draw one 3D axis per bin; boxes with the same entry of `colours` have the same colour.
 
     Drawn from the back to the front, so that nearer boxes hide farther ones. Only `MAX_BINS` bins are drawn,
     the first ones and the last.

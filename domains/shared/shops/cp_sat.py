@@ -59,7 +59,7 @@ def solve_shop(
 
 
 def by_start(starts: NDArray[np.int64], times: NDArray[Any]) -> NDArray[np.int64]:
-    """Flat indices (row by row) of all operations in the order in which they start.
+    """Return the flat indices (row by row) of all operations in the order in which they start.
 
     Operations that take no time stand before others that start at the same moment, and a job's own
     operations keep their order.

@@ -42,7 +42,7 @@ class ShopDomain(LibraryDomain):
         """Start time of each operation, int64 `(jobs, operations)`, of a valid solution."""
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Taillard's instances; their published files hold the same numbers."""
+        """Return Taillard's instances; their published files hold the same numbers."""
         return tuple(
             InstanceRef(self.name, self.group, name, None, reference_of("taillard.json", name, entry))
             for name, entry in sorted(self._taillard.table().items())
@@ -64,7 +64,7 @@ class ShopDomain(LibraryDomain):
         return schedule_text(instance.key, self.start_times, self.starts(instance, state), int(objective))
 
     def picture(self, instance: Instance, state: State) -> Figure:
-        """Gantt chart of the schedule."""
+        """Draw the Gantt chart of the schedule."""
         from dga2d.domains.shared.shops.gantt import shop_chart
 
         objective = require_feasible(self.verify(instance, state))

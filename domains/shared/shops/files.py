@@ -12,7 +12,7 @@ from dga2d.domains.shared.integer_lines import integer_lines
 
 
 def job_lines(text: str, path: Path | str) -> tuple[int, list[tuple[int, list[int]]]]:
-    """Number of machines, and line number and integers of each job's line.
+    """Return the number of machines, and line number and integers of each job's line.
 
     Comment lines start with ``#``; the first data line is ``jobs machines``; then follows one line per job.
 
@@ -43,7 +43,8 @@ def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
 def machine_times(
     path: Path | str, line: int, numbers: list[int], n_machines: int, owner: str
 ) -> list[tuple[int, int]]:
-    """The ``machine time`` pairs of `numbers`, which are even in number; `owner` is what they belong to.
+    """Return the ``machine time`` pairs of `numbers`, which are even in number; `owner` is what they belong
+    to.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def machine_times(
 
 
 def schedule_text(key: str, columns: str, starts: NDArray[np.int64], makespan: int) -> str:
-    """Text of a schedule, row by row the counterpart of the instance format.
+    """Return the text of a schedule, row by row the counterpart of the instance format.
 
     Comment lines (``#``: the instance, the meaning of the columns), then ``jobs machines makespan``, then one
     line per job with the start times `starts`, int64 `(jobs, machines)`, in the order that `columns` names.

@@ -26,7 +26,7 @@ class Bar(NamedTuple):
 def shop_chart(
     title: str, machines: NDArray[Any], times: NDArray[Any], starts: NDArray[Any], n_machines: int
 ) -> Figure:
-    """The chart of a shop: machine, time and start of each operation, integers `(jobs, operations)`."""
+    """Draw the chart of a shop: machine, time and start of each operation, integers `(jobs, operations)`."""
     rows = zip(machines.tolist(), times.tolist(), starts.tolist(), strict=True)
     bars = (
         Bar(machine, job, start, time)
@@ -37,7 +37,7 @@ def shop_chart(
 
 
 def gantt_chart(title: str, bars: Iterable[Bar], n_machines: int) -> Figure:
-    """The chart; machine 0 is the topmost row."""
+    """Draw the chart; machine 0 is the topmost row."""
     from matplotlib.figure import Figure  # slow to import, and optional
 
     drawn = [bar for bar in bars if bar.length > 0]
