@@ -53,8 +53,13 @@ def record_of(model: type[Model]) -> type[msgspec.Struct]:
     """Return the record of a model: immutable, closed, its fields in canonical order, in which they are found
     at once."""
     hints = get_type_hints(model)
-    fields = [(name, _without_models(hints[name])) for name in sorted(model.model_fields)]
-    return msgspec.defstruct(model.__name__, fields, frozen=True, forbid_unknown_fields=True, gc=False)
+    fields = []
+    for name, field in sorted(model.model_fields.items()):
+        default = msgspec.field() if field.is_required() else msgspec.field(default=field.default)
+        fields.append((name, _without_models(hints[name]), default))
+    return msgspec.defstruct(
+        model.__name__, fields, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True
+    )
 
 
 def _without_models(hint: Any) -> Any:

@@ -5,8 +5,8 @@ Every handler checks what must hold before the event and raises :class:`Invarian
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from dga2d.events import (
     PAYLOAD_TYPES,
@@ -14,11 +14,10 @@ from dga2d.events import (
     RecordedEvent,
     StoredEvent,
     UnknownEventTypeError,
-    decode_payload,
     decoder_of,
 )
 from dga2d.replay.state import fold_edits, fold_generation, fold_run  # noqa: F401 (they fill RULES)
-from dga2d.replay.state.handler import RULES, Rule, amend, refuse, replace
+from dga2d.replay.state.handler import RULES, Events, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState
 
 Stored = TypeVar("Stored", bound=StoredEvent)
@@ -75,58 +74,53 @@ def fold_page(state: RunState, page: list[Stored]) -> RunState:
         rule = RULES.get(type_name)
         if rule is None:
             raise UnknownEventTypeError(type_name, page[-1][4])
-        after = _fold_many(state, page, rule) if rule.takes_many else _fold_one(state, page, rule)
+        events = _take(state, page, rule)
+        after = rule.handler(state, events) if rule.takes_many else _fold_one(state, events, rule)
         seq = state.seq + left - len(page)
         state = replace(after, seq=seq) if after is state else amend(after, seq=seq)
     return state
 
 
-def _fold_one(state: RunState, page: list[Stored], rule: Rule) -> RunState:
-    """Return the state after the last event of `page`, which is taken from it."""
-    event = page.pop()
-    recorded = event if isinstance(event, RecordedEvent) else RecordedEvent._make(event)
-    payload = recorded.payload
-    _check_order(state, recorded, rule, state.seq + 1)
-    after: RunState = rule.handler(state, recorded, payload)
-    _check_generation(recorded, payload)
+def _fold_one(state: RunState, events: Events, rule: Rule) -> RunState:
+    """Return the state after the only one of `events`."""
+    after = state
+    for event, payload in events:
+        after = rule.handler(state, event, payload)
     return after
 
 
-def _fold_many(state: RunState, page: list[Stored], rule: Rule) -> RunState:
-    """Return the state after all events of one type at the end of `page`, which are taken from it."""
-    after: RunState = rule.handler(state, _take(state, page, rule))
-    return after
+def _take(state: RunState, page: list[Stored], rule: Rule) -> Events:
+    """Yield the events of one type at the end of `page`, or the last one, decoded and checked.
 
-
-def _take(state: RunState, page: list[Stored], rule: Rule) -> Iterator[tuple[StoredEvent, Any]]:
-    """Yield the events of one type at the end of `page`, decoded and checked; each is taken from the page
-    when the next is asked for."""
-    type_name = page[-1][3]
+    Each is taken from the page when the next is asked for.
+    """
+    type_name, takes_many, owners = page[-1][3], rule.takes_many, rule.owners
     model = PAYLOAD_TYPES[type_name]
     decode, version = decoder_of(model), model.version
-    seq = state.seq
+    is_running, seq = state.status == "running", state.seq
     while page and page[-1][3] == type_name:
-        event = page[-1]
+        event: StoredEvent = page[-1]
+        if takes_many and event[4] == version:
+            payload = decode(event[9])
+        else:
+            event = event if isinstance(event, RecordedEvent) else RecordedEvent._make(event)
+            payload = event.payload
         seq += 1
-        is_current = event[4] == version
-        payload = decode(event[9]) if is_current else decode_payload(type_name, event[4], event[9])
-        _check_order(state, event, rule, seq)
+        if event[1] != seq:
+            refuse(event, f"event {seq} is next")
+        if not is_running:
+            _check_status(state, event, rule)
+        if event[5] not in owners:
+            refuse(event, f"{event[5]} may not write it; it belongs to {', '.join(owners)}")
+        cause, filed = event[7], event[6]
+        if cause is not None and not 0 < cause < seq:
+            refuse(event, f"its cause, event {cause}, is not before it")
         yield event, payload
-        _check_generation(event, payload)
+        if filed is not None and filed != (named := getattr(payload, "generation", filed)):
+            refuse(event, f"it is filed under generation {filed} and tells of {named}")
         page.pop()
-
-
-def _check_order(state: RunState, event: StoredEvent, rule: Rule, seq: int) -> None:
-    """See that an event may stand where it does, whatever it tells."""
-    if event[1] != seq:
-        refuse(event, f"event {seq} is next")
-    if state.status != "running":
-        _check_status(state, event, rule)
-    if event[5] not in rule.owners:
-        refuse(event, f"{event[5]} may not write it; it belongs to {', '.join(rule.owners)}")
-    cause = event[7]
-    if cause is not None and not 0 < cause < seq:
-        refuse(event, f"its cause, event {cause}, is not before it")
+        if not takes_many:
+            return
 
 
 def _check_status(state: RunState, event: StoredEvent, rule: Rule) -> None:
@@ -136,10 +130,3 @@ def _check_status(state: RunState, event: StoredEvent, rule: Rule) -> None:
         refuse(event, "the run has not started")
     if not rule.follows_end:
         refuse(event, f"the run is {state.status} at this point")
-
-
-def _check_generation(event: StoredEvent, payload: Any) -> None:
-    """See that an event is filed under the generation that it tells of."""
-    filed = event[6]
-    if filed is not None and filed != (named := getattr(payload, "generation", filed)):
-        refuse(event, f"it is filed under generation {filed} and tells of {named}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from immutables import MapMutation
 
@@ -106,7 +106,7 @@ def _evaluations_recorded(state: RunState, events: Events) -> RunState:
     split, evaluated = "", None
     keys: dict[InstanceKey, InstanceKey] = {}  # one text for all rows, not one for each
     rows: dict[int, OutcomeRow] = {}
-    seq = state.seq
+    seq, version = state.seq, p.EvaluationRecorded.version
     for event, payload in events:
         candidate, instance, objective = payload.candidate, payload.instance, payload.objective
         if (objective is None) == (payload.failure is None):
@@ -127,7 +127,8 @@ def _evaluations_recorded(state: RunState, events: Events) -> RunState:
             refuse(event, evaluated.no_instance.format(instance=instance))
         if key in row:
             refuse(event, "the evaluation was recorded before")
-        row[key] = Outcome(objective, payload.failure, _recorded(event, payload))
+        recorded = event[9] if event[4] == version else encode_payload(payload)
+        row[key] = Outcome(objective, payload.failure, recorded)
         seq = event[1]
     return state if evaluated is None else _with_outcomes(state, split, evaluated, rows, seq)
 
@@ -184,11 +185,6 @@ def _with_outcomes(
         return state
     validation = replace(generation.validation, outcomes=outcomes, outcomes_seq=seq)
     return replace(state, generation=replace(generation, validation=validation))
-
-
-def _recorded(event: StoredEvent, payload: Any) -> bytes:
-    """Return the payload's bytes in its current version."""
-    return event[9] if event[4] == p.EvaluationRecorded.version else encode_payload(payload)
 
 
 @folds_many(p.CandidateScored)

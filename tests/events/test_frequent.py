@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.events import PayloadError, decode_payload
+from dga2d.events import Payload, PayloadError, decode_payload
 from dga2d.events._frequent import decoder_of, record_of
 from dga2d.events.payloads import PAYLOAD_TYPES
 
@@ -174,3 +174,17 @@ def test_a_record_is_closed_frozen_and_in_canonical_order(type_name: str) -> Non
     assert list(record.__struct_fields__) == sorted(PAYLOAD_TYPES[type_name].model_fields)
     assert record.__struct_config__.forbid_unknown_fields
     assert record.__struct_config__.frozen
+
+
+def test_a_field_that_came_later_has_its_default_in_old_bytes() -> None:
+    class Later(Payload, is_frequent=True):
+        number: int
+        factor: float = 1.0
+        why: str | None = None
+
+    record = msgspec.json.Decoder(record_of(Later))
+    assert plain(record.decode(b'{"number":2}')) == plain(Later(number=2))
+    whole = b'{"factor":0.5,"number":2,"why":"so"}'
+    assert plain(record.decode(whole)) == plain(Later(number=2, factor=0.5, why="so"))
+    with pytest.raises(msgspec.ValidationError):
+        record.decode(b"{}")
