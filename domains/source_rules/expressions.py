@@ -46,6 +46,8 @@ class ExpressionChecker(ast.NodeVisitor):
         """Ids of the nodes in front of a dot: only there may a module stand."""
         self._called: set[int] = set()
         """Ids of the nodes that are called or decorate."""
+        self._compared: set[int] = set()
+        """Ids of the operands of comparisons."""
         self._methods: set[int] = set()
         """Ids of the functions in class bodies."""
         self._selves: list[str] = []
@@ -212,6 +214,10 @@ class ExpressionChecker(ast.NodeVisitor):
             for _, field, spec, _ in Formatter().parse(text)
         )
 
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self._compared.update(map(id, (node.left, *node.comparators)))
+        self.generic_visit(node)
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
         parts = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
         if any(isinstance(part, ast.FormattedValue) and part.format_spec is not None for part in parts):
@@ -280,8 +286,8 @@ class ExpressionChecker(ast.NodeVisitor):
         n_plain = sum(not isinstance(argument, ast.Starred) for argument in node.args)
         if len(node.args) != n_plain and name != "print":
             self._report("name", f"{name} takes no starred arguments")
-        elif name == "type" and n_plain != 1:
-            self._report("name", "type takes one argument")
+        elif name == "type" and (n_plain != 1 or id(node) not in self._compared):
+            self._report("name", "type is for comparisons such as type(a) is b")
         elif name == "super" and n_plain:
             self._report("name", "super takes no arguments")
         elif name == "hasattr" and not (n_plain == 2 and self._is_readable(node.args[1])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 
@@ -20,6 +21,10 @@ _OPERATION = ast.UnaryOp | ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp
 _OPERATOR = ast.expr_context | ast.operator | ast.unaryop | ast.boolop | ast.cmpop
 _PLAIN = _LITERAL | _REFERENCE | _OPERATION | _OPERATOR
 """What a constant, a default and an annotation are made of: nothing that runs code of the text."""
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+"""How a file declares its encoding (PEP 263): with another one its comments may be code."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""Control characters, separators of lines and marks that turn text around."""
 
 
 def check_source(source: str) -> tuple[SourceViolation, ...]:
@@ -30,13 +35,27 @@ def check_source(source: str) -> tuple[SourceViolation, ...]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes are the candidate's affair
             tree = ast.parse(source)
-        found = _Checker(tree).violations()
+        found = [*_characters(source), *_Checker(tree).violations()]
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0
         return (SourceViolation(line, "syntax", f"the source does not parse: {error.args[0]}"),)
     except (RecursionError, MemoryError):
         return (SourceViolation(0, "syntax", "the source is nested too deeply"),)
     return tuple(sorted({*_signature(tree), *found}, key=lambda v: (v.line, v.rule, v.message)))
+
+
+def _characters(source: str) -> Iterator[SourceViolation]:
+    """Refuse what makes a text read otherwise than it runs, on a screen or as a file."""
+    for number, line in enumerate(source.split("\n"), start=1):
+        if (
+            number <= 2
+            and (declared := _ENCODING.match(line))
+            and declared[1].lower() not in ("utf-8", "utf8")
+        ):
+            yield SourceViolation(number, "construct", "an encoding other than utf-8 is not allowed")
+        if strange := _CONTROL.search(line.removesuffix("\r")):
+            message = f"the control character U+{ord(strange[0]):04X} is not allowed"
+            yield SourceViolation(number, "construct", message)
 
 
 def _signature(tree: ast.Module) -> Iterator[SourceViolation]:

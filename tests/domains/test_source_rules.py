@@ -293,6 +293,13 @@ REFUSED = {
     ),
     # Names.
     "type with three arguments": (_in("type('A', (), {})"), "name"),
+    "a type of a type": (_in("type(type(1))('A', (), {})"), "name"),
+    "a type as a value": (_in("t = type(1)"), "name"),
+    "another encoding": ("# coding: unicode_escape\nX = 1  # \\u000aimport os\n" + RUN, "construct"),
+    "another encoding in the second line": ("#\n# vim: set fileencoding=utf-7 :\n" + RUN, "construct"),
+    "text that is turned around": (_in("x = '\u202e'"), "construct"),
+    "a carriage return in a comment": ("# harmless\rX = 1\n" + RUN, "construct"),
+    "a form feed": ("\f" + RUN, "construct"),
     "type with starred arguments": (_in("type(*env_data)"), "name"),
     "type as a value": (_in("t = type"), "name"),
     "super with arguments": (_in("super(int, state)"), "name"),
@@ -393,6 +400,8 @@ REFUSED = {
 ACCEPTED = {
     "the least": RUN,
     "docstring and constants": '"""Text."""\n\nX = (1, 2)\nY: float = 1e-9\n' + RUN,
+    "its encoding": "# -*- coding: utf-8 -*-\n" + RUN,
+    "lines of Windows": RUN.replace("\n", "\r\n"),
     "imports": "import math\nfrom heapq import heappush\nimport numpy as np\nfrom numba import njit\n" + RUN,
     "seeded": "import numpy as np\n" + BODY.format("np.random.default_rng(5)"),
     "usual idioms": USUAL,
