@@ -20,6 +20,13 @@ def cache_dir() -> Path:
     return Path(given) if given else user_cache_path("dga2d")
 
 
+def is_cache_usable() -> bool:
+    """Return whether compiled implementations can be kept, or their folder made; writes nothing."""
+    folder = cache_dir().absolute()
+    nearest = next(place for place in (folder, *folder.parents) if os.path.exists(place))
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
 def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
     """The limits of one evaluation that the settings ask for."""
     return EvaluationLimits(

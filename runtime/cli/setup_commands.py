@@ -73,13 +73,15 @@ def doctor(url: str, as_json: bool) -> int:
         print_json(view)
     else:
         _print_doctor(view)
-    return ExitCode.OK if view["is_database_usable"] else ExitCode.DIFFERENCE
+    is_usable = view["is_database_usable"] and view["is_cache_usable"]
+    return ExitCode.OK if is_usable else ExitCode.DIFFERENCE
 
 
 def _print_doctor(view: dict[str, Any]) -> None:
     click.echo(f"dga2d {view['dga2d']}, Python {view['python']}, {view['platform']}")
     click.echo(", ".join(f"{name} {number}" for name, number in view["packages"].items()))
-    click.echo(f"cores {view['cores']}, memory {view['memory_gib']:.1f} GiB, cache {view['cache']}")
+    cache = view["cache"] if view["is_cache_usable"] else f"{view['cache']}: not writable, set DGA2D_CACHE"
+    click.echo(f"cores {view['cores']}, memory {view['memory_gib']:.1f} GiB, cache {cache}")
     click.echo(f"database {view['store']}: {view['database']}")
     print_table(("sandbox layer", "state"), list(view["sandbox"].items()))
 
@@ -90,13 +92,14 @@ def examine(url: str) -> dict[str, Any]:
     import psutil
 
     from dga2d.runtime.evaluation import probe_sandbox
-    from dga2d.runtime.evaluator import cache_dir
+    from dga2d.runtime.evaluator import cache_dir, is_cache_usable
 
     is_usable, database = anyio.run(_database, url)
     return {
         "cores": os.cpu_count(),
         "memory_gib": psutil.virtual_memory().total / 2**30,
         "cache": str(cache_dir()),
+        "is_cache_usable": is_cache_usable(),
         "store": url,
         "database": database,
         "is_database_usable": is_usable,

@@ -3,6 +3,7 @@
 EvaluationError
 ├── SandboxUnavailableError   ``strict`` was asked for and a layer is missing
 ├── WorkerStartError          a worker did not come up
+├── CacheFolderError          machine code cannot be kept where it should be
 ├── PoolClosedError           the pool was left while a task waited
 └── WireError                 bytes that are no valid message (a hostile answer, a dead worker)
 """
@@ -10,6 +11,7 @@ EvaluationError
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 
 class EvaluationError(Exception):
@@ -31,6 +33,18 @@ class WorkerStartError(EvaluationError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(f"an evaluation worker did not start: {reason}")
+
+
+class CacheFolderError(EvaluationError):
+    """The folder for machine code cannot be made or written to."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        self.folder = folder
+        self.reason = reason
+        super().__init__(
+            f"compiled code cannot be kept in {folder}: {reason}; name another folder with the environment "
+            "variable DGA2D_CACHE"
+        )
 
 
 class PoolClosedError(EvaluationError):

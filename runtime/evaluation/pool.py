@@ -6,6 +6,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -21,6 +22,7 @@ from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import Failure, compiled_code, failed, judge, read_ending
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
 from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
+from dga2d.runtime.evaluation.errors import CacheFolderError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Blob, Job, WorkerPool
@@ -102,6 +104,8 @@ class EvaluatorPool:
             The mode is ``strict`` and a layer is missing.
         WorkerStartError
             A worker did not come up.
+        CacheFolderError
+            The folder for machine code cannot be made or written to.
         """
         settings = await to_thread.run_sync(self._settings)
         self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
@@ -112,7 +116,7 @@ class EvaluatorPool:
         return self
 
     def _settings(self) -> ZygoteSettings:
-        self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _prepare_folder(self._cache)
         self._domain = self._load_domain()
         smoke = self._domain.environment(self._domain.smoke_instance())
         address = decoder_address(self._domain_name, self._domain_file)
@@ -320,3 +324,12 @@ def _violation(step: Implementation) -> Failure | None:
     kind: FailureKind = "compile_error" if found[0].rule == "syntax" else "forbidden"
     listed = "\n".join(f"line {v.line}: {v.message}" for v in found[:10])
     return Failure(kind, f"the source of {step.operator} breaks the rules:\n{listed}"[:1500])
+
+
+def _prepare_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CacheFolderError(folder, (error.strerror or str(error)).lower()) from error

@@ -120,7 +120,7 @@ def test_doctor(program: Program) -> None:
         outcome.json,
         {
             *("dga2d", "python", "platform", "executable", "packages", "cores", "memory_gib", "cache"),
-            *("store", "database", "sandbox"),
+            *("store", "database", "sandbox", "is_cache_usable", "is_database_usable"),
         },
     )
     assert not program.database.exists()
