@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import Any, NoReturn
 
 from dga2d.agents.proposing.errors import ProposalError, shown
 from dga2d.agents.proposing.tasks import ImplementTask
+from dga2d.domains.core.statements import parse_quietly
 from dga2d.domains.source_rules import check_source
 
 MAX_ANSWER_CHARS = 200_000
@@ -204,9 +204,7 @@ def parse_source(source: str) -> ast.Module:
         ``syntax``: the text is not Python, or too deeply nested to be read.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd escapes: DeprecationWarning, from 3.12 on SyntaxWarning
-            return ast.parse(source)
+        return parse_quietly(source)
     except SyntaxError as error:
         raise ProposalError("syntax", f"line {error.lineno}: {shown(error.msg, 200)}") from None
     except (ValueError, RecursionError, MemoryError) as error:

@@ -14,8 +14,9 @@ from dga2d.agents.proposing.answers import normalised_ast_digest
 from dga2d.agents.proposing.blocks import Module, exchange_block, read_module
 from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
-from dga2d.agents.proposing.tunables import Tunable, Value, find_tunables, rewrite, step_away, vary
+from dga2d.agents.proposing.tunables import rewrite, step_away, vary
 from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 
 DRAWS = 60
 """Variations drawn before giving up; draws that repeat a known text do not count as answers."""

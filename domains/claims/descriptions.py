@@ -23,15 +23,13 @@ from dga2d.domains.core.contract import (
     Tier,
 )
 from dga2d.domains.core.splits import split
+from dga2d.domains.core.statements import parse_quietly, split_statements
+from dga2d.domains.core.tunables import find_tunables, tunable_faults
 from dga2d.domains.source_rules import check_source
 
 CATEGORIES = ("initialisation", "local_search", "perturbation", "intensification", "recombination")
 VALUE_TYPES = (int, float, str, np.ndarray)
 CARD_TEXTS = ("title", "objective", "encoding", "decoder", "constraints")
-TUNABLE = re.compile(
-    r"^(?P<name>[A-Z][A-Z_0-9]*) = (?P<value>\S+)  # tunable: "
-    r"(?:(?P<kind>int|float) (?P<low>\S+?)\.\.(?P<high>\S+)|choice (?P<words>[\w ]+))$"
-)
 BLOCK = re.compile(r"# exchangeable: ([\w-]+)$")
 
 
@@ -119,9 +117,9 @@ def sources_claim(domain: Domain) -> Contradictions:
         violations = check_source(implementation.source)
         for violation in violations:
             yield f"{implementation.origin}:{violation.line}: {violation.message}"
-        yield from _tunable_faults(implementation)
         if any(violation.rule == "syntax" for violation in violations):
             continue
+        yield from _tunable_faults(implementation)
         found = exchangeable_blocks(implementation)
         if implementation.source.count("# exchangeable: ") != len(found):
             yield f"{implementation.origin}: a mark '# exchangeable: NAME' stands above no function"
@@ -137,40 +135,20 @@ def sources_claim(domain: Domain) -> Contradictions:
 
 
 def _tunable_faults(implementation: Implementation) -> Iterator[str]:
-    for number, line in enumerate(implementation.source.splitlines(), start=1):
-        if "# tunable" in line and (fault := _tunable_fault(line)) is not None:
-            yield f"{implementation.origin}:{number}: {fault}"
-
-
-def _tunable_fault(line: str) -> str | None:
-    expected = "expected NAME = VALUE  # tunable: int|float LOW..HIGH or choice WORDS"
-    match = TUNABLE.match(line)
-    if match is None:
-        return expected
-    try:
-        value = ast.literal_eval(match["value"])
-        if match["words"] is not None:
-            is_inside = str(value) in match["words"].split()
-        else:
-            kind = int if match["kind"] == "int" else float
-            low, high = kind(match["low"]), kind(match["high"])
-            is_inside = type(value) is kind and math.isfinite(high - low) and low <= value <= high
-    except (ValueError, SyntaxError):
-        return expected
-    if not is_inside:
-        return f"{match['name']} = {match['value']} is outside its range"
-    return None
+    source, faults = implementation.source, tunable_faults(implementation.source)
+    for line, message in faults:
+        yield f"{implementation.origin}:{line}: {message}"
+    if source.count("# tunable") != len(faults) + len(find_tunables(source)):
+        yield f"{implementation.origin}: a mark '# tunable: …' stands behind no constant of the top level"
 
 
 def exchangeable_blocks(implementation: Implementation) -> dict[str, ast.FunctionDef]:
     """Return the functions below a mark ``# exchangeable: NAME``, by that name."""
-    lines = implementation.source.splitlines()
     blocks = {}
-    for node in ast.parse(implementation.source).body:
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if match := BLOCK.match(lines[first - 2]):
-                blocks[match[1]] = node
+    for statement in split_statements(implementation.source, parse_quietly(implementation.source)):
+        match = BLOCK.match(statement.above[-1]) if statement.above else None
+        if match and isinstance(statement.node, ast.FunctionDef):
+            blocks[match[1]] = statement.node
     return blocks
 
 

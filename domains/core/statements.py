@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import symtable
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,6 +52,19 @@ class Statement:
     def meaning(self) -> str:
         """A text that is equal for statements that differ in layout and comments only."""
         return ast.dump(self.node)
+
+
+def parse_quietly(source: str) -> ast.Module:
+    """Return the syntax tree of a text, without warnings about odd escapes.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError
+        The text is not Python, or too deeply nested to be read.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes: DeprecationWarning, from 3.12 on SyntaxWarning
+        return ast.parse(source)
 
 
 def split_statements(source: str, tree: ast.Module) -> tuple[Statement, ...]:

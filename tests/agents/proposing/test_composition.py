@@ -11,10 +11,10 @@ import pytest
 
 from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError
-from dga2d.agents.proposing.tunables import find_tunables
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Implementation, Operator, State
 from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.domains.core.tunables import find_tunables
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.domains.source_rules import check_source
 

@@ -13,10 +13,10 @@ from dga2d.agents.proposing import (
     parse_implementation,
 )
 from dga2d.agents.proposing.blocks import Block, read_module
-from dga2d.agents.proposing.tunables import find_tunables, tunable_faults
 from dga2d.agents.proposing.variation import variations
 from dga2d.domains.core.contract import Card
 from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.domains.core.tunables import find_tunables, tunable_faults
 from dga2d.events import ImplementationId, OperatorId
 
 CARD = Card("t", "o", "e", "d", {}, "c")

@@ -35,9 +35,9 @@ from dga2d.agents.proposing import (
     render,
 )
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.agents.proposing.tunables import find_tunables
 from dga2d.domains.core.contract import Card, Implementation
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.graph import OperatorGraph
 
