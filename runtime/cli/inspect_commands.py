@@ -118,7 +118,7 @@ def replay(
         for row in report["generations"]:
             click.echo(f"generation {row['generation']:>4}  {row['state_digest']}")
         if report["difference"] is None:
-            decisions = f", {report['decisions']} decisions made again" if verify else ""
+            decisions = f", {report['decisions']} decisions repeated" if verify else ""
             click.echo(f"{report['events']} events hold{decisions}; head {report['head_hash']}")
             click.echo(f"state digest     {report['state_digest']}")
         else:
@@ -269,7 +269,7 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
 
 def _print_reevaluation(report: dict[str, Any]) -> None:
     click.echo(
-        f"{report['made_again']} of {report['recorded']} evaluations made again, "
+        f"{report['made_again']} of {report['recorded']} evaluations repeated, "
         f"{report['identical']} of them identical"
     )
     if report["undecided"]:

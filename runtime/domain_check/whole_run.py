@@ -67,5 +67,5 @@ async def evolve_and_replay(
         faults.append(f"the replay differs: {report['difference']}")
     best = "no gap" if gap is None else f"best gap {gap:.2f} %"
     return Examination(
-        f"{best}, {report['events']} events, {report['decisions']} decisions made again", tuple(faults)
+        f"{best}, {report['events']} events, {report['decisions']} decisions repeated", tuple(faults)
     )

@@ -46,7 +46,7 @@ def endpoint_of(settings: RunSettings, environment: Mapping[str, str]) -> Endpoi
     Raises
     ------
     SettingsError
-        The model has no name, the URL is none or holds credentials, or a provider's own endpoint lacks a key.
+        The model has no name, the URL is invalid or has credentials, or a provider's own endpoint has no key.
     """
     kind, _, model = settings.llm.partition(":")
     if not model:

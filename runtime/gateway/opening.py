@@ -29,7 +29,7 @@ async def open_model(
     store_url
         Database in which a recorded run is looked up.
     listener
-        Is told when an endpoint goes down and comes back.
+        Records when an endpoint goes down and comes back.
     environment
         Where keys are looked up; the process's own if ``None``.
     retry_policy

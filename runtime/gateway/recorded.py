@@ -28,7 +28,7 @@ CallKey = tuple[str, int]
 
 
 class RecordedModel:
-    """`LanguageModel` that asks nobody; where a run departs from the recording it cannot answer."""
+    """`LanguageModel` that asks no endpoint; where a run departs from the recording it cannot answer."""
 
     def __init__(self, run: str, calls: Mapping[CallKey, RecordedCall]) -> None:
         self.name = f"recorded:{run}"

@@ -80,7 +80,7 @@ class RetryPolicy:
 
 
 class OutageListener(Protocol):
-    """Is told of outages; a recovery is recorded only after an outage."""
+    """Takes note of outages; a recovery follows only an outage."""
 
     async def record_outage(self, reason: str) -> None: ...
 

@@ -166,9 +166,9 @@ async def read_drawable(url: str, run_id: str) -> Drawable:
 
 
 def write_figures(drawable: Drawable, folder: Path) -> Drawn:
-    """Write ``convergence``, ``graph``, ``credit`` and ``incumbent`` into `folder`, which is made if need be.
+    """Write ``convergence``, ``graph``, ``credit`` and ``incumbent`` into `folder`, which need not exist.
 
-    What there is nothing to draw of yet is left out; an incumbent that cannot be drawn is a fault.
+    A figure with nothing to draw yet is left out; an incumbent that cannot be drawn is a fault.
 
     Raises
     ------

@@ -80,7 +80,7 @@ async def restore_policy(
     Raises
     ------
     RunStateError
-        The model is not the one the run began with, its saved files are lost, or an update made again
+        The model is not the one the run began with, its saved files are lost, or a repeated update
         gives other parameters.
     """
     whole = await load_state(store, run_id)

@@ -65,7 +65,7 @@ async def solve_instance(
 ) -> Solved:
     """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
 
-    `announce` is told what takes time before the budget begins.
+    `announce` gets a line for each step that takes time before the budget begins.
 
     Raises
     ------

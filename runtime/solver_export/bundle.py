@@ -24,7 +24,7 @@ Place = tuple[str, str]
 
 
 class BundleError(Dga2dError):
-    """Definitions cannot stand in one file; a fault of the program or of a plug-in, not of their user."""
+    """Definitions that cannot stand in one file: a fault of the program or of a plug-in, not of the user."""
 
 
 @dataclass(frozen=True)

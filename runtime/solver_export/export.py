@@ -120,7 +120,7 @@ def _header(steps: Sequence[Implementation], provenance: Provenance) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text that cannot end the docstring it stands in."""
+    """Return text that cannot end the docstring around it."""
     return text.replace("\\", "/").replace('"', "'")
 
 

@@ -147,9 +147,9 @@ def _generation_phase(state: RunState, generation: GenerationState) -> str:
     if len(generation.outcomes) < due:
         return f"evaluating, {len(generation.outcomes)} of {due} evaluations"
     if generation.basis is not None and generation.basis.edits:
-        spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-        if spoken < 2 * generation.basis.edits:
-            return f"evolving code and edges, {spoken} of {2 * generation.basis.edits} edits decided"
+        decided = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
+        if decided < 2 * generation.basis.edits:
+            return f"evolving code and edges, {decided} of {2 * generation.basis.edits} edits decided"
     return "learning from the rewards"
 
 
