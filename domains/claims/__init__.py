@@ -17,7 +17,9 @@ runs operators in the sandbox.
 
 from dga2d.domains.claims.conduct import conduct_faults, watched
 from dga2d.domains.claims.descriptions import (
+    BASELINES_TITLE,
     DESCRIPTION_CLAIMS,
+    LIBRARY_TITLE,
     instances_claim,
     published_claim,
     splits_claim,
@@ -29,7 +31,9 @@ from dga2d.domains.claims.outputs import cp_sat_claim, picture_claim, solver_fun
 from dga2d.domains.claims.scoring import scoring_claim
 
 __all__ = [
+    "BASELINES_TITLE",
     "DESCRIPTION_CLAIMS",
+    "LIBRARY_TITLE",
     "OPERATOR_CLAIMS",
     "Claim",
     "Contradictions",

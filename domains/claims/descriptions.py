@@ -234,10 +234,12 @@ def published_claim(domain: Domain, empty: Path) -> Contradictions:
     return "an empty folder has none"
 
 
+LIBRARY_TITLE = "the library is described completely"
+BASELINES_TITLE = "baselines are made of the library"
 DESCRIPTION_CLAIMS = (
     Claim("the environment has the keys of the card", environment_claim),
-    Claim("the library is described completely", library_claim),
+    Claim(LIBRARY_TITLE, library_claim),
     Claim("operators obey the source rules", sources_claim),
-    Claim("baselines are made of the library", baselines_claim),
+    Claim(BASELINES_TITLE, baselines_claim),
 )
 """Claims about what a domain says; each takes the domain alone."""

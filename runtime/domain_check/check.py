@@ -30,6 +30,8 @@ from dga2d.runtime.runs.problem import Problem
 
 N_INSTANCES = 2
 """Training instances, besides the smoke instance, that operators are tried on: those with the least data."""
+INSTANCES = "instances can be had and have references"
+SPLITS = "no split is empty"
 LEFTOVERS = "nothing of the skeleton's problem is left"
 SCORING = "decoder and verifier agree"
 CONDUCT = "operators stop in time and leave their input alone"
@@ -43,14 +45,7 @@ RUN = "a run evolves and can be replayed"
 NOT_TRIED = "not tried: library, baselines and instances come first"
 UNSOLVED = "not tried: no operator solved an instance"
 
-NEEDED = frozenset(
-    {
-        "the library is described completely",
-        "baselines are made of the library",
-        "instances can be had and have references",
-        "no split is empty",
-    }
-)
+NEEDED = frozenset({claims.LIBRARY_TITLE, claims.BASELINES_TITLE, INSTANCES, SPLITS})
 """Claims without which nothing can be run."""
 
 
@@ -62,7 +57,7 @@ class Finding:
     holds: bool | None
     """``None`` where it could not be tried, because what it needs is missing."""
     detail: str
-    """What was tried, or the first contradiction."""
+    """What was tried, why it was not tried, or the first contradiction."""
     contradictions: tuple[str, ...] = ()
     """Everything that contradicts the claim, a sentence each."""
 
@@ -111,10 +106,8 @@ def check_descriptions(problem: Problem) -> Iterator[Finding]:
     refs = [ref for part in problem.splits for ref in part]
     for claim in claims.DESCRIPTION_CLAIMS:
         yield Finding.of(claim.title, examine(claim.check, domain))
-    yield Finding.of(
-        "instances can be had and have references", examine(claims.instances_claim, domain, refs)
-    )
-    yield Finding.of("no split is empty", examine(claims.splits_claim, refs))
+    yield Finding.of(INSTANCES, examine(claims.instances_claim, domain, refs))
+    yield Finding.of(SPLITS, examine(claims.splits_claim, refs))
     with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
         empty = examine(claims.published_claim, domain, Path(folder))
     yield Finding.of("no data means no published instances", empty)
