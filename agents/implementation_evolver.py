@@ -27,7 +27,6 @@ from dga2d.agents.calls import (
     slot_allowance,
 )
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.instantiation import best_implementations
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
 from dga2d.agents.proposing import (
     ImplementTask,
@@ -38,6 +37,7 @@ from dga2d.agents.proposing import (
     improvement_summary,
     parse_implementation,
 )
+from dga2d.agents.scoring import best_implementations
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.contract import OperatorId as DomainOperatorId
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest

@@ -11,7 +11,6 @@ import numpy as np
 
 from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
 from dga2d.agents.conductor import validation_is_due
-from dga2d.agents.instantiation import best_implementations, sample_implementations
 from dga2d.agents.policy import (
     ActionTable,
     DecodedWalk,
@@ -23,6 +22,7 @@ from dga2d.agents.policy import (
     draw_walk,
 )
 from dga2d.agents.ports import EventAppender
+from dga2d.agents.scoring import best_implementations, sample_implementations
 from dga2d.events import AgentName, Draft, OperatorId, Payload
 from dga2d.events.payloads import (
     PipelineSampled,

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dga2d.agents.instantiation import best_implementations, sample_implementations
 from dga2d.agents.policy import PipelinePolicy, PolicyContext
-from dga2d.agents.scoring import standardise, update_credits
+from dga2d.agents.scoring import best_implementations, sample_implementations, standardise, update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.settings import CreditContext

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.instantiation import best_implementations, selection_probabilities
-from dga2d.agents.scoring import update_credits
+from dga2d.agents.scoring import best_implementations, selection_probabilities, update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.settings import CreditContext
 from dga2d.replay.state.credit import CreditTable, Transition, context_after

@@ -1,3 +1,5 @@
+"""Tunables found, rewritten, varied, and moved away from worse values."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.proposing.tunables import rewrite, step_away, vary
+from dga2d.agents.proposing.variation import rewrite, step_away, vary
 from dga2d.domains.core.tunables import Tunable, find_tunables, tunable_faults
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
 
-from dga2d.agents.instantiation import best_implementations, sample_implementations
+from dga2d.agents.scoring import best_implementations, sample_implementations
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.credit import START_IMPLEMENTATION, CreditTable, Transition, TransitionRecord
 from dga2d.replay.streams import choose, stream
