@@ -1,8 +1,8 @@
 """A program that starts conversations and kills them, again and again, at moments of chance.
 
-``python -P chaos.py ROOT FOLDER BASE_URL RUNS SEED LIMIT``: run r asks the behaviour ``run-r`` of the server
-at BASE_URL and writes the database ``FOLDER/r.db``. Each process is killed after a random time, up
-to four times, and then left to end. Prints the number of kills that met a living process.
+``python -P chaos.py ROOT FOLDER BASE_URL LLM RUNS SEED LIMIT``: run r asks the behaviour ``run-r`` of the
+server at BASE_URL, as the model LLM, and writes the database ``FOLDER/r.db``. Each process is killed after a
+random time, up to four times, and then left to end. Prints the number of kills that met a living process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PATIENCE_S = 120.0
 """For the last process of a run."""
 
 
-def main(root: str, folder: str, base_url: str, runs: int, seed: int, limit: int) -> int:
+def main(root: str, folder: str, base_url: str, llm: str, runs: int, seed: int, limit: int) -> int:
     """Do all runs and return how many processes were killed."""
     sys.path.append(root)
     import anyio
@@ -35,7 +35,7 @@ def main(root: str, folder: str, base_url: str, runs: int, seed: int, limit: int
     rng, kills = random.Random(seed), 0
     for run in range(runs):
         settings = RunSettings(
-            llm="openai:fake",
+            llm=llm,
             llm_base_url=f"{base_url}/run-{run}/v1",
             llm_calls=limit,
             attempts_per_edit=limit + 2,
@@ -77,5 +77,5 @@ def _kill_after(child: int, life_s: float) -> int:
 
 
 if __name__ == "__main__":
-    _root, _folder, _base_url, *_numbers = sys.argv[1:]
-    print(main(_root, _folder, _base_url, *map(int, _numbers)))
+    _root, _folder, _base_url, _llm, *_numbers = sys.argv[1:]
+    print(main(_root, _folder, _base_url, _llm, *map(int, _numbers)))

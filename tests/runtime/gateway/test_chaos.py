@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 LIMIT = 8
 
 
+@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
 @pytest.mark.parametrize(
     "runs",
     [
@@ -33,12 +34,12 @@ LIMIT = 8
     ],
 )
 def test_the_server_counts_no_more_calls_than_the_ledger_and_the_ledger_no_more_than_the_limit(
-    tmp_path: Path, runs: int
+    tmp_path: Path, runs: int, llm: str
 ) -> None:
     """The server's own count is the judge."""
     with serving({f"run-{run}": moody for run in range(runs)}) as server:
         base_url = f"http://127.0.0.1:{server.server_port}"
-        arguments = [str(ROOT), str(tmp_path), base_url, str(runs), "1", str(LIMIT)]
+        arguments = [str(ROOT), str(tmp_path), base_url, llm, str(runs), "1", str(LIMIT)]
         done = subprocess.run(
             [sys.executable, "-P", chaos.__file__, *arguments], capture_output=True, text=True, cwd=tmp_path
         )
