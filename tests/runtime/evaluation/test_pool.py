@@ -284,6 +284,14 @@ async def test_more_instances_than_a_worker_keeps_give_the_same_results_again(
     assert rounds[0] == rounds[1]
 
 
+async def test_an_instance_larger_than_a_pipe_arrives_whole(pool: EvaluatorPool, line: Any) -> None:
+    instance = line.instance(300_000)
+    source = HEAD + "    state.sequence = np.argsort(env_data['points']).astype(np.int32)\n    return state\n"
+    reply = await pool.evaluate(line.task(line.program(source, "order"), instance=instance))
+    assert (reply.failure, reply.diagnostic) == (None, "")
+    assert reply.objective == pytest.approx(np.ptp(instance.data["points"]))
+
+
 async def test_the_death_of_the_child_that_waits_is_no_harm(pool: EvaluatorPool, line: Any) -> None:
     first = await pool.evaluate(line.task())
     for process in psutil.Process().children(recursive=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 async def evaluate(host: Any, cache: Path, source: str, *seeds: int, **fields: Any) -> list[EvaluationReply]:
     """Evaluate `source` once per seed in a pool of its own, under a budget of seconds."""
-    from dataclasses import replace
-
     limits = EvaluationLimits(wall_grace_s=0.5, prepare_run_s=10.0)
     pool = EvaluatorPool("line", 1, limits, "strict", cache, domain_file=DOMAIN_FILE, has_source_rules=False)
     request = replace(host.task(program(source)), **{"budget": 20.0, "unit": "s", **fields})
@@ -128,6 +127,43 @@ async def test_an_evaluation_writes_nothing_even_if_it_says_that_it_compiles(hos
     (reply,) = await evaluate(host, cache, host.aim(source) + behaves, 2)
     assert reply.failure == "forbidden", reply
     assert files(cache) == before
+
+
+HONEST = """
+import numba
+import numpy as np
+
+
+@numba.njit
+def order(n):
+    return np.arange(n).astype(np.int32)
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = order(env_data["n"])
+    return state
+"""
+
+
+async def test_a_hostile_position_reaches_nothing_that_is_kept_of_others(host: Any, tmp_path: Path) -> None:
+    text = host.aim((HERE / "programs" / "forges_machine_code.py").read_text(encoding="utf-8"))
+    hostile = Implementation(
+        OperatorId("swap"),
+        text + "\n\ndef run(env_data, state, calc_makespan_fn):\n    return attack(env_data, state, None)\n",
+        "attack",
+    )
+    honest = program(HONEST)
+    request = replace(host.task(honest), budget=20.0, unit="s")
+    pool = EvaluatorPool("line", 1, None, "strict", tmp_path, domain_file=DOMAIN_FILE, has_source_rules=False)
+    async with pool:
+        alone = await pool.evaluate(request)
+        before = {path: data for path, data in files(tmp_path).items() if honest.digest in path}
+        await pool.evaluate(replace(request, steps=(honest, hostile)))
+        again = await pool.evaluate(request)
+    assert len(before) == 1
+    assert {path: data for path, data in files(tmp_path).items() if honest.digest in path} == before
+    assert (again.failure, again.solution, again.has_compiled) == (None, alone.solution, False)
+    assert not (host.folder / "poisoned").exists()
 
 
 async def test_time_spent_at_import_is_not_the_evaluations_and_buys_nothing(host: Any, cache: Path) -> None:
