@@ -21,7 +21,6 @@ class CompiledCodeStore:
 
     def __init__(self, root: Path, key: bytes, platform: str) -> None:
         self._folder = root / _FOLDER
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._key = key
         self._platform = hashlib.sha256(platform.encode()).hexdigest()
 
@@ -41,6 +40,7 @@ class CompiledCodeStore:
     def save(self, implementation_digest: str, code: bytes) -> None:
         """Keep `code` of an implementation, in place of what there was."""
         path = self._path(implementation_digest)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.partial")
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "wb") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -109,9 +110,7 @@ class EvaluatorPool:
         """
         settings = await to_thread.run_sync(self._settings)
         self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
-        key = user_key("machine-code") or secrets.token_bytes(
-            KEY_BYTES
-        )  # of this process, if none can be kept
+        key = user_key("machine-code") or secrets.token_bytes(KEY_BYTES)  # or this pool's own
         self._compiled = CompiledCodeStore(self._cache, key, self._worker_pool.platform)
         return self
 
@@ -252,9 +251,10 @@ class EvaluatorPool:
         return None
 
     def _keep(self, step: Implementation, code: bytes) -> None:
-        if self._compiled.load(step.digest) != code:
-            self._compiled.save(step.digest, code)
         self._programs[step.id] = _program(step, code)
+        if self._compiled.load(step.digest) != code:
+            with suppress(OSError):  # a full disk, say: this pool has it in memory, the next compiles again
+                self._compiled.save(step.digest, code)
 
     def _is_initialiser(self, step: Implementation, is_first: bool) -> bool:
         for operator in self._domain.operators():
