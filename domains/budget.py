@@ -58,7 +58,7 @@ class Budget:
         self._scale = next(self._scales, self._scale)
 
     def spent(self) -> float:
-        """Seconds or units spent by the whole pipeline so far."""
+        """Return the seconds or units spent by the whole pipeline so far."""
         return self._clock() - self._start if self._is_timed else self._work
 
     @property
@@ -73,11 +73,11 @@ class Budget:
         self._work += int(units) * self._scale
 
     def exhausted(self) -> bool:
-        """Whether this position's share is used up: the operator should return now."""
+        """Return whether this position's share is used up: the operator should return now."""
         return self.spent() >= self._share_end
 
     def remaining(self) -> float:
-        """Fraction of this position's share that is left, 1 at its start, 0 when exhausted."""
+        """Return the fraction of this position's share that is left, 1 at its start, 0 when exhausted."""
         length = self._share_end - self._share_start
         if length <= 0:
             return 0.0

@@ -1,4 +1,4 @@
-"""Runs a concrete algorithm: loads implementations from text and walks a state through them.
+"""Runs an algorithm: loads implementations from text and walks a state through them.
 
 Used inside the evaluation child, by tests and by library authors; it trusts nobody's result, the caller
 verifies. The answer is the best complete state seen at the borders between positions (`docs/decisions.md`).

@@ -1,4 +1,4 @@
-"""The evaluator pool of a run: its limits and folders by the run's settings."""
+"""The evaluator pool of a run, opened with the limits that its settings ask for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dga2d.runtime.evaluation.limits import MIB
 
 
 def cache_dir() -> Path:
-    """Folder of compiled implementations: ``DGA2D_CACHE`` or the user's cache folder."""
+    """Return the folder of compiled implementations: ``DGA2D_CACHE`` or the user's cache folder."""
     given = os.environ.get("DGA2D_CACHE")
     return Path(given) if given else user_cache_path("dga2d")
 
@@ -28,7 +28,7 @@ def is_cache_usable() -> bool:
 
 
 def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
-    """The limits of one evaluation that the settings ask for."""
+    """Return the limits of one evaluation that the settings ask for."""
     return EvaluationLimits(
         wall_grace_s=settings.grace_limit,
         work_wall_s=settings.work_time_limit,
@@ -45,7 +45,7 @@ def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
 
 @asynccontextmanager
 async def open_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[EvaluatorPool]:
-    """Start the evaluation processes of a run, and end them with the block."""
+    """Start the evaluation workers of a run, and end them with the block."""
     pool = EvaluatorPool(
         domain,
         workers=settings.evaluators or os.cpu_count() or 1,

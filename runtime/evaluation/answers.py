@@ -1,4 +1,4 @@
-"""What the trusted parent makes of a child's end: it verifies the solution and computes the objective."""
+"""How the trusted parent reads a child's ending: it verifies the solution and computes the objective."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORK_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
-class Failure:
+class EvaluationFailure:
     """Why there is no solution."""
 
     kind: FailureKind
@@ -32,7 +32,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChildAnswer:
     """A child's well-formed answer; nothing in it is believed but its form."""
 
     state: State
@@ -40,36 +40,42 @@ class Answer:
     work: int
 
 
-def read_ending(ended: Mapping[str, Any], cpu_limit_s: float | None = None) -> Answer | Failure:
-    """Answer or failure of a child that ended as the zygote's message `ended` says; `cpu_limit_s` is the
-    request's own limit."""
+def read_ending(
+    ended: Mapping[str, Any], cpu_limit_s: float | None = None
+) -> ChildAnswer | EvaluationFailure:
+    """Return the answer or the failure of a child that ended as the zygote's message `ended` says.
+
+    `cpu_limit_s` is the request's own limit of processor time.
+    """
     end = ended["end"]
     if end == "answered":
         try:
             return _read_answer(ended["answer"])
         except WireError as error:
-            return Failure("crashed", f"the answer was malformed: {shorten(error.reason)[:200]}")
+            return EvaluationFailure("crashed", f"the answer was malformed: {shorten(error.reason)[:200]}")
     if end == "timeout":
         phase = "while it ran" if ended["has_started"] else "while it was imported"
-        return Failure("timeout", f"the time limit was exceeded {phase}")
+        return EvaluationFailure("timeout", f"the time limit was exceeded {phase}")
     if end == "cpu_timeout":
         used_s = ended["cpu_s"]
-        return Failure("timeout", f"{used_s:.2f} s of processor time were used of {cpu_limit_s:g} s allowed")
+        return EvaluationFailure(
+            "timeout", f"{used_s:.2f} s of processor time were used of {cpu_limit_s:g} s allowed"
+        )
     if end == "oversized_answer":
-        return Failure("oversized_answer", "the answer exceeded its size limit")
+        return EvaluationFailure("oversized_answer", "the answer exceeded its size limit")
     return _of_death(ended["exit_code"])
 
 
-def _of_death(code: int) -> Failure:
+def _of_death(code: int) -> EvaluationFailure:
     if code == -signal.SIGXCPU:
-        return Failure("timeout", "the limit of processor time was exceeded")
+        return EvaluationFailure("timeout", "the limit of processor time was exceeded")
     if code == -signal.SIGXFSZ:
-        return Failure("forbidden", "a file exceeded its size limit")
+        return EvaluationFailure("forbidden", "a file exceeded its size limit")
     if code == -signal.SIGSYS:
-        return Failure("forbidden", "a forbidden system call was made")
+        return EvaluationFailure("forbidden", "a forbidden system call was made")
     if code < 0:
-        return Failure("crashed", f"the process was ended by {_signal_name(-code)}")
-    return Failure("crashed", f"the process ended early with exit status {code}, without an answer")
+        return EvaluationFailure("crashed", f"the process was ended by {_signal_name(-code)}")
+    return EvaluationFailure("crashed", f"the process ended early with exit status {code}, without an answer")
 
 
 def _signal_name(number: int) -> str:
@@ -79,17 +85,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _read_answer(data: bytes) -> Answer | Failure:
+def _read_answer(data: bytes) -> ChildAnswer | EvaluationFailure:
     fields = wire.decode(data)
     if fields.get("kind") == "failure":
         kind, diagnostic = fields.get("failure"), fields.get("diagnostic")
         if not isinstance(kind, str) or kind not in _FAILURES or not isinstance(diagnostic, str):
             raise WireError("failure without a kind")
-        return Failure(kind, shorten(_printable(diagnostic)))  # type: ignore[arg-type]
+        return EvaluationFailure(kind, shorten(_printable(diagnostic)))  # type: ignore[arg-type]
     sequence, metadata = fields.get("sequence"), fields.get("metadata")
     if not isinstance(sequence, np.ndarray) or not isinstance(metadata, bytes):
         raise WireError("solution without sequence or metadata")
-    return Answer(
+    return ChildAnswer(
         State(sequence, wire.decode(metadata)),
         _trace(fields.get("trace")),
         _count(fields.get("work"), "work"),
@@ -132,7 +138,7 @@ def _count(value: object, name: str) -> int:
 
 
 def compiled_code(ended: Mapping[str, Any], max_bytes: int) -> bytes | None:
-    """What a successful preparation compiled, as it came; ``None`` where it is not of the right form.
+    """Return what a successful preparation compiled, as it came; ``None`` if its form is wrong.
 
     It is opaque: only sealed children of the same implementation look into it.
     """
@@ -147,11 +153,11 @@ def compiled_code(ended: Mapping[str, Any], max_bytes: int) -> bytes | None:
 
 
 def judge(
-    domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: Answer | Failure
+    domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: ChildAnswer | EvaluationFailure
 ) -> EvaluationReply:
-    """The reply: the domain's verifier decides, the child's own score plays no part."""
+    """Return the reply. The domain's verifier decides; the child's own score plays no part."""
     span = float(ended["elapsed_s"]), float(ended["cpu_s"]), bool(ended["has_compiled"])
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, EvaluationFailure):
         return failed(outcome.kind, outcome.diagnostic, *span)
     objective, violation = _verify(domain, instance, outcome.state)
     solution = None
@@ -185,7 +191,7 @@ def _verify(domain: Domain, instance: Instance, state: State) -> tuple[float | N
 
 
 def _canonical(state: State) -> bytes:
-    """JSON with sorted keys; raises ValueError for numbers that are not finite."""
+    """Return JSON with sorted keys; raise ValueError for numbers that are not finite."""
     metadata = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in state.metadata.items()}
     content = {"metadata": metadata, "sequence": state.sequence.tolist()}
     return json.dumps(
@@ -204,5 +210,5 @@ def failed(
     cpu_s: float = 0.0,
     has_compiled: bool = False,
 ) -> EvaluationReply:
-    """Reply to a request that has no solution."""
+    """Return the reply to a request that has no solution."""
     return EvaluationReply(None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s, has_compiled)

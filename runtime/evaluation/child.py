@@ -49,7 +49,7 @@ class Program:
 
     @classmethod
     def from_message(cls, data: bytes) -> Program:
-        """The program that the parent packed as `data`."""
+        """Return the program that the parent packed as `data`."""
         fields = wire.decode(data)
         compiled = wire.decode(fields["compiled"]) if "compiled" in fields else {}
         return cls(fields["operator"], fields["path"], fields["source"], compiled)
@@ -84,7 +84,7 @@ def carry_out(order: Order, programs: Sequence[Program], make_decoder: MakeDecod
 
 
 def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
-    """Go through the motions of an order: a waiting child then has its own copy of the memory they touch."""
+    """Run a trivial evaluation, so that a waiting child already owns copies of the memory it touches."""
     rng = seeded_generator((0,))
     budget = Budget(1, "work", 1)
     execution = execute([lambda env_data, state, score: state], environment, decoder, budget, rng)
@@ -119,7 +119,10 @@ def _answer(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder
 
 
 def _compile_in_memory(order: Order, programs: Sequence[Program]) -> Callable[[], float]:
-    """Give numba its memory; the clock of the budget, which stands still while a preparation compiles."""
+    """Let numba keep machine code in memory; return the clock of the budget.
+
+    In a preparation that clock stands still while the compiler works.
+    """
     numba_cache.use_memory({program.path: program.compiled for program in programs})
     for program in programs:  # numba and tracebacks quote lines
         lines = program.source.splitlines(keepends=True)
@@ -154,7 +157,7 @@ def _code(program: Program) -> CodeType:
 
 
 def read_frame(descriptor: int) -> bytes:
-    """One message as it was encoded.
+    """Read one message and return it as it was encoded.
 
     Raises
     ------
@@ -177,7 +180,7 @@ def _read(descriptor: int, size: int) -> bytes:
 
 
 def _checked(run: Run, index: int) -> Run:
-    """`run`, with its result brought into the form of the encoding."""
+    """Return `run` with its result checked and brought into the form of the encoding."""
 
     def checked(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
         result = run(env_data, state, calc_makespan_fn)
@@ -222,7 +225,10 @@ def seed_compiled_code(word: int) -> None:
 
 
 def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
-    """The operators' stream; the global generators, which candidates may use by mistake, follow from it."""
+    """Return the operators' random stream.
+
+    It also seeds the global generators, which candidates may use by mistake.
+    """
     sequence = np.random.SeedSequence(seed[0], spawn_key=tuple(seed[1:]))
     (word,) = np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], 1)).generate_state(1)
     random.seed(int(word))
@@ -232,7 +238,7 @@ def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
 
 
 def _position(error: BaseException, programs: Sequence[Program]) -> int:
-    """Index of the position whose lines the traceback enters first."""
+    """Return the index of the position whose lines the traceback enters first."""
     trace = error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
@@ -260,7 +266,7 @@ def _solution(execution: Execution, work: int, compiled: Mapping[str, bytes]) ->
 
 
 def _plain_metadata(metadata: Mapping[Any, Any]) -> dict[str, Any]:
-    """Arrays and plain scalars; other values are an operator's scratch data, no part of the solution."""
+    """Return arrays and plain scalars; other values are an operator's scratch data."""
     return {
         key: value
         for key, value in metadata.items()

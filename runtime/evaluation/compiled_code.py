@@ -25,7 +25,7 @@ class CompiledCodeStore:
         self._platform = hashlib.sha256(platform.encode()).hexdigest()
 
     def load(self, implementation_digest: str) -> bytes | None:
-        """What :meth:`save` was given; ``None`` where there is nothing, or nothing that can be believed."""
+        """Return what :meth:`save` was given; ``None`` if there is nothing or its seal does not hold."""
         path = self._path(implementation_digest)
         try:
             data = path.read_bytes()
@@ -38,7 +38,7 @@ class CompiledCodeStore:
         return code
 
     def save(self, implementation_digest: str, code: bytes) -> None:
-        """Keep `code` of an implementation, in place of what there was."""
+        """Store the `code` of an implementation, replacing what was there."""
         path = self._path(implementation_digest)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.partial")

@@ -21,7 +21,7 @@ _FUNCTION = "make_decoder"
 
 
 def decoder_address(domain: str, domain_file: Path | None) -> dict[str, Any]:
-    """What another process needs to load the decoder of `domain` (:func:`load_make_decoder`).
+    """Return what another process needs to load the decoder of `domain` (:func:`load_make_decoder`).
 
     Raises
     ------
@@ -49,7 +49,7 @@ def decoder_address(domain: str, domain_file: Path | None) -> dict[str, Any]:
 
 
 def load_make_decoder(address: Mapping[str, Any]) -> MakeDecoder | None:
-    """The function at an address that another process gave; ``None`` for an empty one.
+    """Import the decoder at an address that another process gave; return ``None`` for an empty one.
 
     Raises
     ------
@@ -84,14 +84,14 @@ def _check_plugin(address: Mapping[str, Any]) -> None:
 
 
 def _stand_in(package: str, folders: list[str]) -> None:
-    """Put an empty package in the place of `package`, whose own code would import the whole domain."""
+    """Put an empty package in place of `package`, whose own code would import the whole domain."""
     empty = ModuleType(package)
     empty.__path__ = folders
     sys.modules[package] = empty
 
 
 def load_domain_file(path: Path) -> Domain:
-    """The object ``DOMAIN`` of the Python file at `path`, which is trusted.
+    """Execute the trusted Python file at `path` and return its ``DOMAIN``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Failures in the child, told so that they fit in a prompt: the candidate's own lines, no host paths."""
+"""Failures of candidates as texts that fit in a prompt: the candidate's own lines, no host paths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORBIDDEN_MESSAGES = (
 
 
 def kind_of(error: BaseException, is_loading: bool) -> FailureKind:
-    """The failure kind an exception stands for; `is_loading` while the implementation is being imported."""
+    """Return the failure kind of an exception; `is_loading` while the implementation is being imported."""
     if isinstance(error, MemoryError):
         return "out_of_memory"
     if isinstance(error, SystemExit):
@@ -47,7 +47,7 @@ def _is_from_numba_compiler(error: BaseException) -> bool:
 
 
 def describe(error: BaseException, sources: Mapping[str, str], place: str) -> str:
-    """Text of `error` raised at `place`; `sources` maps the candidate's file names to their text."""
+    """Return the text for `error`, raised at `place`; `sources` maps the candidate's file names to texts."""
     lines = [f"{place}:", *_own_frames(error.__traceback__, sources)]
     if isinstance(error, SyntaxError):
         lines.append(f"  {_OPERATOR}, line {error.lineno}: {(error.text or '').strip()}")
@@ -74,7 +74,7 @@ def _own_frames(trace: TracebackType | None, sources: Mapping[str, str]) -> list
 
 
 def shorten(text: str) -> str:
-    """`text` without host paths and terminal colours, its middle left out beyond 1,500 characters."""
+    """Return `text` without host paths and terminal colours, cut in the middle beyond 1,500 characters."""
     text = _PATH.sub(_file_name, _ANSI.sub("", text))
     if len(text) <= MAX_CHARACTERS:
         return text

@@ -1,4 +1,4 @@
-"""numba's cache of implementations, held in memory: what a child compiles leaves it in its answer only."""
+"""numba's cache of implementations, kept in memory: machine code leaves a child in its answer only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Files = dict[str, bytes]
 
 
 class ImplementationCacheLocator(caching._CacheLocator):
-    """Gives numba the implementation's own path as the place of its cache, whatever it may read or write."""
+    """Names the implementation's own path as the place of its cache; nothing is read or written there."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._py_file = py_file
@@ -68,9 +68,10 @@ class MemoryCacheFile(caching.IndexDataCacheFile):
 
 
 def cache_implementations() -> None:
-    """Make the ``@njit`` and ``@jit`` of implementations use numba's cache unless told otherwise: they seldom
-    ask for it. Those of numba itself (it compiles its merge sort by them) stay as they are: what calls them
-    keeps their machine code.
+    """Make ``@njit`` and ``@jit`` in implementations use the cache unless told otherwise; few ask for it.
+
+    Functions that numba itself compiles this way, its merge sort for one, stay as they are: their callers
+    keep their machine code.
     """
     for name in ("jit", "njit"):
         setattr(numba, name, _caching(getattr(numba, name)))
@@ -112,9 +113,7 @@ def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def use_memory(files: Mapping[str, Files]) -> None:
-    """From now on read and keep the machine code of implementations in `files`, by their paths, and nowhere
-    else; save no other machine code.
-    """
+    """Read and keep the machine code of implementations in `files`, by path; save no other machine code."""
     on_disk: Any = caching.IndexDataCacheFile
     load: Any = caching.Cache.load_overload
     save: Any = caching.Cache.save_overload
@@ -141,7 +140,7 @@ def use_memory(files: Mapping[str, Files]) -> None:
 
 
 def platform() -> str:
-    """What machine code depends on besides its source: processor and versions, as text."""
+    """Return what machine code depends on besides its source: processor and versions, as text."""
     import llvmlite  # type: ignore[import-untyped]
     import numpy
     from numba.core.registry import cpu_target
@@ -152,7 +151,7 @@ def platform() -> str:
 
 
 class CompilerClock(event.Listener):
-    """Seconds that numba's compiler has worked, and a word to `mark` when it begins and ends."""
+    """Counts the seconds that numba's compiler works; calls `mark` when it begins and when it ends."""
 
     def __init__(self, mark: Callable[[bool], None]) -> None:
         self._mark = mark
@@ -161,23 +160,23 @@ class CompilerClock(event.Listener):
         self._spent_s = 0.0
 
     def on_start(self, event: object) -> None:
-        """The compiler begins, perhaps inside itself."""
+        """Note that the compiler begins, perhaps within another compilation."""
         if self._depth == 0:
             self._since = time.perf_counter()
             self._mark(True)
         self._depth += 1
 
     def on_end(self, event: object) -> None:
-        """The compiler has ended what it began last."""
+        """Note that the compiler has ended what it began last."""
         self._depth -= 1
         if self._depth == 0:
             self._spent_s += time.perf_counter() - self._since
             self._mark(False)
 
     def time_without_compiler(self) -> float:
-        """A clock that stands still while the compiler works; ask it outside of the compiler only."""
+        """Return the time of a clock that stands still while the compiler works; not for use inside it."""
         return time.perf_counter() - self._spent_s
 
     def watch(self) -> None:
-        """Hear of every compilation from now on."""
+        """Start listening."""
         event.register("numba:compile", self)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The evaluator pool: many callers, a fixed number of warm zygotes, no trust."""
+"""The evaluator pool: runs untrusted pipelines for many callers on a fixed number of workers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.answers import Failure, compiled_code, failed, judge, read_ending
+from dga2d.runtime.evaluation.answers import EvaluationFailure, compiled_code, failed, judge, read_ending
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
 from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.errors import CacheFolderError
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.worker import ZygoteSettings
-from dga2d.runtime.evaluation.worker_pool import Blob, Job, WorkerPool
+from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
 from dga2d.runtime.user_key import KEY_BYTES, user_key
 
 _WORLDS_KEPT = 64
@@ -85,11 +85,11 @@ class EvaluatorPool:
         self._cache = cache_dir.resolve()
         self._budget = None if budget is None else _Budget(*budget)
         self._has_source_rules = has_source_rules
-        self._violations: dict[str, Failure | None] = {}
-        self._preparations: dict[str, Failure | None] = {}
+        self._violations: dict[str, EvaluationFailure | None] = {}
+        self._preparations: dict[str, EvaluationFailure | None] = {}
         self._preparing: dict[str, anyio.Lock] = {}
-        self._worlds: OrderedDict[str, tuple[Instance, Blob]] = OrderedDict()
-        self._programs: OrderedDict[str, Blob] = OrderedDict()
+        self._worlds: OrderedDict[str, tuple[Instance, Parcel]] = OrderedDict()
+        self._programs: OrderedDict[str, Parcel] = OrderedDict()
         self._worker_pool: WorkerPool
         self._compiled: CompiledCodeStore
         self._domain: Domain
@@ -136,17 +136,17 @@ class EvaluatorPool:
 
     @property
     def sandbox_status(self) -> dict[str, str]:
-        """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
+        """Layers of the sandbox, each ``active``, as a self-test showed, or the reason why it is not."""
         return dict(self._worker_pool.sandbox_status)
 
     @property
     def workers(self) -> int:
-        """Evaluations that can run at the same time."""
+        """Number of evaluations that can run at the same time."""
         return self._n_workers
 
     @property
     def busy(self) -> int:
-        """How many of the workers evaluate or compile at this moment."""
+        """Number of workers that evaluate or compile at this moment."""
         return self._worker_pool.busy
 
     # ---------------------------------------------------------------- callers
@@ -186,13 +186,13 @@ class EvaluatorPool:
             raise ValueError(f"{request.key} has no budget and the pool has none for it")
         return self._budget
 
-    def _deadlines(self, budget: _Budget, world: Blob) -> tuple[float, float, float]:
+    def _deadlines(self, budget: _Budget, world: Parcel) -> tuple[float, float, float]:
         limits = self._limits
         run_s = budget.amount + limits.wall_grace_s if budget.unit == "s" else limits.work_wall_s
         run_s += len(world.data) / _HANDOVER_BYTES_PER_S
         return limits.load_s, run_s, limits.load_s + run_s
 
-    def _check_sources(self, steps: Sequence[Implementation]) -> Failure | None:
+    def _check_sources(self, steps: Sequence[Implementation]) -> EvaluationFailure | None:
         if not self._has_source_rules:
             return None
         for step in steps:
@@ -204,9 +204,8 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- first compilation
 
-    async def _prepare(self, steps: Sequence[Implementation]) -> Failure | None:
-        """See each implementation compiled once, all at the same time; the failure of the first that
-        cannot be."""
+    async def _prepare(self, steps: Sequence[Implementation]) -> EvaluationFailure | None:
+        """Compile each implementation once, all at the same time; return the first failure in their order."""
         if any(step.id not in self._preparations for step in steps):
             try:
                 async with anyio.create_task_group() as group:
@@ -224,7 +223,7 @@ class EvaluatorPool:
             if step.id not in self._preparations:
                 self._preparations[step.id] = await self._trial(step, is_first)
 
-    async def _trial(self, step: Implementation, is_first: bool) -> Failure | None:
+    async def _trial(self, step: Implementation, is_first: bool) -> EvaluationFailure | None:
         """Run `step` on the smoke instance and keep what it compiled.
 
         It runs alone or behind the library's initialiser, so that what comes back is its own.
@@ -241,9 +240,11 @@ class EvaluatorPool:
         job.answer_bytes += limits.file_bytes
         ended = await self._worker_pool.submit(job, _PREPARATION_S + len(step.source))
         if ended is None:
-            return Failure("crashed", "the evaluation worker died twice while it compiled this text")
+            return EvaluationFailure(
+                "crashed", "the evaluation worker died twice while it compiled this text"
+            )
         outcome = read_ending(ended)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, EvaluationFailure):
             return outcome
         code = compiled_code(ended, limits.file_bytes)
         if code is not None:
@@ -267,12 +268,12 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- jobs
 
-    async def _world(self, instance: Instance) -> Blob:
+    async def _world(self, instance: Instance) -> Parcel:
         known = self._worlds.get(instance.key)
         if known is not None and known[0] is instance:
             self._worlds.move_to_end(instance.key)
             return known[1]
-        world = await to_thread.run_sync(lambda: Blob(wire.encode(self._domain.environment(instance))))
+        world = await to_thread.run_sync(lambda: Parcel(wire.encode(self._domain.environment(instance))))
         self._worlds[instance.key] = (instance, world)
         while len(self._worlds) > _WORLDS_KEPT:
             self._worlds.popitem(last=False)
@@ -280,7 +281,7 @@ class EvaluatorPool:
 
     async def _job(
         self,
-        world: Blob,
+        world: Parcel,
         steps: Sequence[Implementation],
         budget: _Budget,
         seed: Sequence[int],
@@ -298,7 +299,7 @@ class EvaluatorPool:
         }
         return Job(programs, world, fields, deadlines[2], self._limits.answer_bytes)
 
-    async def _program(self, step: Implementation) -> Blob:
+    async def _program(self, step: Implementation) -> Parcel:
         if step.id not in self._programs:
             code = await to_thread.run_sync(self._compiled.load, step.digest)
             self._programs[step.id] = _program(step, code)
@@ -308,22 +309,22 @@ class EvaluatorPool:
         return self._programs[step.id]
 
 
-def _program(step: Implementation, code: bytes | None) -> Blob:
+def _program(step: Implementation, code: bytes | None) -> Parcel:
     fields = {
         "operator": step.operator,
         "path": f"/dga2d/impl_{step.digest[:12]}.py",
         "source": step.source,
     }
-    return Blob(wire.encode(fields if code is None else {**fields, "compiled": code}))
+    return Parcel(wire.encode(fields if code is None else {**fields, "compiled": code}))
 
 
-def _violation(step: Implementation) -> Failure | None:
+def _violation(step: Implementation) -> EvaluationFailure | None:
     found = check_source(step.source)
     if not found:
         return None
     kind: FailureKind = "compile_error" if found[0].rule == "syntax" else "forbidden"
     listed = "\n".join(f"line {v.line}: {v.message}" for v in found[:10])
-    return Failure(kind, f"the source of {step.operator} breaks the rules:\n{listed}"[:1500])
+    return EvaluationFailure(kind, f"the source of {step.operator} breaks the rules:\n{listed}"[:1500])
 
 
 def _prepare_folder(folder: Path) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.core.contract import Decoder, State
-from dga2d.runtime.evaluation import blobs, child, numba_cache, wire
-from dga2d.runtime.evaluation.blobs import Blob
+from dga2d.runtime.evaluation import child, numba_cache, wire
 from dga2d.runtime.evaluation.child import MakeDecoder
 from dga2d.runtime.evaluation.decoders import load_make_decoder
 from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.off_heap import OffHeapFile
 from dga2d.runtime.evaluation.sandbox import file_tree, landlock, rlimits
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, NEEDS, Seal
@@ -43,7 +43,7 @@ class Channel:
         os.close(null)
 
     def receive(self) -> Message:
-        """The next message; `Hangup` where the parent is gone."""
+        """Return the next message; raise `Hangup` if the parent is gone."""
         prefix = self._read(wire.PREFIX.size)
         return wire.decode(prefix + self._read(sum(wire.PREFIX.unpack(prefix))))
 
@@ -57,7 +57,7 @@ class Channel:
         return bytes(data)
 
     def send(self, **fields: Any) -> None:
-        """Send a message; `Hangup` where the parent is gone."""
+        """Send a message; raise `Hangup` if the parent is gone."""
         view = memoryview(wire.encode(fields))
         try:
             while view:
@@ -65,10 +65,10 @@ class Channel:
         except BrokenPipeError as error:
             raise Hangup from error
 
-    def send_blob(self, blob: Blob, size: int) -> None:
-        """Send the first `size` bytes of `blob`; `Hangup` where the parent is gone."""
+    def send_file(self, file: OffHeapFile, size: int) -> None:
+        """Send the first `size` bytes of `file`; raise `Hangup` if the parent is gone."""
         try:
-            blob.send_all(self._writer, size)
+            file.send_all(self._writer, size)
         except BrokenPipeError as error:
             raise Hangup from error
 
@@ -78,15 +78,15 @@ _ORDER = ("programs", "budget", "unit", "seed", "scales", "is_preparation", "dea
 
 
 class Zygote:
-    """Serves one request after another. Of what it passes on to children it keeps nothing in its memory."""
+    """Serves one request after another; what it passes on to children never enters its memory."""
 
     def __init__(self, channel: Channel, seal: Seal, decoding: Decoding | None) -> None:
         self._channel = channel
         self._seal = seal
         self._decoding = decoding
-        self._blobs: dict[str, Blob] = {}
+        self._files: dict[str, OffHeapFile] = {}
         """Programs and instances under the parent's numbers for them."""
-        self._answer = blobs.Blob()
+        self._answer = OffHeapFile()
         self._hung_up = False
         self._leaves_nothing = "seccomp" in seal.layers and seal.limits.processes == 0
         """Whether no candidate can start a process: only then may one of ours wait beside it."""
@@ -94,45 +94,45 @@ class Zygote:
         """Forked ahead of the next request."""
 
     def serve(self) -> None:
-        """Until the parent hangs up."""
+        """Serve requests until the parent hangs up."""
         while not self._hung_up:
             request = self._channel.receive()
             if request["op"] == "evaluate":
                 self._evaluate(request)
 
     def _evaluate(self, request: Message) -> None:
-        self._keep_blobs(request)
+        self._keep_files(request)
         commanded = self._commanded_child(request)
         try:
             ending = commanded.see_end(
                 _deadlines(request, self._seal),
                 request["answer_bytes"],
-                [self._blobs[name] for name in request["programs"]],
-                self._blobs[request["world"]],
+                [self._files[name] for name in request["programs"]],
+                self._files[request["world"]],
                 self._answer,
                 self._is_cancelled,
                 self._channel.reader,
             )
             self._channel.send(op="ended", id=request["id"], **vars(ending))
-            self._channel.send_blob(self._answer, ending.answer_bytes)
+            self._channel.send_file(self._answer, ending.answer_bytes)
             self._answer.clear()
             if self._leaves_nothing:  # before the burial: the kernel takes the dead apart meanwhile
                 self._spare = self._fork(is_ahead=True)
         finally:
             commanded.bury(with_descendants=not self._leaves_nothing)
 
-    def _keep_blobs(self, request: Message) -> None:
+    def _keep_files(self, request: Message) -> None:
         for name in request["forget"]:
-            self._blobs.pop(name).close()
+            self._files.pop(name).close()
         for name, size in request["new"]:
-            self._blobs[name] = blobs.Blob()
-            if not self._blobs[name].fill(self._channel.reader, size):
+            self._files[name] = OffHeapFile()
+            if not self._files[name].fill(self._channel.reader, size):
                 raise Hangup
 
     # ---------------------------------------------------------------- children
 
     def _commanded_child(self, request: Message) -> Child:
-        """A child at work on `request`: the one that waits, or a new one."""
+        """Return a child at work on `request`: the one that waits, or a new one."""
         order = wire.encode({name: request[name] for name in _ORDER})
         if self._spare is not None:
             waiting, self._spare = self._spare, None
@@ -147,14 +147,14 @@ class Zygote:
         return forked
 
     def _fork(self, is_ahead: bool) -> Child:
-        """A waiting child; one that is forked ahead of its order has time to rehearse."""
+        """Fork a child that waits for its order; one that is forked ahead has time to rehearse."""
         rehearsal = None
         if is_ahead and self._decoding is not None:
             rehearsal = self._decoding.rehearse
         return Child.fork(self._carry_out, rehearsal)
 
     def _carry_out(self, order_pipe: int, answer: int) -> None:
-        """In the child: seal it and run the candidate."""
+        """Seal the process and run the candidate. Called in the child."""
         try:
             request = wire.decode(child.read_frame(order_pipe))
             frames = [child.read_frame(order_pipe) for _ in request["programs"]]
@@ -203,12 +203,12 @@ class Decoding:
         warm_decoder(self._environment, self._decoder)
 
     def rehearse(self) -> None:
-        """Go through the motions of an evaluation."""
+        """Run a trivial evaluation."""
         child.rehearse(self._environment, self._decoder)
 
 
 def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
-    """Have `decoder` compile, or load, its machine code here instead of in every child.
+    """Make `decoder` compile, or load, its machine code here instead of in every child.
 
     It is called with sequences of every length that the environment's numbers and shapes suggest, since
     decoders refuse a wrong length before they reach compiled code.
@@ -224,7 +224,7 @@ def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
 
 
 def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
-    """The seal with every layer that is wanted and has what it needs, and why the others have not."""
+    """Return the seal with every layer that is wanted and possible, and why the others are missing."""
     missing = dict(configuration["missing"])
     baseline_bytes, baseline_tasks = rlimits.baseline_bytes(), rlimits.baseline_tasks()
     ruleset = -1
@@ -256,9 +256,9 @@ def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
 
 
 def start(channel: Channel, refusal: str | None) -> Zygote:
-    """The zygote that the first message of `channel` asks for, warm and sealed off as far as can be.
+    """Set up the zygote that the first message of `channel` describes, and report its sandbox to the parent.
 
-    `refusal` tells why there are no namespaces. The parent gets to know which layers of the sandbox hold.
+    `refusal` is the reason why there are no namespaces, ``None`` if there are.
     """
     configuration = channel.receive()
     if refusal is not None:

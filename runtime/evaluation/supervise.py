@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.blobs import Blob, read_chunk, wipe
+from dga2d.runtime.evaluation.off_heap import OffHeapFile, read_chunk, wipe
 from dga2d.runtime.evaluation.sandbox import namespaces
 
 End = Literal["answered", "died", "timeout", "cpu_timeout", "oversized_answer", "cancelled"]
@@ -141,7 +141,7 @@ class Watch:
         self._received += len(data)
 
     def deadline(self) -> float:
-        """Moment at which the child must have ended, as far as is known now."""
+        """Return the moment at which the child must have ended, as far as is known now."""
         total = self._ordered + self._deadlines.total_s
         if self._deadlines.excludes_compiler and self._compiling_since is not None:
             return total
@@ -154,7 +154,7 @@ class Watch:
         return min(phase, total)
 
     def cpu_left(self, cpu_s: float) -> float:
-        """Seconds of processor time it may still use, when it has used `cpu_s` so far."""
+        """Return the seconds of processor time the child may still use, having used `cpu_s` so far."""
         if self._deadlines.run_cpu_s is None or self._started is None:
             return math.inf
         return self._deadlines.run_cpu_s - (cpu_s - self._cpu_at_start)
@@ -183,7 +183,7 @@ class Watch:
         return self.announced is not None and self._received >= self.announced
 
     def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
-        """What is reported of a child that ended at `now` on the clock of the deadlines."""
+        """Return the report on a child that ended at `now` on the clock of the deadlines."""
         has_started = self._started is not None
         elapsed_s = 0.0 if self._started is None else now - self._started
         used_s = cpu_s - self._cpu_at_start if has_started else 0.0
@@ -229,7 +229,7 @@ class Child:
         return cls(pid, order_writer, answer_reader)
 
     def command(self, order: bytes) -> None:
-        """Give the child its order, which has room in a pipe.
+        """Send the child its order, which must fit into a pipe.
 
         Raises
         ------
@@ -243,9 +243,9 @@ class Child:
         self,
         deadlines: Deadlines,
         answer_bytes: int,
-        programs: list[Blob],
-        instance: Blob,
-        answer: Blob,
+        programs: list[OffHeapFile],
+        instance: OffHeapFile,
+        answer: OffHeapFile,
         is_cancelled: Callable[[], bool],
         control: int,
     ) -> Ending:
@@ -269,7 +269,7 @@ class Child:
         return watch.ending(end, exit_code, now, cpu_s)
 
     def _see_end(
-        self, watch: Watch, feed: _Feed, instance: Blob, is_cancelled: Callable[[], bool], control: int
+        self, watch: Watch, feed: _Feed, instance: OffHeapFile, is_cancelled: Callable[[], bool], control: int
     ) -> End:
         reader, is_open, has_instance = self._answer, True, False
         handle = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else None
@@ -309,7 +309,7 @@ class Child:
                 os.close(handle)
 
     def _drain(self, watch: Watch) -> bool:
-        """Read what is there; ``False`` once the pipe has ended."""
+        """Read what is there; return ``False`` once the pipe has ended."""
         while not (watch.is_oversized or watch.is_complete):
             try:
                 data = read_chunk(self._answer)
@@ -329,7 +329,10 @@ class Child:
             kill_descendants()
 
     def _reap(self) -> int:
-        """Its exit code. A child that ended by itself is a zombie until now: its number means no other."""
+        """Collect the child, killing it if it still runs, and return its exit code.
+
+        It is a zombie until then, so that its process id means no other process.
+        """
         if self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid == 0:
@@ -342,24 +345,24 @@ class Child:
 class _Feed:
     """Writes to a child's order pipe as much as it takes, so that no child can keep its zygote waiting."""
 
-    def __init__(self, pipe: int, blobs: list[Blob]) -> None:
+    def __init__(self, pipe: int, blobs: list[OffHeapFile]) -> None:
         self._pipe = pipe
-        self._blobs = list(blobs)
+        self._files = list(blobs)
         self._offset = 0
         self._is_polled = False
 
-    def add(self, blob: Blob) -> None:
-        """Write `blob` too."""
-        self._blobs.append(blob)
+    def add(self, file: OffHeapFile) -> None:
+        """Append `file` to what is to be written."""
+        self._files.append(file)
 
     def go_on(self, poll: select.poll) -> None:
-        """Write what the pipe takes now; `poll` tells when it takes more."""
+        """Write what the pipe takes now, and have `poll` report when it takes more."""
         try:
             self._write()
         except BrokenPipeError:  # the child is dead or wants no more: its end will be seen
-            self._blobs.clear()
-        if bool(self._blobs) is not self._is_polled:
-            self._is_polled = bool(self._blobs)
+            self._files.clear()
+        if bool(self._files) is not self._is_polled:
+            self._is_polled = bool(self._files)
             if self._is_polled:
                 _widen(self._pipe)
                 poll.register(self._pipe, select.POLLOUT)
@@ -367,19 +370,19 @@ class _Feed:
                 poll.unregister(self._pipe)
 
     def _write(self) -> None:
-        while self._blobs:
-            blob = self._blobs[0]
-            while self._offset < blob.size:
+        while self._files:
+            file = self._files[0]
+            while self._offset < file.size:
                 try:
-                    self._offset += blob.send(self._pipe, self._offset)
+                    self._offset += file.send(self._pipe, self._offset)
                 except BlockingIOError:
                     return
-            self._blobs.pop(0)
+            self._files.pop(0)
             self._offset = 0
 
 
 def _widen(pipe: int) -> None:
-    """Let `pipe` hold a mebibyte, where the system allows it: large instances then take fewer turns."""
+    """Let `pipe` hold a mebibyte if the system allows it; large instances then take fewer turns."""
     if sys.platform == "linux":
         import fcntl
 
@@ -390,7 +393,7 @@ def _widen(pipe: int) -> None:
 
 
 def _cpu_s(pid: int) -> float:
-    """Processor time of a process, dead or alive, that has not been reaped."""
+    """Return the processor time of a process, dead or alive, that has not been reaped."""
     if sys.platform != "linux":
         return 0.0
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)

@@ -26,7 +26,7 @@ MAX_DIMENSIONS = 8
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:
-    """One message; values are JSON values, bytes, or arrays of :data:`DTYPES`.
+    """Encode one message; values are JSON values, bytes, or arrays of :data:`DTYPES`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def _scalar(value: object) -> Any:
 
 
 def decode(data: bytes) -> Message:
-    """The fields of one message that fills `data` exactly.
+    """Return the fields of one message that fills `data` exactly.
 
     Arrays are fresh, C-contiguous and aligned; their writeable flag is that of the sender's array.
 

@@ -60,7 +60,7 @@ class ZygoteSettings:
     """Outcome of another zygote's self-test; ``None``: make it."""
 
     def message(self) -> bytes:
-        """The first message to a zygote."""
+        """Return the first message to a zygote."""
         return wire.encode(
             {
                 "decoder": dict(self.decoder),
@@ -75,12 +75,12 @@ class ZygoteSettings:
 
 
 def zygote_command(mode: SandboxMode) -> list[str]:
-    """How a zygote is started: safe path, no user site, so that nothing in the way shadows our modules."""
+    """Return the command of a zygote: safe path and no user site, so that nothing shadows our modules."""
     return [sys.executable, "-P", "-s", "-m", "dga2d.runtime.evaluation.zygote", mode]
 
 
 def zygote_environment(cache: Path) -> dict[str, str]:
-    """A clean environment: nothing of the caller's (keys!) but what the interpreter needs."""
+    """Return a clean environment: what the interpreter needs and nothing of the caller's, such as keys."""
     return {
         "PYTHONPATH": str(Path(dga2d.__file__).parent.parent),
         "PYTHONHASHSEED": "0",
@@ -105,7 +105,7 @@ class Worker:
         self.platform = ""
         """Processor and versions that its machine code depends on."""
         self.held: dict[str, int] = {}
-        """Sizes of the blobs that the zygote holds by their names, oldest first."""
+        """Sizes of the parcels that the zygote holds by their names, oldest first."""
 
     @property
     def pid(self) -> int:
@@ -145,7 +145,7 @@ class Worker:
         return worker
 
     async def _last_words(self) -> str:
-        """The last line on the zygote's stderr."""
+        """Return the last line on the zygote's stderr."""
         assert self._process.stderr is not None
         text = bytearray()
         with anyio.move_on_after(1.0), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
@@ -155,12 +155,12 @@ class Worker:
         return lines[-1] if lines else ""
 
     async def send(self, message: bytes) -> None:
-        """Send an encoded message; raises one of `GONE` where the zygote is gone."""
+        """Send an encoded message; raise one of `GONE` if the zygote is gone."""
         assert self._process.stdin is not None
         await self._process.stdin.send(message)
 
     async def receive(self, max_bytes: int) -> wire.Message:
-        """The next message.
+        """Return the next message.
 
         Raises
         ------
@@ -176,11 +176,11 @@ class Worker:
         return wire.decode(prefix + await self._answers.receive_exactly(size))
 
     async def receive_bytes(self, size: int) -> bytes:
-        """The next `size` bytes; raises one of `GONE` where the zygote is gone."""
+        """Return the next `size` bytes; raise one of `GONE` if the zygote is gone."""
         return await self._answers.receive_exactly(size) if size else b""
 
     async def stop(self) -> None:
-        """Kill the zygote with everything it started, and collect it; safe to call twice."""
+        """Kill the zygote and everything it started, and collect it; safe to call twice."""
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGKILL)
@@ -190,7 +190,7 @@ class Worker:
             await self._process.aclose()
 
     async def _drain(self) -> None:
-        """Until the last process that holds the pipe, PID 1 of the namespace, is gone."""
+        """Read until the last process that holds the pipe, PID 1 of the namespace, is gone."""
         assert self._process.stdout is not None
         with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
@@ -198,7 +198,7 @@ class Worker:
 
 
 def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
-    """The seccomp program, and why there is none (layer → reason)."""
+    """Return the seccomp program, or an empty one and the reason by layer why there is none."""
     try:
         return seccomp.build(starts_processes=limits.processes > 0), {}
     except (ImportError, OSError, RuntimeError) as error:
@@ -208,7 +208,9 @@ def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:
 def probe_sandbox(
     mode: SandboxMode = "best-effort", limits: EvaluationLimits | None = None
 ) -> dict[str, str]:
-    """Each layer of the sandbox → ``active``, proven by a self-test, or why it is not. Blocks about a second.
+    """Return, by layer of the sandbox, ``active`` or the reason why it is not, as a self-test found.
+
+    Blocks for about a second.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from dga2d.runtime.evaluation.errors import (
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings, build_filter
 
-_BLOBS_HELD = 256
+_PARCELS_HELD = 256
 _BYTES_HELD = 128 << 20
 """What a zygote keeps of programs and environments for later requests."""
 _HANG_LIMIT_S = 10.0
@@ -40,7 +40,7 @@ _names = itertools.count(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Blob:
+class Parcel:
     """An encoded program or environment as it is sent to zygotes, once to each."""
 
     data: bytes
@@ -52,8 +52,8 @@ class Blob:
 class Job:
     """One request to a zygote and who waits for it."""
 
-    programs: Sequence[Blob]
-    world: Blob
+    programs: Sequence[Parcel]
+    world: Parcel
     """The environment of the instance."""
     fields: dict[str, Any]
     last_end_s: float
@@ -67,9 +67,9 @@ class Job:
     error: Exception | None = None
 
     @property
-    def blobs(self) -> tuple[Blob, ...]:
+    def parcels(self) -> tuple[Parcel, ...]:
         """All that the zygote must hold, each once."""
-        return tuple({blob.name: blob for blob in (*self.programs, self.world)}.values())
+        return tuple({parcel.name: parcel for parcel in (*self.programs, self.world)}.values())
 
 
 class WorkerPool:
@@ -139,7 +139,7 @@ class WorkerPool:
             self._tokens.close()
 
     async def submit(self, job: Job, expected_s: float) -> wire.Message | None:
-        """Wait until `job` has been run; the zygote's last message, ``None`` when workers died of it.
+        """Run `job` and return the zygote's last message, ``None`` if workers died of it.
 
         Cancelling the call ends the child.
 
@@ -179,13 +179,13 @@ class WorkerPool:
                 await worker.stop()
 
     async def _serve(self, worker: Worker | None, job: Job) -> Worker | None:
-        """Run `job`, a second time if its zygote dies; the zygote to go on with."""
+        """Run `job`, a second time if its zygote dies; return the zygote to go on with."""
         for _ in range(_TRIES):
             if job.cancelled.is_set():
                 break
             try:
                 worker = worker or await self._replacement()
-                if await self._lives_through(worker, job):
+                if await self._run_safely(worker, job):
                     break
             except (WorkerStartError, SandboxUnavailableError) as error:
                 job.error = error
@@ -195,14 +195,14 @@ class WorkerPool:
         return worker
 
     async def _replacement(self) -> Worker:
-        """A new zygote; one that is killed while it starts is no reason to give up."""
+        """Start a new zygote; one that is killed while it starts is no reason to give up."""
         for _ in range(_STARTS - 1):
             with suppress(WorkerStartError):
                 return await Worker.start(self._settings)
         return await Worker.start(self._settings)
 
-    async def _lives_through(self, worker: Worker, job: Job) -> bool:
-        """Run `job` once; a zygote that does not live through it is gone when this returns or raises."""
+    async def _run_safely(self, worker: Worker, job: Job) -> bool:
+        """Run `job` once; return whether its zygote survived. One that did not is gone by then."""
         is_alive = False
         try:
             is_alive = await self._run(worker, job)
@@ -212,7 +212,7 @@ class WorkerPool:
         return is_alive
 
     async def _run(self, worker: Worker, job: Job) -> bool:
-        """Whether the zygote lived through the job."""
+        """Run `job` once; return whether the zygote survived it."""
         number = next(self._order)
         job.ended = None
         try:
@@ -241,14 +241,14 @@ class WorkerPool:
             await worker.send(wire.encode({"op": "cancel"}))
 
     def _request(self, worker: Worker, job: Job, number: int) -> bytes:
-        """The message for `job`, followed by the blobs that the zygote does not hold yet."""
+        """Return the message for `job`, followed by the parcels that the zygote does not hold yet."""
         new, forget = [], []
-        for blob in job.blobs:
-            if worker.held.pop(blob.name, None) is None:
-                new.append(blob)
-            worker.held[blob.name] = len(blob.data)
-        needed = {blob.name for blob in job.blobs}
-        while len(worker.held) > max(_BLOBS_HELD, len(needed)) or sum(worker.held.values()) > _BYTES_HELD:
+        for parcel in job.parcels:
+            if worker.held.pop(parcel.name, None) is None:
+                new.append(parcel)
+            worker.held[parcel.name] = len(parcel.data)
+        needed = {parcel.name for parcel in job.parcels}
+        while len(worker.held) > max(_PARCELS_HELD, len(needed)) or sum(worker.held.values()) > _BYTES_HELD:
             oldest = next(iter(worker.held))
             if oldest in needed:
                 break
@@ -259,11 +259,11 @@ class WorkerPool:
                 **job.fields,
                 "op": "evaluate",
                 "id": number,
-                "programs": [blob.name for blob in job.programs],
+                "programs": [parcel.name for parcel in job.programs],
                 "world": job.world.name,
-                "new": [[blob.name, len(blob.data)] for blob in new],
+                "new": [[parcel.name, len(parcel.data)] for parcel in new],
                 "forget": forget,
                 "answer_bytes": job.answer_bytes,
             }
         )
-        return b"".join([message, *(blob.data for blob in new)])
+        return b"".join([message, *(parcel.data for parcel in new)])

@@ -42,13 +42,13 @@ class _MountAttributes(ctypes.Structure):
 
 
 def interpreter_paths() -> tuple[str, ...]:
-    """Files and folders that a running solver may read, sorted; all exist."""
+    """Return the files and folders that a running solver may read, sorted; all exist."""
     found = {*_standard_library(), *_packages(), *_shared_libraries(), *_OTHER}
     return tuple(sorted(path for path in found if os.path.exists(path)))
 
 
 def _standard_library() -> Iterator[str]:
-    """Entries of the standard library's folders, which may have site-packages among them."""
+    """Yield the entries of the standard library's folders, except site-packages and what no solver needs."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         for entry in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -65,14 +65,14 @@ def _packages() -> Iterator[str]:
 
 
 def _shared_libraries() -> Iterator[str]:
-    """Folders of the system's own libraries, where these do not lie among other things."""
+    """Yield the folders that hold the system's shared libraries and nothing else."""
     triplet = sysconfig.get_config_var("MULTIARCH")
     if triplet:
         yield from (f"/lib/{triplet}", f"/usr/lib/{triplet}")
 
 
 def hide_host(visible: Sequence[str]) -> None:
-    """Make an empty read-only file tree, with `visible` at their places, the root of this process.
+    """Replace the root of this process by a read-only tree that holds `visible` at their places.
 
     To be called in a mount namespace of one's own, by a process that has loaded what else it needs.
 

@@ -29,7 +29,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def abi() -> int:
-    """Version of the kernel's Landlock interface.
+    """Return the version of the kernel's Landlock interface.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def abi() -> int:
 
 
 def ruleset(readable: Sequence[str]) -> int:
-    """Descriptor of a set of rules that allows to read the files and folders `readable` and nothing else.
+    """Return a descriptor of rules that allow reading the files and folders `readable` and nothing else.
 
     From ABI 4 on, it closes TCP; from ABI 6 on, abstract Unix sockets and signals to processes outside too.
 

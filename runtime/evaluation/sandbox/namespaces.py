@@ -45,7 +45,7 @@ def _write(path: str, text: str) -> None:
 
 
 def refusal() -> str | None:
-    """Why :func:`enter` would fail here, found out in a throw-away child; ``None`` when it works."""
+    """Return why :func:`enter` would fail here, tried in a throw-away child; ``None`` if it works."""
     if sys.platform != "linux":
         return f"needs Linux, this is {sys.platform}"
     reader, writer = os.pipe()
@@ -66,7 +66,7 @@ def refusal() -> str | None:
 
 
 def become_init() -> None:
-    """Continue as PID 1 of fresh namespaces, while the calling process only waits and passes on the end.
+    """Continue as PID 1 of fresh namespaces; the calling process only waits and passes on its exit code.
 
     The death of either process ends the other, and with PID 1 everything it started.
     """
@@ -82,7 +82,7 @@ def become_init() -> None:
 
 
 def kill_all_others() -> None:
-    """As PID 1: kill every other process of the namespace."""
+    """Kill every other process of the namespace. Called by its PID 1."""
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

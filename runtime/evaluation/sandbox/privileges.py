@@ -20,7 +20,7 @@ _EINVAL = 22
 
 
 def die_with_parent() -> None:
-    """Be killed when the parent thread ends."""
+    """Have the kernel kill this process when its parent thread ends."""
     call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
@@ -30,12 +30,12 @@ def adopt_orphans() -> None:
 
 
 def forbid_new_privileges() -> None:
-    """No later exec gains privileges: the precondition of Landlock and seccomp without root."""
+    """Keep any later exec from gaining privileges, as Landlock and seccomp demand without root."""
     call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def forbid_inspection() -> None:
-    """No core dump, no ptrace and no ``/proc/<pid>/mem`` by others of the same user."""
+    """Forbid core dumps, ptrace and ``/proc/<pid>/mem`` to other processes of the same user."""
     call("prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 

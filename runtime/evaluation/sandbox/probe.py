@@ -28,7 +28,7 @@ class _HoleError(Exception):
 
 
 def self_test(seal: Seal, missing: Mapping[str, str]) -> dict[str, str]:
-    """Each layer of :data:`LAYERS` → ``active`` or why it is not.
+    """Return, for each layer of :data:`LAYERS`, ``active`` or the reason why it is not.
 
     `seal` has all that could be prepared; `missing` tells of layers that could not be.
     """
@@ -150,7 +150,7 @@ def _no_inspection() -> None:
 
 
 def _parent_death() -> None:
-    """A grandchild that would sleep must die with its parent."""
+    """Check that a grandchild that would sleep dies with its parent."""
     reader, writer = os.pipe()
     middle = os.fork()
     if middle == 0:

@@ -15,7 +15,7 @@ _STACK_BYTES = 64 * MIB
 
 
 def baseline_bytes() -> int:
-    """Address space this process already uses; 0 where the system does not say."""
+    """Return the bytes of address space this process already uses; 0 if the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:
@@ -24,7 +24,7 @@ def baseline_bytes() -> int:
 
 
 def baseline_tasks() -> int:
-    """Processes and threads of this user that the kernel will count beside a child's own.
+    """Return the number of processes and threads that the kernel counts for this user beside a child's own.
 
     In a user namespace of its own (PID 1) these are the zygote and its launcher, else all of the user's.
     """
@@ -39,7 +39,7 @@ def baseline_tasks() -> int:
 
 
 def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cpu_s: float) -> None:
-    """Bind the calling process.
+    """Set the limits of the calling process.
 
     The baselines are what was there before the candidate came. `cpu_s` are its seconds of processor time,
     rounded up: then comes SIGXCPU, and a second later SIGKILL.

@@ -1,4 +1,4 @@
-"""Puts the layers together: how a freshly forked child is sealed before untrusted code runs in it."""
+"""Seals a freshly forked child, layer by layer, before untrusted code runs in it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def keep_only(answer: int, order: int, null: int) -> None:
 
 
 def _above_the_kept(descriptor: int) -> int:
-    """The same file under a number that :func:`keep_only` does not give away."""
+    """Return the same file under a number that :func:`keep_only` does not reassign."""
     while descriptor <= ORDER_FD:
         descriptor = os.dup(descriptor)
     return descriptor

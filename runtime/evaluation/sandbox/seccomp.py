@@ -34,7 +34,7 @@ class _Program(ctypes.Structure):
 
 
 def build(starts_processes: bool = False) -> bytes:
-    """The BPF program.
+    """Compile the BPF program.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.blobs import Blob
+from dga2d.runtime.evaluation.off_heap import OffHeapFile
 from dga2d.runtime.evaluation.supervise import Deadlines, Watch
 
 DEADLINES = Deadlines(5.0, 10.0, total_s=30.0, cpu_s=31.0, run_cpu_s=None, excludes_compiler=False)
@@ -108,11 +108,11 @@ def test_processor_time_counts_from_the_start_mark_like_the_clock() -> None:
 
 def test_no_more_of_an_answer_is_passed_on_than_was_announced() -> None:
     """What follows an answer would be read as the zygote's own words about the next evaluation."""
-    blob = Blob()
-    blob.write(b"answer" + b"forged" * 50_000)
+    file = OffHeapFile()
+    file.write(b"answer" + b"forged" * 50_000)
     reader, writer = os.pipe()
-    blob.send_all(writer, 6)
+    file.send_all(writer, 6)
     os.close(writer)
     assert os.read(reader, 100) == b"answer"
     os.close(reader)
-    blob.close()
+    file.close()

@@ -1,4 +1,4 @@
-"""Bytes that a zygote keeps outside of its memory, where a candidate forked from it could read them.
+"""Files for what a zygote must not hold in memory, where a candidate forked from it could read it.
 
 Instances, programs and answers pass through a zygote in files without a name: they are copied from one
 descriptor to another and never become objects. A child closes them before the candidate's code runs.
@@ -15,7 +15,7 @@ _buffer = bytearray(_CHUNK)
 """The one place in memory that the bytes pass through; :func:`wipe` clears it."""
 
 
-class Blob:
+class OffHeapFile:
     """A file without a name that grows at its end."""
 
     def __init__(self) -> None:
