@@ -12,9 +12,8 @@ Complexity: O(n m) per reinsertion for n jobs on m machines; uses its whole shar
 
 import numpy as np
 from numba import njit
-from parts.completion import close_order, lower_bound, open_order, work_arrays
 from parts.disturbance import remove_jobs
-from parts.insertion import CHUNK_OPERATIONS, insert_job, iterate
+from parts.insertion import insert_job, rebuild_repeatedly
 
 REMOVED = 4  # tunable: int 1..20
 TEMPERATURE = 0.4  # tunable: float 0.0..5.0
@@ -43,13 +42,5 @@ def rebuild(order, removed, times, work, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
-    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
-    orders, changes = (order, order.copy(), order.copy()), np.zeros(min(REMOVED, n - 1), np.int32)
-    status = np.array([0, 0, value, value, value], np.int64)
-    queue, target, work = order.copy(), lower_bound(times), work_arrays(times)
-    temperature, chunk = max(TEMPERATURE * times.mean() / 10.0, 1e-9), max(50, CHUNK_OPERATIONS // times.size)
-    while n > 1 and status[4] > target and not budget.exhausted():
-        made = iterate(chunk, target, temperature, times, orders, changes, queue, work, status, rng)
-        budget.charge(made)
-    return close_order(env_data, state, orders[2], status[4], given)
+    removed = np.zeros(min(REMOVED, env_data["num_jobs"] - 1), np.int32)
+    return rebuild_repeatedly(env_data, state, calc_makespan_fn, removed, TEMPERATURE)

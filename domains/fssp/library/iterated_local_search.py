@@ -11,9 +11,9 @@ Complexity: O(n m) per reinsertion for n jobs on m machines; uses its whole shar
 
 import numpy as np
 from numba import njit
-from parts.completion import close_order, lower_bound, open_order, update_heads, work_arrays
+from parts.completion import update_heads
 from parts.disturbance import kick
-from parts.insertion import CHUNK_OPERATIONS, iterate
+from parts.insertion import rebuild_repeatedly
 from parts.random_ties import choose_place as choose_place
 
 SWAPS = 2  # tunable: int 0..20
@@ -31,13 +31,5 @@ def rebuild(order, changes, times, work, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
-    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
-    orders, changes = (order, order.copy(), order.copy()), np.array([SWAPS, MOVES], np.int32)
-    status = np.array([0, 0, value, value, value], np.int64)
-    queue, target, work = order.copy(), lower_bound(times), work_arrays(times)
-    temperature, chunk = max(TEMPERATURE * times.mean() / 10.0, 1e-9), max(50, CHUNK_OPERATIONS // times.size)
-    while n > 1 and status[4] > target and not budget.exhausted():
-        made = iterate(chunk, target, temperature, times, orders, changes, queue, work, status, rng)
-        budget.charge(made)
-    return close_order(env_data, state, orders[2], status[4], given)
+    changes = np.array([SWAPS, MOVES], np.int32)
+    return rebuild_repeatedly(env_data, state, calc_makespan_fn, changes, TEMPERATURE)

@@ -11,7 +11,7 @@ Complexity: O(n) per operation for n jobs, O(n² m) per schedule.
 
 import numpy as np
 from numba import njit
-from parts.priorities import dispatch_repeatedly, priority
+from parts.priorities import dispatch_repeatedly, nothing_scheduled, priority
 
 RESTARTS = 60  # tunable: int 1..1000
 NOISE = 0.3  # tunable: float 0.0..2.0
@@ -22,11 +22,7 @@ RULE = "mwkr"  # tunable: choice mwkr spt lpt mopnr random
 def schedule(machines, times, rule, noise, sequence, rng):
     """One active schedule, written into `sequence`; returns its makespan."""
     n, m = times.shape
-    step = np.zeros(n, np.int64)
-    job_free, work = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    machine_free = np.zeros(m, np.int64)
-    for j in range(n):
-        work[j] = times[j].sum()
+    step, job_free, work, machine_free = nothing_scheduled(times)
     makespan = 0
     for i in range(n * m):
         end, k = np.int64(2**62), -1

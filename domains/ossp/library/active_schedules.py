@@ -12,7 +12,7 @@ Complexity: O(N) per operation, O(N²) per schedule for N operations.
 
 import numpy as np
 from numba import njit
-from parts.priorities import dispatch_repeatedly, priority
+from parts.priorities import dispatch_repeatedly, nothing_scheduled, priority
 
 RESTARTS = 40  # tunable: int 1..1000
 NOISE = 0.3  # tunable: float 0.0..2.0
@@ -23,12 +23,7 @@ RULE = "remaining"  # tunable: choice remaining bottleneck lpt spt random
 def schedule(times, rule, noise, sequence, rng):
     """One active schedule, written into `sequence`; returns its makespan."""
     n, m = times.shape
-    left = np.arange(n * m, dtype=np.int32)
-    job_free, job_left = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    machine_free, machine_left = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    for x in range(n * m):
-        job_left[x // m] += times[x // m, x % m]
-        machine_left[x % m] += times[x // m, x % m]
+    left, job_free, job_left, machine_free, machine_left = nothing_scheduled(times)
     makespan = 0
     for i in range(n * m):
         end, first = np.int64(2**62), 0

@@ -7,34 +7,16 @@ Work units: one per accepted edge.
 """
 
 import numpy as np
-from parts.fragments import root_of
+from parts.fragments import join, near_pairs
 
 NEIGHBOURS = 10  # tunable: int 4..20
 
 
 def candidate_edges(dist, cities, k):
     """Pairs (a, b), a < b, of `cities` with b among a's k nearest or the reverse, by rising length."""
-    width = min(k + 1, len(cities))
-    rows = np.repeat(np.arange(len(cities)), width)
-    columns = np.concatenate([np.argpartition(dist[city, cities], width - 1)[:width] for city in cities])
-    a, b = cities[np.minimum(rows, columns)], cities[np.maximum(rows, columns)]
-    pairs = np.unique(np.stack([a, b], axis=1)[a != b], axis=0)
+    pairs = near_pairs(cities, dist, k)
     order = np.argsort(dist[pairs[:, 0], pairs[:, 1]], kind="stable")
     return pairs[order].tolist()
-
-
-def add_edges(pairs, links, parent):
-    """Add the pairs that keep all fragments simple paths; returns their number."""
-    added = 0
-    for a, b in pairs:
-        if len(links[a]) < 2 and len(links[b]) < 2:
-            root_a, root_b = root_of(parent, a), root_of(parent, b)
-            if root_a != root_b:
-                parent[root_a] = root_b
-                links[a].append(b)
-                links[b].append(a)
-                added += 1
-    return added
 
 
 def walk(links):
@@ -56,7 +38,7 @@ def run(env_data, state, calc_makespan_fn):
     added, k = 0, NEIGHBOURS
     ends = np.arange(n)
     while added < n - 1:
-        new = add_edges(candidate_edges(dist, ends, k), links, parent)
+        new = join(candidate_edges(dist, ends, k), links, parent)
         added += new
         budget.charge(new)
         ends = np.array([city for city in range(n) if len(links[city]) < 2])

@@ -5,7 +5,7 @@ chapter 9. Complexity: O(STARTS n^2). Work units: one per start.
 """
 
 import numpy as np
-from parts.cities import tour_from
+from parts.cities import shortest_of
 
 STARTS = 5  # tunable: int 1..30
 
@@ -17,15 +17,6 @@ def next_city(distances, is_open, rng):
 
 
 def run(env_data, state, calc_makespan_fn):
-    dist, rng, budget = env_data["distance_matrix"], env_data["rng"], env_data["budget"]
-    n = env_data["num_nodes"]
-    best, best_length = None, 0
-    for start in rng.permutation(n)[:STARTS]:
-        tour, length = tour_from(int(start), dist, rng)
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = tour, length
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+    """Give `state` the shortest tour from at most STARTS different cities."""
+    starts = env_data["rng"].permutation(env_data["num_nodes"])[:STARTS]
+    return shortest_of(env_data, state, starts)

@@ -6,7 +6,7 @@ Complexity: O(STARTS n^2). Work units: one per start.
 """
 
 import numpy as np
-from parts.cities import tour_from
+from parts.cities import shortest_of
 
 STARTS = 10  # tunable: int 1..50
 CANDIDATES = 3  # tunable: int 1..8
@@ -28,15 +28,6 @@ def next_city(distances, is_open, rng):
 
 
 def run(env_data, state, calc_makespan_fn):
-    dist, rng, budget = env_data["distance_matrix"], env_data["rng"], env_data["budget"]
-    n = env_data["num_nodes"]
-    best, best_length = None, 0
-    for _ in range(STARTS):
-        tour, length = tour_from(int(rng.integers(n)), dist, rng)
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = tour, length
-        if budget.exhausted():
-            break
-    state.sequence = best
-    return state
+    """Give `state` the shortest of at most STARTS tours from random cities."""
+    rng, n = env_data["rng"], env_data["num_nodes"]
+    return shortest_of(env_data, state, (rng.integers(n) for _ in range(STARTS)))

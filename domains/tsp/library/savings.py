@@ -7,7 +7,7 @@ Source: G. Clarke, J. W. Wright, "Scheduling of vehicles from a central depot to
 """
 
 import numpy as np
-from parts.fragments import root_of
+from parts.fragments import join, near_pairs
 
 NEIGHBOURS = 12  # tunable: int 5..30
 SHAPE = 1.0  # tunable: float 0.8..1.5
@@ -21,28 +21,10 @@ def choose_hub(dist, rng):
 
 def ranked_pairs(dist, cities, hub, k):
     """Pairs of `cities`, one among the k nearest of the other, by falling saving."""
-    width = min(k + 1, len(cities))
-    rows = np.repeat(np.arange(len(cities)), width)
-    columns = np.concatenate([np.argpartition(dist[city, cities], width - 1)[:width] for city in cities])
-    a, b = cities[np.minimum(rows, columns)], cities[np.maximum(rows, columns)]
-    pairs = np.unique(np.stack([a, b], axis=1)[a != b], axis=0)
+    pairs = near_pairs(cities, dist, k)
     a, b = pairs[:, 0], pairs[:, 1]
     saving = dist[hub, a] + dist[hub, b] - SHAPE * dist[a, b]
     return pairs[np.argsort(-saving, kind="stable")].tolist()
-
-
-def merge(pairs, links, parent):
-    """Join the trips whose ends are paired; returns the number of mergers."""
-    merged = 0
-    for a, b in pairs:
-        if len(links[a]) < 2 and len(links[b]) < 2:
-            root_a, root_b = root_of(parent, a), root_of(parent, b)
-            if root_a != root_b:
-                parent[root_a] = root_b
-                links[a].append(b)
-                links[b].append(a)
-                merged += 1
-    return merged
 
 
 def walk(links, hub):
@@ -65,7 +47,7 @@ def run(env_data, state, calc_makespan_fn):
     ends = np.delete(np.arange(n), hub)
     merged, k = 0, NEIGHBOURS
     while merged < n - 2:
-        new = merge(ranked_pairs(dist, ends, hub, k), links, parent)
+        new = join(ranked_pairs(dist, ends, hub, k), links, parent)
         merged += new
         budget.charge(new)
         ends = np.array([city for city in range(n) if city != hub and len(links[city]) < 2])

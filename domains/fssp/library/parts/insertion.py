@@ -5,7 +5,15 @@ The file brings ``choose_place``, which breaks ties; :func:`iterate` also asks i
 
 import numpy as np
 from numba import njit
-from parts.completion import rate_places, update_heads, update_tails
+from parts.completion import (
+    close_order,
+    lower_bound,
+    open_order,
+    rate_places,
+    update_heads,
+    update_tails,
+    work_arrays,
+)
 from parts.taker import choose_place, rebuild
 
 CHUNK_OPERATIONS = 2_000_000  # reinsertions of one kernel call times operations of the instance
@@ -113,3 +121,19 @@ def iterate(steps, target, temperature, times, orders, changes, queue, work, sta
         queue[:] = order
         status[0] = status[1] = 0
     return made
+
+
+def rebuild_repeatedly(env_data, state, calc_makespan_fn, changes, temperature):
+    """Descend from rebuilt orders until the share of the budget is spent or a lower bound is met.
+
+    `changes` goes to ``rebuild``; `temperature` is in tenths of the mean processing time.
+    """
+    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
+    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
+    orders, queue = (order, order.copy(), order.copy()), order.copy()
+    status = np.array([0, 0, value, value, value], np.int64)
+    target, work = lower_bound(times), work_arrays(times)
+    heat, chunk = max(temperature * times.mean() / 10.0, 1e-9), max(50, CHUNK_OPERATIONS // times.size)
+    while n > 1 and status[4] > target and not budget.exhausted():
+        budget.charge(iterate(chunk, target, heat, times, orders, changes, queue, work, status, rng))
+    return close_order(env_data, state, orders[2], status[4], given)

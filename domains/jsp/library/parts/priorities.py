@@ -25,6 +25,16 @@ def priority(rule, time, work_left, operations_left, draw):
     return draw
 
 
+@njit(cache=True)
+def nothing_scheduled(times):
+    """Operations done, end and time left of each job; end of each machine: before the first operation."""
+    n, m = times.shape
+    work = np.empty(n, np.int64)
+    for j in range(n):
+        work[j] = times[j].sum()
+    return np.zeros(n, np.int64), np.zeros(n, np.int64), work, np.zeros(m, np.int64)
+
+
 def dispatch_repeatedly(env_data, state, rule, spread, restarts):
     """Give `state` the best of at most `restarts` schedules; the first one follows the bare rule."""
     machines = np.array(env_data["machines_matrix"], dtype=np.int32)

@@ -28,6 +28,18 @@ def priority(rule, time, job_left, machine_left, draw):
     return draw
 
 
+@njit(cache=True)
+def nothing_scheduled(times):
+    """Open operations; end and time left of each job; end and time left of each machine."""
+    n, m = times.shape
+    job_left, machine_left = np.zeros(n, np.int64), np.zeros(m, np.int64)
+    for x in range(n * m):
+        job_left[x // m] += times[x // m, x % m]
+        machine_left[x % m] += times[x // m, x % m]
+    left = np.arange(n * m, dtype=np.int32)
+    return left, np.zeros(n, np.int64), job_left, np.zeros(m, np.int64), machine_left
+
+
 def dispatch_repeatedly(env_data, state, rule, spread, restarts):
     """Give `state` the best of at most `restarts` schedules; the first one follows the bare rule."""
     times = np.array(env_data["ossp_times"], dtype=np.int32)

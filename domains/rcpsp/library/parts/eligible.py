@@ -4,6 +4,21 @@ from numba import njit
 
 
 @njit(cache=True)
+def list_first(order, before, waits_for):
+    """Put the activities without a predecessor first in `order`; returns their number.
+
+    `waits_for` becomes the number of predecessors of each activity.
+    """
+    count = 0
+    for x in range(order.size):
+        waits_for[x] = before[0][x + 1] - before[0][x]
+        if waits_for[x] == 0:
+            order[count] = x
+            count += 1
+    return count
+
+
+@njit(cache=True)
 def list_chosen(i, j, order, count, first, others, waits_for):
     """Put the eligible activity at place `j` of `order` at place `i`, and what waited for it alone behind the
     `count` that are listed or eligible; returns their new number.

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.eligible import list_chosen
+from parts.eligible import list_chosen, list_first
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 
@@ -13,12 +13,7 @@ def random_list(order, before, after, rng):
     first, others = after
     n = order.size
     waits_for = np.empty(n, np.int64)
-    count = 0
-    for x in range(n):
-        waits_for[x] = before[0][x + 1] - before[0][x]
-        if waits_for[x] == 0:
-            order[count] = x
-            count += 1
+    count = list_first(order, before, waits_for)
     for i in range(n):
         j = i + int(rng.random() * (count - i))
         count = list_chosen(i, j, order, count, first, others, waits_for)

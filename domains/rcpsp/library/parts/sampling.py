@@ -2,7 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.eligible import list_chosen
+from parts.eligible import list_chosen, list_first
 from parts.project import longest_tails
 
 
@@ -64,12 +64,7 @@ def sampled_list(order, keys, bias, before, after, rng):
     first, others = after
     n = order.size
     waits_for, weights = np.empty(n, np.int64), np.empty(n, np.float64)
-    count = 0
-    for x in range(n):
-        waits_for[x] = before[0][x + 1] - before[0][x]
-        if waits_for[x] == 0:
-            order[count] = x
-            count += 1
+    count = list_first(order, before, waits_for)
     for i in range(n):
         j = i
         if count > i + 1:

@@ -31,3 +31,18 @@ def tour_from(start, dist, rng):
         tour[i] = city
         is_open[city] = False
     return tour, length + int(dist[city, start])
+
+
+def shortest_of(env_data, state, starts):
+    """Give `state` the shortest of the tours from `starts` for which the share of the budget lasts."""
+    dist, rng, budget = env_data["distance_matrix"], env_data["rng"], env_data["budget"]
+    best, best_length = None, 0
+    for start in starts:
+        tour, length = tour_from(int(start), dist, rng)
+        budget.charge(1)
+        if best is None or length < best_length:
+            best, best_length = tour, length
+        if budget.exhausted():
+            break
+    state.sequence = best
+    return state
