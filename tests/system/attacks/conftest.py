@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.system.attacks.containment import open_pool
 
 import dga2d
 from dga2d.agents.ports import EvaluationRequest
@@ -146,21 +145,5 @@ def domain_file() -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool(host: Host) -> AsyncIterator[EvaluatorPool]:
     """A strict pool without the static rules, so that the sandbox has to hold alone."""
-    ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def keep_open() -> None:
-        async with EvaluatorPool(
-            "line", 1, LIMITS, "strict", host.cache, domain_file=DOMAIN_FILE, has_source_rules=False
-        ) as running:
-            ready.set_result(running)
-            await stop.wait()
-
-    keeper = asyncio.create_task(keep_open())
-    futures: list[asyncio.Future[Any]] = [ready, keeper]
-    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
-    if keeper.done():
-        await keeper
-    yield await ready
-    stop.set()
-    await keeper
+    async with open_pool(host, "strict", DOMAIN_FILE, LIMITS) as running:
+        yield running

@@ -39,14 +39,16 @@ LIMITS = EvaluationLimits(
 
 
 @asynccontextmanager
-async def open_pool(host: Any, mode: SandboxMode, domain_file: Path) -> AsyncIterator[EvaluatorPool]:
-    """A pool without the source rules, so that the sandbox has to hold alone."""
+async def open_pool(
+    host: Any, mode: SandboxMode, domain_file: Path, limits: EvaluationLimits = LIMITS
+) -> AsyncIterator[EvaluatorPool]:
+    """A pool without the source rules: the sandbox has to hold alone. One task opens and closes it."""
     ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
 
     async def keep_open() -> None:
         pool = EvaluatorPool(
-            "line", 1, LIMITS, mode, host.cache, domain_file=domain_file, has_source_rules=False
+            "line", 1, limits, mode, host.cache, domain_file=domain_file, has_source_rules=False
         )
         async with pool as running:
             ready.set_result(running)
