@@ -205,6 +205,17 @@ async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[N
             raise
 
 
+@asynccontextmanager
+async def reading(driver: aiosqlite.Connection) -> AsyncIterator[None]:
+    """Let all queries of the block see the database as it is at the first, whatever is written meanwhile."""
+    await driver.execute_fetchall("BEGIN DEFERRED")
+    try:
+        yield
+    finally:
+        with CancelScope(shield=True):
+            await rollback(driver)
+
+
 async def begin(driver: aiosqlite.Connection) -> None:
     """Start a transaction that holds the write lock from its first moment."""
     await driver.execute_fetchall("BEGIN IMMEDIATE")

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _read, _statements
-from dga2d.store._connections import driver_of, transaction, translate_errors
+from dga2d.store._connections import driver_of, reading, transaction, translate_errors
 from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
 from dga2d.store._errors import (
     CorruptEventError,
@@ -260,11 +260,15 @@ class SqlEventStore:
 
     async def discrepancies(self, run_id: RunId) -> list[str]:
         async with self._connect() as connection:
-            return await discrepancies(connection, await driver_of(connection), run_id)
+            driver = await driver_of(connection)
+            async with reading(driver):
+                return await discrepancies(connection, driver, run_id)
 
     async def findings(self) -> list[str]:
         async with self._connect() as connection:
-            return await findings(connection, await driver_of(connection))
+            driver = await driver_of(connection)
+            async with reading(driver):
+                return await findings(connection, driver)
 
     # ------------------------------------------------------------ writing
 

@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -22,6 +23,7 @@ from dga2d.store import (
     EventWriter,
     QuotaExceededError,
     StoreError,
+    _maintenance,
     open_store,
 )
 
@@ -185,3 +187,23 @@ def test_money_is_rounded_up_and_in_order(a: float, b: float) -> None:
     assert microusd(a) >= a * 1e6 - 0.001
     assert (a <= b) <= (microusd(a) <= microusd(b))
     assert microusd(0.000003) == 3
+
+
+async def test_what_is_written_during_a_check_is_no_discrepancy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare = _maintenance._SideRows.compare
+    async with (
+        open_store(url_in(tmp_path)) as store,
+        store.write(RUN, create=True, quotas={**ANY_CALLS, LLM_TOKENS: 100}) as writer,
+    ):
+        await writer.append([reserved(1, 30)])
+
+        async def append_and_compare(side: Any, connection: Any, run_id: RunId) -> list[str]:
+            await writer.append([settled(1, 20), reserved(2, 30)])
+            return await compare(side, connection, run_id)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_maintenance._SideRows, "compare", append_and_compare)
+            assert await store.discrepancies(RUN) == []
+        assert await store.discrepancies(RUN) == await store.findings() == []
