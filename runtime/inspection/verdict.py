@@ -210,20 +210,29 @@ def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps)
     outcome: VerdictOutcome = "improved" if is_better and won else "not improved"
     details = _details(split, len(pairs), points, won, lost, (failures, their_failures))
     return RunVerdict(
-        outcome, split, f"{_headline(outcome, points)} {details}", points, len(pairs), won, lost
+        outcome,
+        split,
+        f"{_headline(outcome, points, their_failures - failures)} {details}",
+        points,
+        len(pairs),
+        won,
+        lost,
     )
 
 
-def _headline(outcome: VerdictOutcome, points: Interval | None) -> str:
-    if points is None or (outcome == "improved" and points.mean <= 0.0):
-        return outcome
+def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: int) -> str:
+    if points is None or points.mean == 0.0:
+        difference, is_noise = "no difference", False
+    else:
+        is_noise = points.low is None or points.high is None or points.low <= 0.0 <= points.high
+        side = "better" if points.mean > 0.0 else "worse"
+        difference = f"{abs(points.mean):.2f} points {side}{', within the noise,' if is_noise else ''}"
     if outcome == "improved":
-        return f"improved by {points.mean:.2f} points"
-    if points.mean == 0.0:
-        return f"{outcome}: no difference"
-    side = "better" if points.mean > 0.0 else "worse"
-    is_noise = points.low is None or points.high is None or points.low <= 0.0 <= points.high
-    return f"{outcome}: {abs(points.mean):.2f} points {side}{', within the noise,' if is_noise else ''}"
+        if fewer_failures:
+            return f"improved: {fewer_failures} fewer failed, else {difference}"
+        return f"improved by {0.0 if points is None else points.mean:.2f} points"
+    is_unclear = is_noise and points is not None and points.mean > 0.0
+    return f"{'no clear improvement' if is_unclear else outcome}: {difference}"
 
 
 def _details(

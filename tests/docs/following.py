@@ -85,8 +85,16 @@ def change_file(text: str, folder: Path) -> None:
 
 
 def masked(output: str) -> list[str]:
-    """Lines without what changes from run to run or with the proposer: hashes, numbers, pipelines, names."""
+    """Lines without what changes from run to run or with the proposer: hashes, numbers, pipelines, names, and
+    what came of a run.
+    """
     text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", output.replace(" (the safe baseline)", ""))
+    text = re.sub(
+        r"^  (held-out gap|improved|no clear improvement|not improved).*\n", "", text, flags=re.MULTILINE
+    )
+    text = re.sub(r"^(verdict|held-out) .*", r"\1", text, flags=re.MULTILINE)
+    text = text.replace(": the safe baseline, nothing evolved was better", "")
+    text = re.sub(r"interval -?[\d.]+ to -?[\d.]+", "INTERVAL", text)
     text = re.sub(r"\b\w+\.[0-9a-f]{12}\b", "IMPLEMENTATION", text)
     text = re.sub(r"\w+(?:→\w+)+", "EDGE", text)
     text = re.sub(r"\w+(?: → \w+)+|(?<=: )\w+$", "PIPELINE", text, flags=re.MULTILINE)

@@ -17,7 +17,7 @@ from dga2d.store import open_store
 def test_every_command_and_file_says_the_same(tested: Tested, command: Command) -> None:
     program, view = tested
     sentence = view["verdict"]["sentence"]
-    assert sentence.startswith(("improved", "not improved"))
+    assert sentence.startswith(("improved", "no clear improvement", "not improved"))
     assert command("show", "done", "--json", program=program).json["verdict"] == view["verdict"]
     assert f"verdict      {sentence}\n" in command("show", "done", program=program).out
     assert html.escape(sentence) in (program.folder / "report.html").read_text(encoding="utf-8")

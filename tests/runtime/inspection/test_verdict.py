@@ -49,7 +49,7 @@ def test_an_interval_is_students() -> None:
         pytest.param(
             gaps(1.0, 2.0, 3.0),
             gaps(2.0, 1.5, 3.0),
-            "not improved: 0.17 points better, within the noise, on 3 held-out instances "
+            "no clear improvement: 0.17 points better, within the noise, on 3 held-out instances "
             "(95 % interval -1.73 to 2.06, 1 won, 1 lost)",
             id="noise",
         ),
@@ -69,7 +69,8 @@ def test_an_interval_is_students() -> None:
         pytest.param(
             gaps(1.0),
             gaps(2.0),
-            "not improved: 1.00 points better, within the noise, on 1 held-out instance (1 won, 0 lost)",
+            "no clear improvement: 1.00 points better, within the noise, on 1 held-out instance "
+            "(1 won, 0 lost)",
             id="one instance shows nothing",
         ),
         pytest.param(
@@ -82,8 +83,16 @@ def test_an_interval_is_students() -> None:
         pytest.param(
             gaps(1.0, 2.0, 3.0),
             gaps(None, None, None),
-            "improved on 3 held-out instances (3 won, 0 lost, failed on 0, the safe baseline on 3)",
+            "improved: 3 fewer failed, else no difference on 3 held-out instances "
+            "(3 won, 0 lost, failed on 0, the safe baseline on 3)",
             id="only the baseline fails",
+        ),
+        pytest.param(
+            gaps(1.0, 2.0, 3.0),
+            gaps(2.0, 1.5, None),
+            "improved: 1 fewer failed, else 0.25 points better, within the noise, on 3 held-out instances "
+            "(95 % interval -9.28 to 9.78, 2 won, 1 lost, failed on 0, the safe baseline on 1)",
+            id="a failure less",
         ),
     ],
 )
