@@ -27,7 +27,7 @@ from dga2d.agents.work_calibration import (
     owed_rates,
     processor_limit,
 )
-from dga2d.domains.core.contract import Implementation, OperatorId
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, BlobDigest, Draft, ImplementationId, InstanceKey, blob_digest
 from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
 from dga2d.replay.state.run_state import RunState
@@ -69,7 +69,7 @@ class SourceReader:
         if step.implementation not in self._known:
             text = (await self.blobs.get_blob(state.sources[step.implementation])).decode()
             self._known[step.implementation] = Implementation(
-                OperatorId(step.operator), text, origin=f"log:{step.implementation}"
+                OperatorName(step.operator), text, origin=f"log:{step.implementation}"
             )
         return self._known[step.implementation]
 

@@ -38,8 +38,7 @@ from dga2d.agents.proposing import (
     parse_implementation,
 )
 from dga2d.agents.scoring import best_implementations
-from dga2d.domains.core.contract import Implementation
-from dga2d.domains.core.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
 from dga2d.events.payloads import (
     ImplementationAdded,
@@ -246,7 +245,7 @@ def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer) -> Implement
         The text breaks a rule; see `parse_implementation`.
     """
     source = parse_implementation(answer.text, answer.task)
-    return Implementation(DomainOperatorId(answer.task.operator.id), source, origin=f"call:{duty.call}")
+    return Implementation(OperatorName(answer.task.operator.id), source, origin=f"call:{duty.call}")
 
 
 async def read_judged(

@@ -17,7 +17,7 @@ from dga2d.domains.core.contract import (
     Implementation,
     InstanceRef,
     Operator,
-    OperatorId,
+    OperatorName,
     PipelineStep,
     SolutionKind,
     Tier,
@@ -175,7 +175,7 @@ def baselines_claim(domain: Domain) -> Contradictions:
 
 
 def _baseline(
-    name: str, steps: tuple[PipelineStep, ...], operators: Mapping[OperatorId, Operator]
+    name: str, steps: tuple[PipelineStep, ...], operators: Mapping[OperatorName, Operator]
 ) -> Iterator[str]:
     if not steps:
         yield f"{name} is empty"

@@ -21,9 +21,9 @@ from dga2d.domains.core.errors import InvalidSolutionError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OperatorId = NewType("OperatorId", str)
+OperatorName = NewType("OperatorName", str)
 """Name of an operator within its domain: lower-case ASCII words joined by ``_``."""
-ImplementationId = NewType("ImplementationId", str)
+ImplementationName = NewType("ImplementationName", str)
 """``<operator id>.<first 12 hex digits of the SHA-256 of the source>``: unique across all pools."""
 
 Tier = Literal["basic", "advanced"]
@@ -156,7 +156,7 @@ class Card:
 class Implementation:
     """One piece of code for an operator: text, addressed by its digest."""
 
-    operator: OperatorId
+    operator: OperatorName
     """The operator it stands for."""
     source: str
     """The whole text; it imports nothing of the domain."""
@@ -169,16 +169,16 @@ class Implementation:
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     @cached_property
-    def id(self) -> ImplementationId:
+    def id(self) -> ImplementationName:
         """``OPERATOR.DIGEST`` with the first 12 hex digits of the digest."""
-        return ImplementationId(f"{self.operator}.{self.digest[:12]}")
+        return ImplementationName(f"{self.operator}.{self.digest[:12]}")
 
 
 @dataclass(frozen=True)
 class Operator:
     """A node of the graph: what it does, what it accepts and leaves, where it comes from."""
 
-    id: OperatorId
+    id: OperatorName
     """Unique within the domain."""
     title: str
     """Name for people."""
@@ -209,7 +209,7 @@ class Operator:
 class PipelineStep:
     """One position of a concrete algorithm: the operator and the implementation that stands for it."""
 
-    operator: OperatorId
+    operator: OperatorName
     """The operator."""
     implementation: Implementation
     """One of its implementations."""

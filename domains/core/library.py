@@ -29,7 +29,7 @@ from dga2d.domains.core.contract import (
     Instance,
     InstanceRef,
     Operator,
-    OperatorId,
+    OperatorName,
     PipelineStep,
     State,
 )
@@ -54,7 +54,7 @@ def load_library(root: Traversable) -> tuple[Operator, ...]:
 
 
 def _operator(bundler: Bundler, table: dict[str, object]) -> Operator:
-    operator = OperatorId(str(table["id"]))
+    operator = OperatorName(str(table["id"]))
     names = table["implementations"]
     assert isinstance(names, list)
     implementations = tuple(
@@ -67,7 +67,9 @@ def _operator(bundler: Bundler, table: dict[str, object]) -> Operator:
 def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep, ...]:
     """Return the pipeline of the named operators, each with its first implementation."""
     by_id = {op.id: op for op in operators}
-    return tuple(PipelineStep(OperatorId(name), by_id[OperatorId(name)].implementations[0]) for name in names)
+    return tuple(
+        PipelineStep(OperatorName(name), by_id[OperatorName(name)].implementations[0]) for name in names
+    )
 
 
 def fields_of(data: Any) -> dict[str, Any]:

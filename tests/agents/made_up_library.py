@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.domains.core.contract import Card, Implementation, Operator, SolutionKind
-from dga2d.domains.core.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Implementation, Operator, OperatorName, SolutionKind
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 
@@ -20,7 +19,7 @@ def run(env_data, state, calc_makespan_fn):
 
 def made_up_operator(name: str, category: str, requires: SolutionKind, n: int = 1) -> Operator:
     """An operator with `n` implementations that change nothing."""
-    operator = DomainOperatorId(name)
+    operator = OperatorName(name)
     texts = [SOURCE.format(name=f"{name}{i}") for i in range(n)]
     return Operator(
         operator,

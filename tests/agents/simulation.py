@@ -25,8 +25,7 @@ from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
 from dga2d.agents.validator import Validator
-from dga2d.domains.core.contract import Card, Operator
-from dga2d.domains.core.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.projection import EventFeed, project
@@ -158,7 +157,7 @@ class Simulation:
             settings=self.settings.model_dump(),
             code_version="test",
             library=tuple(library_operator(op) for op in self.operators),
-            baseline=tuple(first_step(by_id[DomainOperatorId(name)]) for name in self.baseline),
+            baseline=tuple(first_step(by_id[OperatorName(name)]) for name in self.baseline),
             splits=SplitManifest(
                 train=_entries(train),
                 validation=_entries([InstanceKey(f"g/validation{i}") for i in range(2)]),

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.core.contract import Decoder, Implementation, OperatorId, State
+from dga2d.domains.core.contract import Decoder, Implementation, OperatorName, State
 from dga2d.domains.execution import Run, execute, load_implementation
 
 
 def implementation(source: str) -> Implementation:
-    return Implementation(OperatorId("op"), source, "test")
+    return Implementation(OperatorName("op"), source, "test")
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from tests.agents.made_up_library import CARD, first_step
 from dga2d.agents.agent import is_live, run_agent
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.proposing import ModelUnavailableError, PromptContext
-from dga2d.domains.core.contract import Implementation, Operator, OperatorId
+from dga2d.domains.core.contract import Implementation, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RunId
 from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.projection import project
@@ -25,7 +25,7 @@ from dga2d.runtime.gateway.retries import RetryPolicy
 from dga2d.runtime.runs.start import library_operator
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verified
 
-OPERATOR = OperatorId("build")
+OPERATOR = OperatorName("build")
 SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
 LIBRARY = Operator(
     OPERATOR,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.domains.core.contract import Implementation, OperatorId
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.runtime.solver_export import Provenance, solver_source
 from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
@@ -128,8 +128,8 @@ def test_isolation_keeps_the_value_of_strings() -> None:
 
 
 def test_isolation_keeps_names_apart() -> None:
-    one = Implementation(OperatorId("a"), "K = 1\ndef run(e, s, c):\n    return K\n", "test")
-    two = Implementation(OperatorId("b"), "K = 2\ndef run(e, s, c):\n    return K\n", "test")
+    one = Implementation(OperatorName("a"), "K = 1\ndef run(e, s, c):\n    return K\n", "test")
+    two = Implementation(OperatorName("b"), "K = 2\ndef run(e, s, c):\n    return K\n", "test")
     namespace: dict[str, Any] = {}
     exec(as_function("one", one.source) + "\n" + as_function("two", two.source), namespace)
     assert [namespace[name]()(0, 0, 0) for name in ("one", "two")] == [1, 2]

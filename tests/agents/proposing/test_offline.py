@@ -35,8 +35,7 @@ from dga2d.agents.proposing import (
     render,
 )
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.domains.core.contract import Card, Implementation
-from dga2d.domains.core.contract import OperatorId as DomainOperatorId
+from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.graph import OperatorGraph
@@ -154,7 +153,7 @@ def task(operators: tuple[OperatorContract, ...], parent_source: str, donor_sour
     mate = PoolEntry(
         ImplementationId("tabu.2"), parent_source.replace("PATIENCE = 1_000", "PATIENCE = 40"), -0.3
     )
-    other = Implementation(DomainOperatorId("shake"), donor_source, "library:shake.py")
+    other = Implementation(OperatorName("shake"), donor_source, "library:shake.py")
     return ImplementTask(CARD, operators[4], "add", (parent, mate), parent, others=(other,))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.core.contract import Implementation, OperatorId, State
+from dga2d.domains.core.contract import Implementation, OperatorName, State
 from dga2d.domains.execution import load_implementation
 from dga2d.domains.source_rules import check_source
 
@@ -16,7 +16,7 @@ from dga2d.domains.source_rules import check_source
 def test_the_example_improves_an_order_within_its_budget_and_repeats_itself(tmp_path: Path) -> None:
     source = (files("dga2d.agents.prompts") / "example@1.txt").read_text(encoding="utf-8")
     assert check_source(source) == ()
-    run = load_implementation(Implementation(OperatorId("descend"), source, "example"), tmp_path)
+    run = load_implementation(Implementation(OperatorName("descend"), source, "example"), tmp_path)
     cost = np.random.default_rng(0).random((30, 30))
 
     def score(state: State) -> float:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorId
+from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorName
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.decoders import load_domain_file
 
@@ -33,7 +33,7 @@ class Line:
 
     @staticmethod
     def program(source: str, operator: str = "swap") -> Implementation:
-        return Implementation(OperatorId(operator), source, "test")
+        return Implementation(OperatorName(operator), source, "test")
 
     def task(self, *steps: Implementation, key: str = "task", **fields: Any) -> EvaluationRequest:
         defaults: dict[str, Any] = {

@@ -16,7 +16,7 @@ from dga2d.domains.core.contract import (
     Instance,
     InstanceRef,
     Operator,
-    OperatorId,
+    OperatorName,
     PipelineStep,
     State,
     Verdict,
@@ -123,9 +123,18 @@ class LineDomain:
 
 
 def _operator(name: str, source: str, requires: Literal["none", "complete"]) -> Operator:
-    implementation = Implementation(OperatorId(name), source, "test")
+    implementation = Implementation(OperatorName(name), source, "test")
     return Operator(
-        OperatorId(name), name, name, "test", requires, "complete", "basic", "O(1)", "test", (implementation,)
+        OperatorName(name),
+        name,
+        name,
+        "test",
+        requires,
+        "complete",
+        "basic",
+        "O(1)",
+        "test",
+        (implementation,),
     )
 
 

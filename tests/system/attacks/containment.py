@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.core.contract import Implementation, OperatorId, State
+from dga2d.domains.core.contract import Implementation, OperatorName, State
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool, SandboxMode
 
 MARK = "dga2d-attack"
@@ -75,7 +75,7 @@ class Containment:
     async def throw(self, text: str) -> EvaluationReply:
         """Evaluate the attack `text` and see that nothing came of it."""
         before = self.traces()
-        program = Implementation(OperatorId("order"), self.host.aim(text) + HARNESS, "attack")
+        program = Implementation(OperatorName("order"), self.host.aim(text) + HARNESS, "attack")
         with anyio.fail_after(60):
             reply = await self.pool.evaluate(self._request(program))
         self._look_at(reply)

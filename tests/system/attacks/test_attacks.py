@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from dga2d.agents.ports import EvaluationReply
-from dga2d.domains.core.contract import Implementation, OperatorId, State
+from dga2d.domains.core.contract import Implementation, OperatorName, State
 from dga2d.domains.source_rules import check_source
 from dga2d.runtime.evaluation import EvaluatorPool
 
@@ -43,7 +43,7 @@ async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: 
     await assert_honest_task_succeeds(pool, host)
     before = host.snapshot()
     await assert_idle(IDLE_PROCESSES)
-    program = Implementation(OperatorId("order"), host.aim(source), "attack")
+    program = Implementation(OperatorName("order"), host.aim(source), "attack")
     with anyio.fail_after(50):
         result = await pool.evaluate(host.task(program))
     assert (result.failure or "none") in attack.outcomes, result

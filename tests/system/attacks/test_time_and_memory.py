@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from dga2d.agents.ports import EvaluationReply
-from dga2d.domains.core.contract import Implementation, OperatorId
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 
 pytestmark = [
@@ -85,7 +85,7 @@ async def cache(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Path]
 
 
 def program(source: str) -> Implementation:
-    return Implementation(OperatorId("order"), source, "attack")
+    return Implementation(OperatorName("order"), source, "attack")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -148,7 +148,7 @@ def run(env_data, state, calc_makespan_fn):
 async def test_a_hostile_position_reaches_nothing_that_is_kept_of_others(host: Any, tmp_path: Path) -> None:
     text = host.aim((HERE / "programs" / "forges_machine_code.py").read_text(encoding="utf-8"))
     hostile = Implementation(
-        OperatorId("swap"),
+        OperatorName("swap"),
         text + "\n\ndef run(env_data, state, calc_makespan_fn):\n    return attack(env_data, state, None)\n",
         "attack",
     )
