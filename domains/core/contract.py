@@ -218,7 +218,8 @@ class PipelineStep:
 class Domain(Protocol):
     """One problem domain. All methods are pure; none touches the network or a global random state.
 
-    `environment` and `decoder` are used inside the evaluation child and must not need `Instance`;
+    Evaluation workers import the module ``decoder`` of the domain's package and nothing else of it: its
+    ``make_decoder`` gets what `environment` returned and must not need `Instance` or the package around it.
     `verify` runs in the trusted parent and must not share code with `decoder`.
     """
 
