@@ -130,6 +130,7 @@ async def test_a_killed_zygote_takes_its_candidate_along(mode: Any, line: Any, c
         group.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 async def test_a_worker_that_hangs_is_replaced_and_its_task_run_again(
     line: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

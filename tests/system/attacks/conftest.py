@@ -21,7 +21,7 @@ from dga2d.runtime.evaluation.decoders import load_domain_file
 HERE = Path(__file__).parent
 DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"
 LIMITS = EvaluationLimits(
-    work_wall_s=2.5, load_s=3.0, prepare_run_s=3.0, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
+    work_wall_s=1.5, load_s=3.0, prepare_run_s=1.5, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
 )
 HARNESS = """
 
