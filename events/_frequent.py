@@ -20,12 +20,12 @@ from dga2d.events._payload import Model, Payload
 _NOT_DECODED = (msgspec.MsgspecError, UnicodeDecodeError)
 """What a decoder raises for bytes that it leaves to the payload's model."""
 
-Decoder = Callable[[bytes], Any]
+PayloadDecoder = Callable[[bytes], Any]
 """Bytes of a payload in its current version → the payload, or a record with its fields."""
 
 
 @cache
-def decoder_of(model: type[Payload]) -> Decoder:
+def decoder_of(model: type[Payload]) -> PayloadDecoder:
     """Return the fastest decoder of payloads of `model` in their current version.
 
     It raises PayloadError for bytes that do not fit the model.

@@ -26,7 +26,7 @@ from dga2d.domains.claims.descriptions import (
 )
 from dga2d.domains.claims.examination import Claim, Contradictions, Examination, examine
 from dga2d.domains.claims.leftovers import leftovers_claim, skeleton_texts
-from dga2d.domains.claims.operators import OPERATOR_CLAIMS, Outcome, Trial
+from dga2d.domains.claims.operators import OPERATOR_CLAIMS, Trial, TrialOutcome
 from dga2d.domains.claims.outputs import cp_sat_claim, picture_claim, solver_functions_claim, writing_claim
 from dga2d.domains.claims.scoring import scoring_claim
 
@@ -38,8 +38,8 @@ __all__ = [
     "Claim",
     "Contradictions",
     "Examination",
-    "Outcome",
     "Trial",
+    "TrialOutcome",
     "conduct_faults",
     "cp_sat_claim",
     "examine",

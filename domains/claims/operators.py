@@ -15,7 +15,7 @@ TOLERANCE = 1e-9
 """A gap below minus this beats its reference."""
 
 
-class Position(Protocol):
+class PositionRecord(Protocol):
     """What one position of a pipeline did to the solution, whoever recorded it."""
 
     @property
@@ -35,7 +35,7 @@ class Position(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What one run of a pipeline gave."""
 
     failure: str | None
@@ -43,7 +43,7 @@ class Outcome:
     objective: float | None
     """By the verifier; ``None`` on failure."""
     solution: State | None
-    trace: Sequence[Position]
+    trace: Sequence[PositionRecord]
     """Entry by position; empty on failure."""
 
     @property
@@ -59,11 +59,11 @@ class Trial:
     operator: Operator
     implementation: Implementation
     instance: Instance
-    first: Outcome
-    again: Outcome
+    first: TrialOutcome
+    again: TrialOutcome
 
     @property
-    def outcomes(self) -> tuple[Outcome, Outcome]:
+    def outcomes(self) -> tuple[TrialOutcome, TrialOutcome]:
         """Both runs."""
         return self.first, self.again
 

@@ -27,7 +27,7 @@ from dga2d.domains.core.definitions import (
     TAKER,
     Definition,
     Import,
-    Text,
+    SourceText,
     take_apart,
     takes_from_parts,
 )
@@ -38,7 +38,7 @@ from dga2d.domains.core.errors import BundlingError
 class _Linked:
     """A text with the parts it takes from."""
 
-    text: Text
+    text: SourceText
     lenders: dict[str, _Linked]
     """Name → the part it is taken from; without those that the taker brings."""
 
@@ -76,7 +76,7 @@ class Bundler:
         place, _, name = file.rpartition("/")
         return self._domains / "shared" / place / "library" / name if place else self._library / name
 
-    def _linked(self, text: Text, library: Traversable, above: tuple[str, ...]) -> _Linked:
+    def _linked(self, text: SourceText, library: Traversable, above: tuple[str, ...]) -> _Linked:
         """Return `text`, which stands in `library`, with its lenders; the texts `above` led to it."""
         lenders = {}
         for name, (module, line) in text.taken.items():
@@ -120,7 +120,7 @@ def _known(library: Traversable) -> str:
     return ", ".join(sorted(entry.name[:-3] for entry in entries if entry.name.endswith(".py"))) or "nothing"
 
 
-def _taken_by(own: _Linked) -> list[tuple[Text, Definition]]:
+def _taken_by(own: _Linked) -> list[tuple[SourceText, Definition]]:
     """Return what `own` takes, in the order of the parts' texts, with the part that each stands in."""
     names: dict[str, set[str]] = {}
     waiting = [(own.lenders[name], name, line) for name, (_, line) in own.text.taken.items()]
@@ -161,7 +161,7 @@ def _in_order(taker: _Linked, found: dict[str, _Linked]) -> Iterable[_Linked]:
     return found.values()
 
 
-def _require_closed(part: Text) -> None:
+def _require_closed(part: SourceText) -> None:
     known = {name for definition in part.definitions for name in definition.names}
     known.update(part.taken, (found.local for found in part.imports))
     for definition in part.definitions:
@@ -175,7 +175,7 @@ def _require_closed(part: Text) -> None:
 class _Bundle:
     """One file with what it takes."""
 
-    def __init__(self, own: Text, taken: list[tuple[Text, Definition]]) -> None:
+    def __init__(self, own: SourceText, taken: list[tuple[SourceText, Definition]]) -> None:
         self._own = own
         self._taken = taken
         self._refuse_clashes()

@@ -73,7 +73,7 @@ class Import:
 
 
 @dataclass
-class Text:
+class SourceText:
     """A library's file, taken apart."""
 
     path: str
@@ -93,7 +93,7 @@ class Text:
         return next((definition for definition in self.definitions if name in definition.names), None)
 
 
-def take_apart(path: str, source: str) -> Text:
+def take_apart(path: str, source: str) -> SourceText:
     """Return the definitions and imports of a text's top level.
 
     Comments that stand by themselves are left out.
@@ -109,7 +109,7 @@ def take_apart(path: str, source: str) -> Text:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise BundlingError(path, error.lineno or 1, f"is not Python: {error.msg}") from error
-    text = Text(path, source.split("\n"))
+    text = SourceText(path, source.split("\n"))
     _refuse_nested(tree, text)
     end = 0
     for statement in split_statements(source, tree):
@@ -151,7 +151,7 @@ def _is_of_parts(module: str) -> bool:
     return module.partition(".")[0] == PARTS
 
 
-def _refuse_nested(tree: ast.Module, text: Text) -> None:
+def _refuse_nested(tree: ast.Module, text: SourceText) -> None:
     at_top = [node for node in tree.body if _takes(node)]
     if len(at_top) == len(_IMPORT.findall("\n".join(text.lines))):
         return
@@ -160,7 +160,7 @@ def _refuse_nested(tree: ast.Module, text: Text) -> None:
             raise BundlingError(text.path, node.lineno, "take from parts at the top level of the file")
 
 
-def _add_imports(node: ast.Import | ast.ImportFrom, text: Text) -> None:
+def _add_imports(node: ast.Import | ast.ImportFrom, text: SourceText) -> None:
     for alias in node.names:
         if isinstance(node, ast.Import):
             found = Import(alias.name, "", alias.asname or "")
@@ -174,7 +174,7 @@ def _add_imports(node: ast.Import | ast.ImportFrom, text: Text) -> None:
             text.imports.append(found)
 
 
-def _refuse_odd(found: Import, text: Text, line: int) -> None:
+def _refuse_odd(found: Import, text: SourceText, line: int) -> None:
     if found.module == PARTS or not found.name:
         fault = "expected `from parts.MODULE import NAME`"
     elif found.name == "*":
@@ -186,7 +186,7 @@ def _refuse_odd(found: Import, text: Text, line: int) -> None:
     raise BundlingError(text.path, line, fault)
 
 
-def _add_definition(statement: Statement, text: Text) -> None:
+def _add_definition(statement: Statement, text: SourceText) -> None:
     line = statement.node.lineno
     if not isinstance(statement.node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
         reason = "only imports, constants, functions and classes may stand at the top level"
@@ -198,12 +198,12 @@ def _add_definition(statement: Statement, text: Text) -> None:
     text.definitions.append(Definition(statement, statement.first - len(comments), body))
 
 
-def _prolonged(definition: Definition, text: Text, end: int) -> Definition:
+def _prolonged(definition: Definition, text: SourceText, end: int) -> Definition:
     body = "\n".join(text.lines[definition.first - 1 : end])
     return Definition(definition.statement, definition.first, body)
 
 
-def _refuse_bound(name: str, text: Text, line: int) -> None:
+def _refuse_bound(name: str, text: SourceText, line: int) -> None:
     other = text.definition_of(name)
     before = other.line if other else text.taken.get(name, ("", 0))[1]
     if before or any(found.local == name for found in text.imports):

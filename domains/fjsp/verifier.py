@@ -26,7 +26,7 @@ Choices = list[list[dict[int, int]]]
 """Per job and operation: eligible machine → processing time."""
 
 
-class Task(NamedTuple):
+class ScheduledTask(NamedTuple):
     """One scheduled operation."""
 
     machine: int
@@ -34,7 +34,7 @@ class Task(NamedTuple):
     end: int
 
 
-Schedule = list[list[Task]]
+Schedule = list[list[ScheduledTask]]
 """Per job, its operations in technological order."""
 
 
@@ -119,7 +119,7 @@ def schedule(choices: Choices, state: State) -> Schedule:
                 break
             start = max(free[machine], tasks[job][-1].end if k else 0)
             free[machine] = start + choices[job][k][machine]
-            tasks[job].append(Task(machine, start, free[machine]))
+            tasks[job].append(ScheduledTask(machine, start, free[machine]))
             served[machine] += 1
             if k + 1 < len(choices[job]):
                 ready.append(allocation[job][k + 1])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Solved(NamedTuple):
+class SolvedProject(NamedTuple):
     """Outcome of a run of the solver."""
 
     starts: np.ndarray[Any, np.dtype[np.int64]]
@@ -42,7 +42,9 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     return State(np.lexsort((rank, solved.starts)).astype(np.int32))
 
 
-def solve_project(data: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1) -> Solved | None:
+def solve_project(
+    data: Mapping[str, Any], time_limit_s: float, seed: int, workers: int = 1
+) -> SolvedProject | None:
     """Start times for the arrays of a project: intervals, cumulative resources, precedence constraints."""
     from ortools.sat.python import cp_model
 
@@ -62,4 +64,4 @@ def solve_project(data: Mapping[str, Any], time_limit_s: float, seed: int, worke
     if solved is None:
         return None
     times = np.array([solved.solver.value(s) for s in starts], np.int64)
-    return Solved(times, int(times[-1]), round(solved.solver.best_objective_bound))
+    return SolvedProject(times, int(times[-1]), round(solved.solver.best_objective_bound))

@@ -13,7 +13,7 @@ MAX_SEED = 2**31
 """CP-SAT's seeds are smaller than this."""
 
 
-class Solved(NamedTuple):
+class SolvedModel(NamedTuple):
     """The best solution that CP-SAT found."""
 
     solver: CpSolver
@@ -22,7 +22,7 @@ class Solved(NamedTuple):
     """Whether the solution is optimal."""
 
 
-def solve_model(model: CpModel, time_limit_s: float, seed: int, workers: int) -> Solved | None:
+def solve_model(model: CpModel, time_limit_s: float, seed: int, workers: int) -> SolvedModel | None:
     """Run CP-SAT for at most `time_limit_s` seconds of wall-clock time; ``None`` if it found no solution.
 
     `workers` is the number of its threads; with one, a run that is not cut short is repeatable.
@@ -36,7 +36,7 @@ def solve_model(model: CpModel, time_limit_s: float, seed: int, workers: int) ->
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
-    return Solved(solver, status == cp_model.OPTIMAL)
+    return SolvedModel(solver, status == cp_model.OPTIMAL)
 
 
 def search_routes(

@@ -21,7 +21,7 @@ Arrays: TypeAlias = tuple[Any, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Place:
+class DomainAddress:
     """Where another process finds a domain."""
 
     name: str
@@ -29,7 +29,7 @@ class Place:
     """Address of a plug-in; ``None`` for a domain of the program."""
 
     @classmethod
-    def of(cls, domain: Domain) -> Place:
+    def of(cls, domain: Domain) -> DomainAddress:
         """Return the place of a domain that is known by its name."""
         plugin = loaded_plugin(domain.name)
         return cls(domain.name, None if plugin is None else plugin.address())
@@ -48,7 +48,9 @@ async def examine_elsewhere(domain: Domain, ref: InstanceRef | None, states: Seq
     seen = None
     try:
         with move_on_after(TIME_LIMIT_S):
-            seen = await to_process.run_sync(examine_scoring, Place.of(domain), ref, arrays, cancellable=True)
+            seen = await to_process.run_sync(
+                examine_scoring, DomainAddress.of(domain), ref, arrays, cancellable=True
+            )
     except Exception as error:  # the process may have ended in any way
         return Examination("", (described(error),))
     if seen is None:
@@ -56,7 +58,7 @@ async def examine_elsewhere(domain: Domain, ref: InstanceRef | None, states: Seq
     return seen
 
 
-def examine_scoring(place: Place, ref: InstanceRef | None, arrays: Sequence[Arrays]) -> Examination:
+def examine_scoring(place: DomainAddress, ref: InstanceRef | None, arrays: Sequence[Arrays]) -> Examination:
     """Try the claim in this process."""
     domain = place.domain()
     instance = domain.smoke_instance() if ref is None else domain.load(ref)

@@ -9,7 +9,7 @@ from itertools import product
 import anyio
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.claims import Examination, Outcome, Trial, watched
+from dga2d.domains.claims import Examination, Trial, TrialOutcome, watched
 from dga2d.domains.claims.conduct import faults_in
 from dga2d.domains.claims.operators import grouped
 from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
@@ -61,13 +61,13 @@ async def _evaluate(pool: EvaluatorPool, tasks: Sequence[EvaluationRequest]) -> 
     return results
 
 
-def outcome_of(result: EvaluationReply) -> Outcome:
+def outcome_of(result: EvaluationReply) -> TrialOutcome:
     """Return what claims see of a reply of the pool."""
     failure = None
     if result.failure is not None:
         failure = f"{result.failure}: {' '.join(result.diagnostic.split())}"
     solution = None if result.solution is None else decode_solution(result.solution)
-    return Outcome(failure, result.objective, solution, result.trace)
+    return TrialOutcome(failure, result.objective, solution, result.trace)
 
 
 async def misconduct(pool: EvaluatorPool, domain: Domain) -> Examination:

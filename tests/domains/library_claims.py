@@ -30,8 +30,8 @@ from dga2d.domains.claims import (
     DESCRIPTION_CLAIMS,
     OPERATOR_CLAIMS,
     Claim,
-    Outcome,
     Trial,
+    TrialOutcome,
     conduct_faults,
     examine,
 )
@@ -112,11 +112,11 @@ class Specimen:
         state: State,
         seed: int,
         work: int | None = None,
-    ) -> Outcome:
+    ) -> TrialOutcome:
         """What claims see of one run: the verifier's objective, or what it finds wrong."""
         result = self.run(instance, operator, run, state, seed, work)
         verdict = self.domain.verify(instance, result.state)
-        return Outcome(verdict.violation, verdict.objective, result.state, result.trace)
+        return TrialOutcome(verdict.violation, verdict.objective, result.state, result.trace)
 
     def trial(
         self,

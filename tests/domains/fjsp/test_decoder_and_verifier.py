@@ -16,7 +16,7 @@ from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.fjsp import DOMAIN, verifier
 from dga2d.domains.fjsp.card import INVALID_SCORE
 from dga2d.domains.fjsp.reader import tabulate
-from dga2d.domains.fjsp.verifier import Task, choices_of, schedule, schedule_violation
+from dga2d.domains.fjsp.verifier import ScheduledTask, choices_of, schedule, schedule_violation
 
 
 class FlexibleJobShopClaims(SequenceScoring):
@@ -100,7 +100,11 @@ def test_a_schedule_with_one_task_changed_is_caught(
     machine, start, end = tasks[job][k]
     tasks[job][k] = data.draw(
         st.sampled_from(
-            [Task(machine, start - 1, end - 1), Task(machine, start, end + 1), Task(-1, start, end)]
+            [
+                ScheduledTask(machine, start - 1, end - 1),
+                ScheduledTask(machine, start, end + 1),
+                ScheduledTask(-1, start, end),
+            ]
         )
     )
     assert schedule_violation(choices, tasks) is not None
@@ -108,19 +112,19 @@ def test_a_schedule_with_one_task_changed_is_caught(
 
 def test_the_verifier_names_what_is_broken() -> None:
     choices = [[{0: 3}, {0: 2, 1: 2}], [{0: 4}]]
-    good = [[Task(0, 0, 3), Task(1, 3, 5)], [Task(0, 3, 7)]]
+    good = [[ScheduledTask(0, 0, 3), ScheduledTask(1, 3, 5)], [ScheduledTask(0, 3, 7)]]
 
-    def check(job: int, k: int, task: Task) -> str | None:
+    def check(job: int, k: int, task: ScheduledTask) -> str | None:
         tasks = [list(row) for row in good]
         tasks[job][k] = task
         return schedule_violation(choices, tasks)
 
     assert schedule_violation(choices, good) is None
-    assert check(0, 0, Task(0, -1, 2)) == "job 0 starts before time 0"
-    assert check(0, 1, Task(1, 2, 4)) == "operation 1 of job 0 starts before operation 0 ends"
-    assert check(0, 1, Task(2, 3, 5)) == "machine 2 is not eligible for operation 1 of job 0"
-    assert check(0, 1, Task(1, 3, 6)) == "operation 1 of job 0 does not take 2"
-    assert check(1, 0, Task(0, 2, 6)) == "jobs 0 and 1 overlap on machine 0"
+    assert check(0, 0, ScheduledTask(0, -1, 2)) == "job 0 starts before time 0"
+    assert check(0, 1, ScheduledTask(1, 2, 4)) == "operation 1 of job 0 starts before operation 0 ends"
+    assert check(0, 1, ScheduledTask(2, 3, 5)) == "machine 2 is not eligible for operation 1 of job 0"
+    assert check(0, 1, ScheduledTask(1, 3, 6)) == "operation 1 of job 0 does not take 2"
+    assert check(1, 0, ScheduledTask(0, 2, 6)) == "jobs 0 and 1 overlap on machine 0"
     assert schedule_violation(choices, [good[0][:1], good[1]]) == "job 0 has 1 operations, expected 2"
 
 
@@ -131,7 +135,7 @@ def test_the_written_schedule_can_be_read_back() -> None:
     tasks = []
     for line in lines[1:]:
         count, *numbers = map(int, line.split())
-        tasks.append([Task(*numbers[i : i + 3]) for i in range(0, 3 * count, 3)])
+        tasks.append([ScheduledTask(*numbers[i : i + 3]) for i in range(0, 3 * count, 3)])
     assert (n_jobs, n_machines) == (len(tasks), 6) == (6, 6)
     assert schedule_violation(choices_of(instance.data["shop"]), tasks) is None
     assert max(row[-1].end for row in tasks) == makespan == DOMAIN.verify(instance, state).objective

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from tests.runtime.domain_check.skeletons import half_edited, skeleton
 
-from dga2d.domains.claims import OPERATOR_CLAIMS, Examination, Outcome, Trial, examine
+from dga2d.domains.claims import OPERATOR_CLAIMS, Examination, Trial, TrialOutcome, examine
 from dga2d.domains.core.contract import Domain, State
 from dga2d.domains.core.plugins import digest_of
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import PositionEffect
 from dga2d.runtime.domain_check import Finding, check_descriptions, check_domain
-from dga2d.runtime.domain_check.processes import Arrays, Place, examine_scoring
+from dga2d.runtime.domain_check.processes import Arrays, DomainAddress, examine_scoring
 from dga2d.runtime.domain_check.trials import misconduct
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.runs.config import make_settings
@@ -186,7 +186,7 @@ def test_the_check_names_file_and_line_of_a_part_that_is_missing(own: Path) -> N
 
 def trial(domain: Domain, operator: str, first: dict[str, Any], again: dict[str, Any]) -> Trial:
     chosen = next(op for op in domain.operators() if op.id == operator)
-    good = Outcome(None, 90.0, State(np.arange(6, dtype=np.int32)), traced(-90.0, 50))
+    good = TrialOutcome(None, 90.0, State(np.arange(6, dtype=np.int32)), traced(-90.0, 50))
     outcomes = replace(good, **first), replace(good, **again)
     return Trial(chosen, chosen.implementations[0], domain.smoke_instance(), *outcomes)
 
@@ -290,7 +290,7 @@ def test_the_check_sees_where_decoder_and_verifier_disagree(
     name = "differ" + str(list(DISAGREEMENTS.values()).index((change, message)))
     skeleton(own, name, change, ("domain.py", "[6, 5, 5, 4, 3, 2]", "[6, 5, 5, 4, 3, 4]"))
     start: Arrays = (np.arange(6, dtype=np.int32), {})
-    said = "\n".join(examine_scoring(Place.of(get_domain(name)), None, [start]).contradictions)
+    said = "\n".join(examine_scoring(DomainAddress.of(get_domain(name)), None, [start]).contradictions)
     assert re.search(message, said), said
 
 
