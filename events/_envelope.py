@@ -48,6 +48,9 @@ class Envelope(NamedTuple):
     hash: bytes
 
 
+HeaderValues = tuple[str, int, str, str, int, str, int | None, int | None, int]
+"""Values of an `Envelope` up to `recorded_at`: what is hashed beside the payload."""
+
 HEADER_FIELDS = tuple(sorted(Envelope._fields[:9]))
 """The fields of an envelope that are hashed beside the payload, in canonical order."""
 
@@ -87,17 +90,7 @@ class RecordedEvent(Envelope):
         return dump_header(*self[:9])
 
 
-def header_bytes(
-    run_id: str,
-    seq: int,
-    event_id: str,
-    type_name: str,
-    version: int,
-    agent: str,
-    generation: int | None,
-    caused_by: int | None,
-    recorded_at: int,
-) -> bytes:
+def header_bytes(*values: *HeaderValues) -> bytes:
     """Return the canonical bytes of an envelope without payload and hashes, after checking its values.
 
     Raises
@@ -105,32 +98,17 @@ def header_bytes(
     CanonicalEncodingError
         A value is not of its type, or a number does not fit in 64 bits.
     """
+    _, seq, _, _, version, _, generation, caused_by, recorded_at = values
     check_numbers(generation, caused_by)
-    _refuse_unless_whole("seq", seq)
-    _refuse_unless_whole("version", version)
-    _refuse_unless_whole("recorded_at", recorded_at)
-    return dump_header(run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at)
+    for name, number in (("seq", seq), ("version", version), ("recorded_at", recorded_at)):
+        _refuse_unless_whole(name, number)
+    return dump_header(*values)
 
 
-def dump_header(
-    run_id: str,
-    seq: int,
-    event_id: str,
-    type_name: str,
-    version: int,
-    agent: str,
-    generation: int | None,
-    caused_by: int | None,
-    recorded_at: int,
-) -> bytes:
-    """Return the canonical bytes of an envelope whose values were checked before, or whose hash will be
-    compared.
-
-    Raises
-    ------
-    CanonicalEncodingError
-        As `RecordedEvent.header_bytes`.
-    """
+def dump_header(*values: *HeaderValues) -> bytes:
+    """Return the same for values that were checked before, or whose hash will be compared. Raises as
+    `RecordedEvent.header_bytes`."""
+    run_id, seq, event_id, type_name, version, agent, generation, caused_by, recorded_at = values
     return dump_line(
         {
             "agent": agent,

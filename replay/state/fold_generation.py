@@ -13,7 +13,7 @@ from dga2d.replay.errors import DigestMismatchError
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.graph import walk_violation
-from dga2d.replay.state.handler import Events, folds, folds_many, open_generation, refuse, replace, require
+from dga2d.replay.state.handler import Events, folds, open_generation, refuse, replace, require
 from dga2d.replay.state.run_state import (
     EvolutionBasis,
     GenerationState,
@@ -45,7 +45,7 @@ def _generation_started(state: RunState, event: RecordedEvent, payload: p.Genera
     return replace(state, generation=GenerationState(payload.generation, event.seq, state.settings.pipelines))
 
 
-@folds_many(p.PipelineSampled)
+@folds(p.PipelineSampled, takes_many=True)
 def _pipelines_sampled(state: RunState, events: Events) -> RunState:
     same: dict[tuple[OperatorId, ImplementationId], p.Step] = {}
     pipelines: MapMutation[int, SampledPipeline] | None = None
@@ -101,7 +101,7 @@ def _work_rate_measured(state: RunState, event: RecordedEvent, payload: p.WorkRa
     return replace(state, work_rates=rates.with_implementation(name, payload.points))
 
 
-@folds_many(p.EvaluationRecorded, follows_end=True)
+@folds(p.EvaluationRecorded, takes_many=True, follows_end=True)
 def _evaluations_recorded(state: RunState, events: Events) -> RunState:
     split, evaluated = "", None
     keys: dict[InstanceKey, InstanceKey] = {}  # one text for all rows, not one for each
@@ -187,7 +187,7 @@ def _with_outcomes(
     return replace(state, generation=replace(generation, validation=validation))
 
 
-@folds_many(p.CandidateScored)
+@folds(p.CandidateScored, takes_many=True)
 def _candidates_scored(state: RunState, events: Events) -> RunState:
     lowest, best = state.settings.failure_reward, state.best
     scores: MapMutation[int, float] | None = None

@@ -19,8 +19,7 @@ Events = Iterator[tuple[StoredEvent, Any]]
 HandlerOfMany = Callable[[RunState, Events], RunState]
 """(state, events of one type) → state after all of them."""
 
-HandlerType = TypeVar("HandlerType", bound=Handler)
-HandlerOfManyType = TypeVar("HandlerOfManyType", bound=HandlerOfMany)
+AnyHandler = TypeVar("AnyHandler", bound=Callable[..., RunState])
 
 
 class Rule(NamedTuple):
@@ -29,17 +28,20 @@ class Rule(NamedTuple):
     handler: Callable[..., RunState]
     owners: tuple[AgentName, ...]
     takes_many: bool
-    """The handler is a `HandlerOfMany`."""
+    """The handler is a `HandlerOfMany`: it takes all events of its type that stand one behind the other, and
+    copies what it changes once. For the types that fill a log."""
     follows_end: bool
     """Such events may also follow when the run is paused, completed or failed."""
 
 
 RULES: dict[str, Rule] = {}
-"""Event type → its rule; filled by `folds` and `folds_many`."""
+"""Event type → its rule; filled by `folds`."""
 
 
-def folds(model: type[Payload], *, follows_end: bool = False) -> Callable[[HandlerType], HandlerType]:
-    """Make a function the handler of events of a type.
+def folds(
+    model: type[Payload], *, takes_many: bool = False, follows_end: bool = False
+) -> Callable[[AnyHandler], AnyHandler]:
+    """Make a function the handler of events of a type; the options are those of its `Rule`.
 
     Raises
     ------
@@ -47,30 +49,13 @@ def folds(model: type[Payload], *, follows_end: bool = False) -> Callable[[Handl
         The type has a handler already.
     """
 
-    def register(handler: HandlerType) -> HandlerType:
-        _register(model, Rule(handler, model.owners, takes_many=False, follows_end=follows_end))
+    def register(handler: AnyHandler) -> AnyHandler:
+        if model.__name__ in RULES:
+            raise DeclarationError(model.__name__, "has two handlers in the fold")
+        RULES[model.__name__] = Rule(handler, model.owners, takes_many, follows_end)
         return handler
 
     return register
-
-
-def folds_many(
-    model: type[Payload], *, follows_end: bool = False
-) -> Callable[[HandlerOfManyType], HandlerOfManyType]:
-    """Make a function the handler of events of a type that fill a log: it takes all that stand one behind the
-    other, and copies what it changes once. Raises as `folds`."""
-
-    def register(handler: HandlerOfManyType) -> HandlerOfManyType:
-        _register(model, Rule(handler, model.owners, takes_many=True, follows_end=follows_end))
-        return handler
-
-    return register
-
-
-def _register(model: type[Payload], rule: Rule) -> None:
-    if model.__name__ in RULES:
-        raise DeclarationError(model.__name__, "has two handlers in the fold")
-    RULES[model.__name__] = rule
 
 
 # ---------------------------------------------------------------- conditions

@@ -72,7 +72,7 @@ def test_the_hash_is_sha256_over_link_header_newline_payload() -> None:
             "run_id": text,
             "seq": st.integers(1, 2**63 - 1),
             "event_id": text,
-            "type_name": text,
+            "type": text,
             "version": st.integers(1, 99),
             "agent": text,
             "generation": optional_number,
@@ -82,9 +82,8 @@ def test_the_hash_is_sha256_over_link_header_newline_payload() -> None:
     )
 )
 def test_header_bytes_are_canonical(fields: dict[str, Any]) -> None:
-    data = header_bytes(**fields)
+    data = header_bytes(*[fields[name] for name in RecordedEvent._fields[:9]])
     assert data == canonical_bytes(orjson.loads(data))
-    fields["type"] = fields.pop("type_name")
     assert orjson.loads(data) == fields
 
 
