@@ -24,7 +24,7 @@ class TourLibrary(LibraryRuns, LibraryTexts):
         small=((1,), (2,), (3,), (4,), (5,), (7,), (8,), (11,), (17,)),
         middle=(31,),
         larger=((100,), (60,), (400,), (1000,)),
-        smoke_target=325.0,
+        smoke_target=3175135.0,
         blocks=frozenset({"kick", "cooling", "next-city", "segment-move-of-city", "candidate-lists"}),
         own_functions=frozenset(
             {
