@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -202,6 +203,7 @@ class Child:
         self.pid = pid
         self._order = order
         self._answer = answer
+        self._unsent = b""
         self._status: int | None = None
 
     @classmethod
@@ -229,15 +231,14 @@ class Child:
         return cls(pid, order_writer, answer_reader)
 
     def command(self, order: bytes) -> None:
-        """Send the child its order, which must fit into a pipe.
+        """Send the child its order, as much of it as its pipe takes; :meth:`see_end` sends the rest.
 
         Raises
         ------
         BrokenPipeError
             It is dead.
         """
-        assert len(order) <= 1 << 14
-        os.write(self._order, order)
+        self._unsent = order[os.write(self._order, order) :]
 
     def see_end(
         self,
@@ -255,7 +256,7 @@ class Child:
         is in `answer` afterwards. `is_cancelled` is asked whenever `control` becomes readable.
         """
         watch = Watch(deadlines, answer_bytes, answer, time.monotonic())
-        feed = _Feed(self._order, programs)
+        feed = _Feed(self._order, self._unsent, programs)
         try:
             end = self._see_end(watch, feed, instance, is_cancelled, control)
         finally:
@@ -345,9 +346,10 @@ class Child:
 class _Feed:
     """Writes to a child's order pipe as much as it takes, so that no child can keep its zygote waiting."""
 
-    def __init__(self, pipe: int, blobs: list[OffHeapFile]) -> None:
+    def __init__(self, pipe: int, order: bytes, files: list[OffHeapFile]) -> None:
         self._pipe = pipe
-        self._files = list(blobs)
+        self._order = order
+        self._files = list(files)
         self._offset = 0
         self._is_polled = False
 
@@ -360,25 +362,27 @@ class _Feed:
         try:
             self._write()
         except BrokenPipeError:  # the child is dead or wants no more: its end will be seen
+            self._order = b""
             self._files.clear()
-        if bool(self._files) is not self._is_polled:
-            self._is_polled = bool(self._files)
-            if self._is_polled:
+        has_more = bool(self._order or self._files)
+        if has_more is not self._is_polled:
+            self._is_polled = has_more
+            if has_more:
                 _widen(self._pipe)
                 poll.register(self._pipe, select.POLLOUT)
             else:
                 poll.unregister(self._pipe)
 
     def _write(self) -> None:
-        while self._files:
-            file = self._files[0]
-            while self._offset < file.size:
-                try:
+        with suppress(BlockingIOError):
+            while self._order:
+                self._order = self._order[os.write(self._pipe, self._order) :]
+            while self._files:
+                file = self._files[0]
+                while self._offset < file.size:
                     self._offset += file.send(self._pipe, self._offset)
-                except BlockingIOError:
-                    return
-            self._files.pop(0)
-            self._offset = 0
+                self._files.pop(0)
+                self._offset = 0
 
 
 def _widen(pipe: int) -> None:

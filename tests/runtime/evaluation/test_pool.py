@@ -292,6 +292,13 @@ async def test_an_instance_larger_than_a_pipe_arrives_whole(pool: EvaluatorPool,
     assert reply.objective == pytest.approx(np.ptp(instance.data["points"]))
 
 
+async def test_an_order_larger_than_a_pipe_arrives_whole(pool: EvaluatorPool, line: Any) -> None:
+    task = line.task(seed=tuple(range(20_000)), budget=200)
+    first, second = [await pool.evaluate(task) for _ in range(2)]
+    assert first.failure is None
+    assert first.solution == second.solution != (await pool.evaluate(line.task(budget=200))).solution
+
+
 async def test_the_death_of_the_child_that_waits_is_no_harm(pool: EvaluatorPool, line: Any) -> None:
     first = await pool.evaluate(line.task())
     for process in psutil.Process().children(recursive=True):
