@@ -107,11 +107,6 @@ class Worker:
         self.held: dict[str, int] = {}
         """Sizes of the parcels that the zygote holds by their names, oldest first."""
 
-    @property
-    def pid(self) -> int:
-        """Process id as the parent sees it."""
-        return self._process.pid
-
     @classmethod
     async def start(cls, settings: ZygoteSettings) -> Worker:
         """Start a zygote and wait until it is warm.
