@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dga2d.domains.binpack3d import reader, suite
+from dga2d.domains.binpack3d import generator, reader, suite
 from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
 from dga2d.domains.binpack3d.reader import BinPackingData, operator_environment
 from dga2d.domains.binpack3d.verifier import solution_text_of, verify_sequence
@@ -43,6 +43,9 @@ class BinPacking(LibraryDomain):
 
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "sixteen_boxes", fields_of(sixteen_boxes()))
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(5, 50, 99)))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

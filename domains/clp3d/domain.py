@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.domains.clp3d import suite
+from dga2d.domains.clp3d import generator, suite
 from dga2d.domains.clp3d.card import CARD, INVALID_SCORE
 from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
 from dga2d.domains.clp3d.verifier import solution_text_of, verify_sequence
@@ -41,6 +41,9 @@ class ContainerLoading(LibraryDomain):
 
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "small_load", fields_of(small_load()))
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(6, 1001).data))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

@@ -287,6 +287,15 @@ class Domain(Protocol):
         """Return a small instance (an evaluation takes milliseconds) for validating new implementations."""
         ...
 
+    def rehearsal_instance(self) -> Instance:
+        """Return an instance of ordinary size that belongs to no split.
+
+        New implementations run on it for a moment before they are measured, so that compiled code which the
+        smoke instance does not reach is compiled, too. A domain without compiled operators may return its
+        smoke instance.
+        """
+        ...
+
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return exactly the keys of the card: Python ints, floats, strings and numpy arrays only."""
         ...

@@ -22,11 +22,13 @@ from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.cvrp import reader, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
-from dga2d.domains.cvrp.generator import generate
+from dga2d.domains.cvrp.generator import Recipe, generate
 from dga2d.domains.cvrp.reader import RoutingData, explicit_matrix, operator_environment
 from dga2d.domains.cvrp.verifier import distance_of, format_solution, routes_of, verify_routes
 
 RELAXED = "; the file's limits on route durations are not part of the problem"
+
+_REHEARSED = Recipe(100, "random", "half", "1-100", 8.0, 47_110_815)
 
 
 class VehicleRouting(LibraryDomain):
@@ -68,6 +70,9 @@ class VehicleRouting(LibraryDomain):
             "Dantzig and Ramser 1959; proven by dynamic programming over subsets",
         )
         return Instance(self.name, "smoke", "truck-dispatching", {"routing": truck_dispatching()}, reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", {"routing": generate(_REHEARSED)})
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

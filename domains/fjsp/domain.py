@@ -21,6 +21,7 @@ from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State,
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.fjsp import reader
 from dga2d.domains.fjsp.card import CARD, INVALID_SCORE
+from dga2d.domains.fjsp.generator import hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData, operator_environment, tabulate
 from dga2d.domains.fjsp.suite import find_generated, generated_instances, references
 from dga2d.domains.fjsp.verifier import choices_of, schedule, schedule_text, verify_state
@@ -71,6 +72,9 @@ class FlexibleJobShop(LibraryDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Hurink, Jurisch and Thole 1994")
         return Instance(self.name, "hurink", "edata-mt06", {"shop": mt06_edata()}, reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", {"shop": hurink("rdata", 15, 10, 29_000_053)})
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

@@ -52,6 +52,9 @@ class FlowShop(ShopDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "best_known", "best permutation of all")
         return Instance(self.name, "smoke", "8x4", fields_of(eight_by_four()), reference)
 
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(taillard.generate(40, 10, 873_000_031)))
+
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
         return operator_environment(instance.data["times"])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, Reference, State, Verdict
 from dga2d.domains.core.library import fields_of
-from dga2d.domains.jsp import reader
+from dga2d.domains.jsp import reader, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
 from dga2d.domains.jsp.reader import JobShopData, operator_environment
 from dga2d.domains.jsp.verifier import START_TIMES, schedule, verify_sequence
@@ -40,6 +40,10 @@ class JobShop(ShopDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")
         return Instance(self.name, "ft", "ft06", fields_of(ft06()), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        shop = taillard.generate(15, 15, 840_000_017, 398_000_023)
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(shop))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

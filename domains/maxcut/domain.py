@@ -21,6 +21,7 @@ from dga2d.domains.maxcut import gset, reader
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.reader import operator_environment
+from dga2d.domains.maxcut.rudy import random_graph
 from dga2d.domains.maxcut.verifier import sides_text, verify_sides
 
 
@@ -54,6 +55,11 @@ class MaxCut(LibraryDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all 512 cuts counted")
         return Instance(self.name, "smoke", "petersen", fields_of(petersen()), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(
+            self.name, "rehearsal", "ordinary", fields_of(random_graph(400, 6, 47_110_815).frozen())
+        )
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

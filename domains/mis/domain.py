@@ -9,6 +9,7 @@ C. Mannino, A. Sassano, Solving hard set covering problems, Operations Research 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.mis import reader, suite
+from dga2d.domains.mis import model_rb, reader, suite
 from dga2d.domains.mis.card import CARD, INVALID_SCORE
 from dga2d.domains.mis.constructions import A9, steiner
 from dga2d.domains.mis.reader import operator_environment
@@ -51,6 +52,14 @@ class IndependentSet(LibraryDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Fulkerson and others 1974")
         return Instance(self.name, "constructions", "MANN_a9", _data(nine_points()), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(
+            self.name,
+            "rehearsal",
+            "ordinary",
+            _data(model_rb.model_rb(20, 12, random.Random(4711)).adjacency),
+        )
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

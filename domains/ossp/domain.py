@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, Reference, State, Verdict
 from dga2d.domains.core.library import fields_of
-from dga2d.domains.ossp import reader
+from dga2d.domains.ossp import reader, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
 from dga2d.domains.ossp.reader import OpenShopData, operator_environment
 from dga2d.domains.ossp.verifier import START_TIMES, schedule, verify_sequence
@@ -39,6 +39,10 @@ class OpenShop(ShopDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")
         return Instance(self.name, "taillard", "ta4x4_1os", fields_of(four_by_four()), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        shop = taillard.generate(10, 10, 134_000_007, 344_000_011)
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(shop))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

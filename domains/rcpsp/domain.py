@@ -22,6 +22,8 @@ from dga2d.domains.rcpsp.project import Project
 from dga2d.domains.rcpsp.reader import operator_environment
 from dga2d.domains.rcpsp.verifier import project_schedule_text, verify_sequence
 
+_REHEARSED = progen.Design("rehearsal", "ordinary", 60, 1.8, 0.75, 0.35, 47_110_815)
+
 
 class ProjectScheduling(LibraryDomain):
     """The resource-constrained project scheduling problem, makespan objective.
@@ -52,6 +54,9 @@ class ProjectScheduling(LibraryDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "CP-SAT")
         return Instance(self.name, "smoke", "eight", eight_activities().data(), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", _REHEARSED.project().data())
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

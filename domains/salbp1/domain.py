@@ -26,6 +26,8 @@ from dga2d.domains.salbp1.verifier import line_of, line_text, verify_sequence
 
 GENERATED_GROUP = "small"
 
+_REHEARSED = generator.Setting(50, 0.6, "mixed", "bimodal", 47_110_815)
+
 
 class AssemblyLine(LibraryDomain):
     """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
@@ -54,6 +56,9 @@ class AssemblyLine(LibraryDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
         return Instance(self.name, "smoke", "jackson", fields_of(jackson()), reference)
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(_REHEARSED)))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

@@ -50,6 +50,10 @@ class Problem(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all packings compared by hand")
         return Instance(self.name, "smoke", "six", {"items": smoke_items()}, reference)
 
+    def rehearsal_instance(self) -> Instance:
+        """Return an instance of ordinary size; these operators compile nothing, so the smallest will do."""
+        return self.smoke_instance()
+
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return the keys of the card."""
         return operator_environment(instance.data["items"])

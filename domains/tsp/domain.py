@@ -49,6 +49,9 @@ class TspDomain(LibraryDomain):
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "E16", _data(uniform_cities(16, 16)))
 
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", _data(uniform_cities(200, 47_110_815)))
+
     def environment(self, instance: Instance) -> dict[str, Any]:
         return operator_environment(instance.data["coords"])
 

@@ -31,6 +31,8 @@ class EvaluationLimits:
     """Seconds for the first compilation of an implementation."""
     prepare_run_s: float = 20.0
     """Seconds of that which may be spent outside the compiler: the trial run on the smoke instance."""
+    rehearsal_s: float = 1.0
+    """Seconds of the run after it on an instance of ordinary size, compilation excluded."""
     prepare_work: int = 20_000
     """Work units of the trial run."""
     memory_bytes: int = 2048 * MIB

@@ -93,6 +93,7 @@ class EvaluatorPool:
         self._worker_pool: WorkerPool
         self._compiled: CompiledCodeStore
         self._domain: Domain
+        self._rehearsal: Instance
 
     # ---------------------------------------------------------------- life
 
@@ -118,6 +119,7 @@ class EvaluatorPool:
         _prepare_folder(self._cache)
         self._domain = self._load_domain()
         smoke = self._domain.environment(self._domain.smoke_instance())
+        self._rehearsal = self._domain.rehearsal_instance()
         address = decoder_address(self._domain_name, self._domain_file)
         return ZygoteSettings(self._mode, self._limits, self._cache, address, wire.encode(smoke))
 
@@ -249,7 +251,25 @@ class EvaluatorPool:
         code = compiled_code(ended, limits.file_bytes)
         if code is not None:
             await to_thread.run_sync(self._keep, step, code)
+            if ended["has_compiled"]:
+                await self._rehearse(steps)
         return None
+
+    async def _rehearse(self, steps: Sequence[Implementation]) -> None:
+        """Run what was just compiled on an instance of ordinary size, and keep what else compiles there.
+
+        Small instances seldom reach all functions. What fails here fails in evaluations, where it counts.
+        """
+        limits = self._limits
+        deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
+        world = await self._world(self._rehearsal)
+        job = await self._job(world, steps, _Budget(limits.rehearsal_s, "s"), (0,), deadlines)
+        job.fields["is_preparation"] = True
+        job.answer_bytes += limits.file_bytes
+        ended = await self._worker_pool.submit(job, _PREPARATION_S + len(steps[-1].source))
+        code = None if ended is None else compiled_code(ended, limits.file_bytes)
+        if code is not None:
+            await to_thread.run_sync(self._keep, steps[-1], code)
 
     def _keep(self, step: Implementation, code: bytes) -> None:
         self._programs[step.id] = _program(step, code)

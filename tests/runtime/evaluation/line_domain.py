@@ -103,6 +103,9 @@ class LineDomain:
     def smoke_instance(self) -> Instance:
         return instance(8)
 
+    def rehearsal_instance(self) -> Instance:
+        return instance(9)
+
     def environment(self, instance: Instance) -> dict[str, Any]:
         return {"n": len(instance.data["points"]), "points": instance.data["points"]}
 
