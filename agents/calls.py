@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dga2d.agents.agent import Decision, Duty
+from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     Completion,
@@ -96,12 +96,12 @@ def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
 
 
 def next_call(
-    state: RunState, purpose: CallPurpose, slot: int, caused_by: int, allowance: int
+    state: RunState, purpose: CallPurpose, slot: int, caused_by: int, most: int
 ) -> AskModel | JudgeAnswer | AbandonCall | GiveUp | None:
     """Return what is owed towards an answer for a slot.
 
     ``None`` while the present process waits for an answer, or when one was accepted. `caused_by` is the event
-    that asks for the edit. At most ``attempts_per_edit`` calls are made, and no more than `allowance`.
+    that asks for the edit. At most ``attempts_per_edit`` calls are made, and no more than `most`.
     """
     subject = call_subject(state, purpose, slot)
     calls = state.ledger.calls_for(subject)
@@ -122,9 +122,20 @@ def next_call(
     attempts = state.settings.attempts_per_edit
     if len(calls) >= attempts:
         return GiveUp(caused_by, f"no valid answer in {attempts} attempts")
-    if len(calls) >= allowance:
+    if len(calls) >= most:
         return GiveUp(caused_by, "no model calls left")
     return AskModel(caused_by, purpose, slot, len(calls))
+
+
+def allowance(state: RunState, purpose: CallPurpose, slot: int) -> int:
+    """Return the most calls for a slot of the open generation, whose credits must have been updated."""
+    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
+    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, purpose == "connect")
+
+
+def is_last_attempt(state: RunState, purpose: CallPurpose, slot: int, attempt: int) -> bool:
+    """Return whether no further call may be made for a slot of the open generation."""
+    return attempt + 1 >= min(state.settings.attempts_per_edit, allowance(state, purpose, slot))
 
 
 def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:

@@ -40,19 +40,19 @@ class Turn(NamedTuple):
 
 
 TRAINED, VALIDATED = "EvaluationRecorded (train)", "EvaluationRecorded (validation)"
-_IMPLEMENTATION_VERDICTS = (
+IMPLEMENTATION_VERDICTS = (
     "ImplementationAdded",
     "ImplementationReplaced",
     "ImplementationDeleted",
     "ImplementationsKept",
     "ImplementationRejected",
 )
-_EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")
-_VERDICTS = (*_IMPLEMENTATION_VERDICTS, *_EDGE_VERDICTS)
+EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")
+_VERDICTS = (*IMPLEMENTATION_VERDICTS, *EDGE_VERDICTS)
 # What asks for a call: the credits, at first; then the answer refused before or the call lost before. Edges
 # are treated one slot after the other, so the verdict on the slot before comes in as well.
 _IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned")
-_CONNECT = ("CreditsUpdated", *_EDGE_VERDICTS, "LLMCallAbandoned")
+_CONNECT = ("CreditsUpdated", *EDGE_VERDICTS, "LLMCallAbandoned")
 _CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
 _RESUMED = ("RunResumed", "RunForked")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Decision, Duty, open_generation
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.scoring import score_candidate, standardise, update_credits
+from dga2d.agents.scoring import score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import (
     CandidateScored,
@@ -56,17 +56,8 @@ def decide(state: RunState, duty: ScoreGeneration) -> Decision:
     What the log holds of them already is left out (a log that was cut within the append).
     """
     generation = open_generation(state)
-    settings, header = state.settings, state.header
-    references = [state.reference(key) for key in header.batch]
-    scored = [
-        score_candidate(
-            [generation.outcomes[j, key] for key in header.batch],
-            references,
-            header.sense,
-            settings.failure_reward,
-        )
-        for j in range(generation.size)
-    ]
+    settings = state.settings
+    scored = score_candidates(state, generation.outcomes, generation.size, state.header.batch)
     standard = standardise([s.score for s in scored], settings.epsilon)
     walks = [[step.implementation for step in generation.pipelines[j].steps] for j in range(generation.size)]
     changed = update_credits(state.credits, walks, standard.rewards, settings.credit_rate)

@@ -37,15 +37,8 @@ from dga2d.replay.errors import DecisionMismatchError
 from dga2d.replay.state.run_state import RunState
 
 UNDECIDED = frozenset(
-    {
-        "RunPaused",
-        "RunResumed",
-        "RunForked",
-        "RunFailed",
-        "PolicyCheckpointed",
-        "CallsSuspended",
-        "CallsResumed",
-    }
+    {"RunPaused", "RunResumed", "RunForked", "RunFailed", "PolicyCheckpointed"}
+    | {"CallsSuspended", "CallsResumed"}
 )
 """What people asked for, or what happened to the process or its files: nothing follows from the log."""
 
@@ -76,35 +69,24 @@ class DecisionVerifier:
         self.replays: Mapping[str, Callable[[RunState, Any], Awaitable[Expected | None]]] = {
             "RunStarted": self._run_started,
             "TestStarted": self._test_started,
-            "GenerationStarted": self._conducted,
-            "GenerationCompleted": self._conducted,
-            "ValidationStarted": self._conducted,
-            "RunCompleted": self._conducted,
-            "GraphInitialized": self._graph,
-            "GraphRejected": self._graph,
+            **dict.fromkeys(
+                ("GenerationStarted", "GenerationCompleted", "ValidationStarted", "RunCompleted"),
+                self._conducted,
+            ),
+            **dict.fromkeys(("GraphInitialized", "GraphRejected"), self._graph),
             "PipelineSampled": self._sampled,
             "PolicyUpdated": self._policy_updated,
             "PipelinesDecoded": self._decoded,
             "WorkRateMeasured": self._rate_measured,
             "EvaluationRecorded": self._evaluated,
-            "CandidateScored": self._credited,
-            "GenerationScored": self._credited,
-            "CreditsUpdated": self._credited,
-            "CheckpointSelected": self._validated,
-            "ValidationScored": self._validated,
-            "TestScored": self._validated,
+            **dict.fromkeys(("CandidateScored", "GenerationScored", "CreditsUpdated"), self._credited),
+            **dict.fromkeys(("CheckpointSelected", "ValidationScored", "TestScored"), self._validated),
             "LLMCallReserved": self._reserved,
             "LLMCallRefused": self._refused,
             "LLMCallSettled": self._settled,
             "LLMCallAbandoned": self._abandoned,
-            "ImplementationAdded": self._implementation,
-            "ImplementationReplaced": self._implementation,
-            "ImplementationDeleted": self._implementation,
-            "ImplementationRejected": self._implementation,
-            "ImplementationsKept": self._implementation,
-            "EdgeReplaced": self._edge,
-            "EdgeRejected": self._edge,
-            "EdgesKept": self._edge,
+            **dict.fromkeys(conductor.IMPLEMENTATION_VERDICTS, self._implementation),
+            **dict.fromkeys(conductor.EDGE_VERDICTS, self._edge),
         }
         """Event type → (state before the event, its payload) → what was owed, ``None`` if nothing was."""
 
@@ -145,19 +127,13 @@ class DecisionVerifier:
         return Expected(Draft("conductor", conductor.held_out_test(state, repeats_baseline=repeats)))
 
     async def _conducted(self, state: RunState, payload: Payload) -> Expected | None:
-        for duty in conductor.duties(state):
-            return _first(conductor.decide(state, duty))
-        return None
+        return _by_rule(state, conductor.duties(state), conductor.decide)
 
     async def _credited(self, state: RunState, payload: Payload) -> Expected | None:
-        for duty in credit_keeper.duties(state):
-            return _first(credit_keeper.decide(state, duty))
-        return None
+        return _by_rule(state, credit_keeper.duties(state), credit_keeper.decide)
 
     async def _validated(self, state: RunState, payload: Payload) -> Expected | None:
-        for duty in validator.duties(state):
-            return _first(validator.decide(state, duty))
-        return None
+        return _by_rule(state, validator.duties(state), validator.decide)
 
     # ------------------------------------------------------------ policy and evaluations
 
@@ -173,13 +149,7 @@ class DecisionVerifier:
         duty = _owed(pipeline_sampler.UpdatePolicy, pipeline_sampler.duties(state))
         if duty is None:
             return None
-        report = UpdateReport(
-            loss=payload.loss,
-            gradient_norm=payload.gradient_norm,
-            entropy=payload.entropy,
-            parameters_digest=payload.parameters_digest,
-            kl_to_initial=payload.kl_to_initial,
-        )
+        report = UpdateReport(**payload.model_dump(exclude={"generation"}))
         learned = pipeline_sampler.Learned(report, None)
         return _first(pipeline_sampler.decide(state, duty, learned), is_decision=False)
 
@@ -312,6 +282,13 @@ class DecisionVerifier:
 
 def _owed(kind: type[SomeDuty], duties: tuple[Duty, ...]) -> SomeDuty | None:
     return next((duty for duty in duties if isinstance(duty, kind)), None)
+
+
+def _by_rule(
+    state: RunState, duties: tuple[SomeDuty, ...], decide: Callable[[RunState, SomeDuty], Decision]
+) -> Expected | None:
+    """Return what follows from the state alone: a decision that observes nothing."""
+    return _first(decide(state, duties[0])) if duties else None
 
 
 def _first(decision: Decision, is_decision: bool = True) -> Expected:

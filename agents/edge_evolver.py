@@ -25,7 +25,6 @@ from dga2d.agents.calls import (
     next_call,
     read_answer,
     read_last_refusal,
-    slot_allowance,
 )
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
@@ -109,7 +108,7 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     reason = _reason_to_keep(state, basis, slot)
     if reason is not None:
         return (KeepEdges(cause, number, slot, reason),)
-    step = next_call(state, "connect", slot, cause, _allowance(state, slot))
+    step = next_call(state, "connect", slot, cause, calls.allowance(state, "connect", slot))
     if step is None:
         return ()
     if isinstance(step, GiveUp):
@@ -118,12 +117,6 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     if is_first and not an_edit_exists(connect_task(state, slot, 0, context, Refusal())):
         return (KeepEdges(cause, number, slot, "no valid edit exists"),)
     return (step,)
-
-
-def _allowance(state: RunState, slot: int) -> int:
-    """Return the most calls for a slot."""
-    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
-    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, is_edge=True)
 
 
 def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | None:
@@ -160,25 +153,18 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     A delta may be empty: then all edges stay, and the rejection is final, since nothing is to be repaired.
     """
     generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
-    most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
-
-    def reject(reason: str, is_final: bool) -> EdgeRejected:
-        return EdgeRejected(
-            generation=generation,
-            slot=duty.slot,
-            call=duty.call,
-            attempt=attempt,
-            reason=reason,
-            is_final=is_final,
-        )
-
+    slot, call = duty.slot, duty.call
     try:
         removed, added = parse_edges(observed.text, observed.task, present_graph(state))
     except ProposalError as error:
-        return reject(f"{error.stage}: {error.diagnostic}", attempt + 1 >= most)
-    if not removed and not added:
-        return reject(NO_CHANGE, is_final=True)
-    return EdgeReplaced(generation=generation, slot=duty.slot, removed=removed, added=added, call=duty.call)
+        reason, is_final = str(error), calls.is_last_attempt(state, "connect", slot, attempt)
+    else:
+        if removed or added:
+            return EdgeReplaced(generation=generation, slot=slot, removed=removed, added=added, call=call)
+        reason, is_final = NO_CHANGE, True
+    return EdgeRejected(
+        generation=generation, slot=slot, call=call, attempt=attempt, reason=reason, is_final=is_final
+    )
 
 
 def removable_edge(basis: EvolutionBasis, slot: int, epsilon: float) -> tuple[Edge, float] | None:

@@ -102,9 +102,7 @@ class EvaluatorPoolAgent:
             measured = await self._measure(duty, state)
             await self._log.append(*work_calibration.decide(state, duty, measured))
             return
-        request = await evaluation_request(
-            state, duty.split, duty.number, duty.candidate, duty.instance, self._sources, self._instances
-        )
+        request = await evaluation_request(state, duty, self._sources, self._instances)
         reply = await self._evaluator.evaluate(request)
         solution = None if reply.solution is None else blob_digest(reply.solution)
         await self._log.append(*decide(state, duty, Evaluated(reply, solution)))
@@ -186,18 +184,13 @@ def evaluation_key(split: SplitName, number: int, candidate: int, instance: str)
 
 
 async def evaluation_request(
-    state: RunState,
-    split: SplitName,
-    number: int,
-    candidate: int,
-    instance: str,
-    sources: SourceReader,
-    instances: InstanceSource,
+    state: RunState, duty: Evaluate, sources: SourceReader, instances: InstanceSource
 ) -> EvaluationRequest:
-    """Return what the evaluator is asked for a candidate of the open generation (or test) `number`.
+    """Return what the evaluator is asked for a candidate of the open generation or test.
 
     Everything but the budget, which is the run's at that time, follows from the log.
     """
+    split, number, candidate, instance = duty.split, duty.number, duty.candidate, duty.instance
     steps = candidate_steps(state, split, candidate)
     index = instances.index(instance)
     scales: tuple[float, ...] = ()

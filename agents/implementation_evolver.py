@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis
@@ -24,7 +24,6 @@ from dga2d.agents.calls import (
     next_call,
     read_answer,
     read_last_refusal,
-    slot_allowance,
 )
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
@@ -192,16 +191,10 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     edit = edit_of(state, slot)
     if edit is None or edit.kind in ("keep", "delete"):
         return EditByRule(basis.seq, generation.number, slot)
-    step = next_call(state, "implement", slot, basis.seq, _allowance(state, slot))
+    step = next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
     return step
-
-
-def _allowance(state: RunState, slot: int) -> int:
-    """Return the most calls for a slot."""
-    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
-    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, is_edge=False)
 
 
 def decide(
@@ -311,32 +304,23 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
 
 def _accept(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payload:
     """Return that c⁺ joins the pool, in the place of c⁻ when the pool is full."""
-    edit, number = _edit_with_model(state, duty.slot), open_basis(state)[0].number
-    implementation, source = ImplementationId(new.id), blob_digest(new.source.encode())
+    edit = _edit_with_model(state, duty.slot)
+    accepted: dict[str, Any] = {
+        "generation": open_basis(state)[0].number,
+        "slot": duty.slot,
+        "operator": edit.operator,
+        "implementation": new.id,
+        "source": blob_digest(new.source.encode()),
+        "call": duty.call,
+    }
     if edit.kind == "add":
-        return ImplementationAdded(
-            generation=number,
-            slot=duty.slot,
-            operator=edit.operator,
-            implementation=implementation,
-            source=source,
-            call=duty.call,
-        )
-    return ImplementationReplaced(
-        generation=number,
-        slot=duty.slot,
-        operator=edit.operator,
-        removed=edit.worst,
-        implementation=implementation,
-        source=source,
-        call=duty.call,
-    )
+        return ImplementationAdded(**accepted)
+    return ImplementationReplaced(**accepted, removed=edit.worst)
 
 
 def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload:
     """Return that an answer cannot be used; final when no further call may be made for the slot."""
     attempt = state.ledger.calls[duty.call].attempt
-    most = min(state.settings.attempts_per_edit, _allowance(state, duty.slot))
     return ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=duty.slot,
@@ -345,7 +329,7 @@ def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload
         attempt=attempt,
         stage=error.stage,
         diagnostic=error.diagnostic,
-        is_final=attempt + 1 >= most,
+        is_final=calls.is_last_attempt(state, "implement", duty.slot, attempt),
     )
 
 

@@ -23,7 +23,6 @@ from dga2d.agents.calls import (
 )
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
-    GraphProposal,
     HBounds,
     InitializeTask,
     LanguageModel,
@@ -152,41 +151,36 @@ def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: st
         proposal, clamped = clamp(parse_graph(answer, task), task.bounds)
     except ProposalError as error:
         attempt = state.ledger.calls[number].attempt
-        return GraphRejected(call=number, attempt=attempt, reason=f"{error.stage}: {error.diagnostic}")
-    return _proposed_graph(state, proposal, clamped, number)
+        return GraphRejected(call=number, attempt=attempt, reason=str(error))
+    graph = proposal.graph(o.id for o in state.header.library if o.requires == "none")
+    return _first_graph(state, graph, proposal.operator_limit, proposal.temperature, clamped, number)
 
 
 def library_graph(state: RunState, task: InitializeTask) -> Payload:
     """Return D₁ over the library itself, for when no proposal was valid; the log says so."""
-    graph = default_graph(task.operators, task.bounds.operator_limit_max, task.baseline)
-    graph, cut = _restrict(state, graph)
-    pools = _pools(state, graph.operators)
-    return GraphInitialized(
-        origin="library",
-        operator_limit=task.bounds.operator_limit_max,
-        temperature=state.settings.temperature,
-        clamped=cut,
-        operators=graph.operators,
-        edges=tuple(sorted(graph.edges)),
-        pools=pools,
-        call=None,
-    )
+    limit = task.bounds.operator_limit_max
+    graph = default_graph(task.operators, limit, task.baseline)
+    return _first_graph(state, graph, limit, state.settings.temperature, (), None)
 
 
-def _proposed_graph(
-    state: RunState, proposal: GraphProposal, clamped: tuple[str, ...], number: int
+def _first_graph(
+    state: RunState,
+    graph: OperatorGraph,
+    operator_limit: int,
+    temperature: float,
+    clamped: tuple[str, ...],
+    call: int | None,
 ) -> GraphInitialized:
-    proposed = proposal.graph(o.id for o in state.header.library if o.requires == "none")
-    graph, cut = _restrict(state, proposed)
+    graph, cut = _restrict(state, graph)
     return GraphInitialized(
-        origin="proposed",
-        operator_limit=proposal.operator_limit,
-        temperature=proposal.temperature,
+        origin="library" if call is None else "proposed",
+        operator_limit=operator_limit,
+        temperature=temperature,
         clamped=(*clamped, *cut),
         operators=graph.operators,
         edges=tuple(sorted(graph.edges)),
         pools=_pools(state, graph.operators),
-        call=number,
+        call=call,
     )
 
 

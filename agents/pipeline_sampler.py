@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import anyio.to_thread
@@ -212,23 +212,14 @@ def _draw_candidate(state: RunState, candidate: int, tables: Sequence[ActionTabl
         generation=number,
         candidate=candidate,
         steps=steps,
-        policy_steps=tuple(
-            PolicyStep(actions=s.actions, probabilities=s.probabilities, chosen=s.chosen) for s in walk.steps
-        ),
+        policy_steps=tuple(PolicyStep(**vars(step)) for step in walk.steps),
         policy_updates=state.policy_updates,
     )
 
 
 def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
     number = open_generation(state).number
-    updated = PolicyUpdated(
-        generation=number,
-        loss=report.loss,
-        gradient_norm=report.gradient_norm,
-        entropy=report.entropy,
-        kl_to_initial=report.kl_to_initial,
-        parameters_digest=report.parameters_digest,
-    )
+    updated = PolicyUpdated(generation=number, **asdict(report))
     if files is None:
         return [updated]
     saved = PolicyCheckpointed(

@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dga2d.domains.core.contract import normalised_gap
-from dga2d.events import ImplementationId, OperatorId
+from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.graph import Pools
-from dga2d.replay.state.run_state import Outcome
+from dga2d.replay.state.run_state import Outcome, RunState
 from dga2d.replay.streams import choose
 
 
@@ -53,6 +53,18 @@ def score_candidate(
     if len(known) < len(gaps) or not known:
         return CandidateScore(failure_reward, gaps)
     return CandidateScore(max(-math.fsum(known) / len(known), failure_reward), gaps)
+
+
+def score_candidates(
+    state: RunState, outcomes: Mapping[tuple[int, InstanceKey], Outcome], n: int, keys: Sequence[InstanceKey]
+) -> list[CandidateScore]:
+    """Return `score_candidate` of candidates 0, …, `n` − 1 on the instances `keys`."""
+    references = [state.reference(key) for key in keys]
+    sense, failure_reward = state.header.sense, state.settings.failure_reward
+    return [
+        score_candidate([outcomes[j, key] for key in keys], references, sense, failure_reward)
+        for j in range(n)
+    ]
 
 
 def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, margin: float) -> bool:

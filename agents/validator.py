@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidate
+from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
@@ -73,16 +73,7 @@ def decide(state: RunState, duty: ScoreValidation | ScoreTest) -> Decision:
 def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
     """Return the mean raw reward of each pipeline, after the new checkpoint if one of them becomes it."""
     validation, pipelines = open_validation(state)
-    references = [state.reference(key) for key in validation.instances]
-    scored = [
-        score_candidate(
-            [validation.outcomes[j, key] for key in validation.instances],
-            references,
-            state.header.sense,
-            state.settings.failure_reward,
-        )
-        for j in range(len(pipelines))
-    ]
+    scored = score_candidates(state, validation.outcomes, len(pipelines), validation.instances)
     scores = tuple(candidate.score for candidate in scored)
     payloads: list[Payload] = []
     best = _new_checkpoint(state, pipelines, scored)

@@ -152,7 +152,16 @@ class RateMeter:
             amount = max(min(amount, _MEASURED_S / a_second), 1.0)
         point = self._point(key, 0, 0.0)
         for _ in range(_TRIES):
-            reply = await self._run(state, name, number, key, steps, amount)
+            reply = await self._evaluator.evaluate(
+                EvaluationRequest(
+                    key=f"work-rate/{name}/{key}",
+                    instance=self._instances.instance(key),
+                    steps=steps,
+                    seed=(state.header.seed, *spawn_key("rate", number)),
+                    budget=amount,
+                    cpu_limit_s=_LIMIT_S,
+                )
+            )
             if reply.failure == "timeout":
                 amount = max(amount * _LESS, 1.0)
                 continue
@@ -163,27 +172,6 @@ class RateMeter:
                 break
             amount *= _MORE
         return point
-
-    async def _run(
-        self,
-        state: RunState,
-        name: str,
-        number: int,
-        key: InstanceKey,
-        steps: tuple[Implementation, ...],
-        amount: float,
-    ) -> EvaluationReply:
-        return await self._evaluator.evaluate(
-            EvaluationRequest(
-                key=f"work-rate/{name}/{key}",
-                instance=self._instances.instance(key),
-                steps=steps,
-                seed=(state.header.seed, *spawn_key("rate", number)),
-                budget=amount,
-                unit="work",
-                cpu_limit_s=_LIMIT_S,
-            )
-        )
 
     def _point(self, key: InstanceKey, work: int, cpu_s: float) -> WorkRatePoint:
         return WorkRatePoint(instance=key, size=self._instances.size(key), work=work, cpu_s=cpu_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -173,83 +173,44 @@ class EdgeEdit:
     added: tuple[Edge, ...]
 
 
-def counts_fit_the_mode(edit: EdgeEdit) -> str | None:
-    """Replace mode: exactly one addition for the edge to be removed; delta mode: at most two of each."""
-    if edit.task.mode == "replace":
-        if len(edit.added) != 1:
-            return f"expected exactly one edge to add, got {len(edit.added)}"
-        if edit.removed != (edit.task.remove,):
-            return f"only {_named(edit.task.remove)} is to be removed"
-    elif max(len(edit.added), len(edit.removed)) > MAX_DELTA:
-        return f"at most {MAX_DELTA} edges may be added and at most {MAX_DELTA} deleted"
-    return None
-
-
-def endpoints_exist(edit: EdgeEdit) -> str | None:
-    """Every end of an added edge is an operator of the graph or a sentinel."""
-    known = {START, END, *edit.graph.operators}
-    unknown = [end for edge in edit.added for end in edge if end not in known]
-    return f"{shown(unknown[0])} is not a node of the graph" if unknown else None
-
-
-def removed_edges_are_present(edit: EdgeEdit) -> str | None:
-    """Only an edge of the graph can be removed."""
-    absent = [edge for edge in edit.removed if edge not in edit.graph.edges]
-    return f"{_named(absent[0])} is not an edge of the graph" if absent else None
-
-
-def added_edges_are_absent(edit: EdgeEdit) -> str | None:
-    """An added edge is currently absent; the one being removed still counts as present."""
-    present = [edge for edge in edit.added if edge in edit.graph.edges]
-    return f"{_named(present[0])} is already an edge of the graph" if present else None
-
-
-def no_operator_follows_itself(edit: EdgeEdit) -> str | None:
-    """Self-loops are not part of the graph."""
-    loops = [edge for edge in edit.added if edge[0] == edge[1]]
-    return f"{loops[0][0]} may not lead to itself" if loops else None
-
-
-def interfaces_fit(edit: EdgeEdit) -> str | None:
-    """The target of an added edge accepts what its source leaves."""
-    contracts = contracts_by_id(edit.task.operators)
-    for edge in edit.added:
-        if reason := incompatibility(edge, contracts):
-            return f"{_named(edge)}: {reason}"
-    return None
-
-
-def the_structure_holds(edit: EdgeEdit) -> str | None:
-    """The edited graph is of the run's structure."""
-    return structure_violation(edit.graph.edit(edit.removed, edit.added).edges, edit.task.structure)
-
-
-def a_route_remains(edit: EdgeEdit) -> str | None:
-    """A pipeline of at most ``max_length`` operators still leads from START to END."""
-    if edit.graph.edit(edit.removed, edit.added).has_route(edit.task.max_length):
-        return None
-    return f"no pipeline of at most {edit.task.max_length} operators would lead from START to END any more"
-
-
-RULES: tuple[tuple[str, Callable[[EdgeEdit], str | None]], ...] = (
-    ("edge_count", counts_fit_the_mode),
-    ("edge_endpoint", endpoints_exist),
-    ("edge_absent", removed_edges_are_present),
-    ("edge_present", added_edges_are_absent),
-    ("edge_loop", no_operator_follows_itself),
-    ("edge_interface", interfaces_fit),
-    ("structure", the_structure_holds),
-    ("route", a_route_remains),
-)
-"""Stage → rule, in the order in which they are asked; a rule gives the reason why it is broken."""
-
-
 def check_edit(edit: EdgeEdit) -> tuple[str, str] | None:
     """Return stage and reason of the first broken rule; ``None`` if none is."""
-    for stage, rule in RULES:
-        if reason := rule(edit):
-            return stage, reason
-    return None
+    return next(_broken_rules(edit), None)
+
+
+def _broken_rules(edit: EdgeEdit) -> Iterator[tuple[str, str]]:
+    """Yield stage and reason of each broken rule; a rule may rely on those before it."""
+    task, graph, added, removed = edit.task, edit.graph, edit.added, edit.removed
+    if task.mode == "replace":
+        if len(added) != 1:
+            yield "edge_count", f"expected exactly one edge to add, got {len(added)}"
+        if removed != (task.remove,):
+            yield "edge_count", f"only {_named(task.remove)} is to be removed"
+    elif max(len(added), len(removed)) > MAX_DELTA:
+        yield "edge_count", f"at most {MAX_DELTA} edges may be added and at most {MAX_DELTA} deleted"
+    nodes = {START, END, *graph.operators}
+    for end in (end for edge in added for end in edge):
+        if end not in nodes:
+            yield "edge_endpoint", f"{shown(end)} is not a node of the graph"
+    for edge in removed:
+        if edge not in graph.edges:
+            yield "edge_absent", f"{_named(edge)} is not an edge of the graph"
+    for edge in added:  # the one to be removed still counts as present
+        if edge in graph.edges:
+            yield "edge_present", f"{_named(edge)} is already an edge of the graph"
+    for source, target in added:
+        if source == target:
+            yield "edge_loop", f"{source} may not lead to itself"
+    contracts = contracts_by_id(task.operators)
+    for edge in added:
+        if reason := incompatibility(edge, contracts):
+            yield "edge_interface", f"{_named(edge)}: {reason}"
+    edited = graph.edit(removed, added)
+    if violation := structure_violation(edited.edges, task.structure):
+        yield "structure", violation
+    if not edited.has_route(task.max_length):
+        most = f"{task.max_length} operators"
+        yield "route", f"no pipeline of at most {most} would lead from START to END any more"
 
 
 def addable_edges(task: ConnectTask) -> tuple[Edge, ...]:
@@ -277,7 +238,7 @@ def parse_edges(
     ------
     ProposalError
         ``size``, ``json``, ``no_variation``: see `json_object`; ``keys``, ``add_edges``,
-        ``delete_edges``: malformed; else the stage of the first broken rule of `RULES`.
+        ``delete_edges``: malformed; else the stage of the first broken rule (`check_edit`).
     """
     answer = json_object(text)
     if set(answer) != {"add_edges", "delete_edges"}:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from anyio import create_task_group
 
-from dga2d.agents.evaluator_pool import SourceReader, evaluation_request
+from dga2d.agents.evaluator_pool import Evaluate, SourceReader, evaluation_request
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
 from dga2d.events import RunId, blob_digest
 from dga2d.events.payloads import EvaluationRecorded
@@ -102,15 +102,10 @@ async def _sample(
         place = _place(str(payload.operation()))
         if place >= fraction and least is not None and place >= least[0]:
             continue
-        request = await evaluation_request(
-            before,
-            payload.split,
-            payload.generation,
-            payload.candidate,
-            payload.instance,
-            sources,
-            problem,
+        duty = Evaluate(
+            event.caused_by or 0, payload.split, payload.generation, payload.candidate, payload.instance
         )
+        request = await evaluation_request(before, duty, sources, problem)
         recorded = Recorded(event.seq, payload, before.settings, request)
         if place < fraction:
             chosen.append(recorded)
