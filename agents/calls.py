@@ -20,6 +20,7 @@ from dga2d.agents.proposing import (
     LanguageModel,
     ModelError,
     ModelUnavailableError,
+    PastAttempts,
     Prompt,
     Task,
     render,
@@ -268,32 +269,25 @@ def _decision(
 # ------------------------------------------------------------ recorded answers
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """The latest rejected answer for a slot: what the next prompt says of it."""
-
-    diagnostic: str | None = None
-    previous: str | None = None
-
-
 async def read_answer(call: Call, blobs: BlobSource) -> str:
     """Return the recorded text of a settled call."""
     assert call.response is not None
     return (await blobs.get_blob(call.response)).decode()
 
 
-async def read_last_refusal(
+async def read_past_attempts(
     state: RunState, purpose: CallPurpose, slot: int, attempt: int, blobs: BlobSource
-) -> Refusal:
-    """Return the latest rejected answer before `attempt`; empty if there is none."""
+) -> PastAttempts:
+    """Return the number of an `attempt` and the latest rejected answer before it, if there is one."""
     rejected = [
         call
         for call in state.ledger.calls_for(call_subject(state, purpose, slot))
         if call.attempt < attempt and call.verdict == "rejected"
     ]
     if not rejected:
-        return Refusal()
-    return Refusal(rejected[-1].diagnostic, await read_answer(rejected[-1], blobs))
+        return PastAttempts(attempt=attempt)
+    previous = await read_answer(rejected[-1], blobs)
+    return PastAttempts(diagnostic=rejected[-1].diagnostic, attempt=attempt, previous=previous)
 
 
 # ------------------------------------------------------------ live calls

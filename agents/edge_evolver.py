@@ -21,16 +21,16 @@ from dga2d.agents.calls import (
     JudgeAnswer,
     NoRoom,
     Quoted,
-    Refusal,
     next_call,
     read_answer,
-    read_last_refusal,
+    read_past_attempts,
 )
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     ConnectTask,
     EdgeCredit,
     LanguageModel,
+    PastAttempts,
     PromptContext,
     ProposalError,
     addable_edges,
@@ -114,7 +114,7 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     if isinstance(step, GiveUp):
         return (KeepEdges(step.caused_by, number, slot, step.reason),)
     is_first = isinstance(step, AskModel) and step.attempt == 0
-    if is_first and not an_edit_exists(connect_task(state, slot, 0, context, Refusal())):
+    if is_first and not an_edit_exists(connect_task(state, slot, context, PastAttempts())):
         return (KeepEdges(cause, number, slot, "no valid edit exists"),)
     return (step,)
 
@@ -206,13 +206,11 @@ async def read_task(
     state: RunState, slot: int, attempt: int, context: PromptContext, blobs: BlobSource
 ) -> ConnectTask:
     """Return what a proposer is asked for a slot, with what was wrong with the answer before."""
-    refusal = await read_last_refusal(state, "connect", slot, attempt, blobs)
-    return connect_task(state, slot, attempt, context, refusal)
+    past = await read_past_attempts(state, "connect", slot, attempt, blobs)
+    return connect_task(state, slot, context, past)
 
 
-def connect_task(
-    state: RunState, slot: int, attempt: int, context: PromptContext, refusal: Refusal
-) -> ConnectTask:
+def connect_task(state: RunState, slot: int, context: PromptContext, past: PastAttempts) -> ConnectTask:
     """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
     graph, (generation, basis) = present_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
@@ -228,8 +226,6 @@ def connect_task(
         mode=state.settings.edge_edit,
         max_length=state.settings.max_length,
         summary=improvement_summary(state, generation),
-        diagnostic=refusal.diagnostic,
-        attempt=attempt,
-        previous=refusal.previous,
         structure=state.settings.structure,
+        **vars(past),
     )

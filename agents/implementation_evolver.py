@@ -23,7 +23,7 @@ from dga2d.agents.calls import (
     Quoted,
     next_call,
     read_answer,
-    read_last_refusal,
+    read_past_attempts,
 )
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
@@ -103,37 +103,25 @@ class TrialRunner:
         operator = OperatorId(new.operator)
         route = basis.graph.route_through(operator)
         position = route.index(operator)
-        alone = await self._run("isolated", state, basis, route[:1] if position else (), (), new)
-        if alone is not None:
-            return alone
-        return await self._run("composed", state, basis, route[:position], route[position + 1 :], new)
-
-    async def _run(
-        self,
-        stage: str,
-        state: RunState,
-        basis: EvolutionBasis,
-        before: Sequence[OperatorId],
-        after: Sequence[OperatorId],
-        new: Implementation,
-    ) -> ProposalError | None:
-        steps = [
-            *[await self._best(state, basis, operator) for operator in before],
-            new,
-            *[await self._best(state, basis, operator) for operator in after],
-        ]
-        reply = await self.evaluator.evaluate(
-            EvaluationRequest(
-                key=f"{stage}/{new.id}",
-                instance=self.instances.smoke_instance(),
-                steps=tuple(steps),
-                seed=(state.header.seed, *spawn_key("smoke", len(before))),
-                budget=SMOKE_WORK * len(steps),
+        neighbours = ((route[: min(position, 1)], ()), (route[:position], route[position + 1 :]))
+        for stage, (before, after) in zip(TRIAL_STAGES, neighbours, strict=True):
+            steps = [
+                *[await self._best(state, basis, operator) for operator in before],
+                new,
+                *[await self._best(state, basis, operator) for operator in after],
+            ]
+            reply = await self.evaluator.evaluate(
+                EvaluationRequest(
+                    key=f"{stage}/{new.id}",
+                    instance=self.instances.smoke_instance(),
+                    steps=tuple(steps),
+                    seed=(state.header.seed, *spawn_key("smoke", len(before))),
+                    budget=SMOKE_WORK * len(steps),
+                )
             )
-        )
-        if reply.failure is None:
-            return None
-        return ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
+            if reply.failure is not None:
+                return ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
+        return None
 
     async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
         step = best_implementations((operator,), basis.pools, basis.credits)[0]
@@ -342,7 +330,7 @@ async def read_task(
     """
     generation, basis = open_basis(state)
     edit = _edit_with_model(state, slot)
-    refusal = await read_last_refusal(state, "implement", slot, attempt, sources.blobs)
+    past = await read_past_attempts(state, "implement", slot, attempt, sources.blobs)
 
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
         return await sources.implementation(state, Step(operator=operator, implementation=c))
@@ -377,7 +365,5 @@ async def read_task(
         perturbations=of_category("perturbation"),
         improvers=of_category("local_search"),
         summary=improvement_summary(state, generation),
-        diagnostic=refusal.diagnostic,
-        attempt=attempt,
-        previous=refusal.previous,
+        **vars(past),
     )

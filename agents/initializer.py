@@ -16,16 +16,16 @@ from dga2d.agents.calls import (
     JudgeAnswer,
     NoRoom,
     Quoted,
-    Refusal,
     next_call,
     read_answer,
-    read_last_refusal,
+    read_past_attempts,
 )
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     HBounds,
     InitializeTask,
     LanguageModel,
+    PastAttempts,
     PromptContext,
     ProposalError,
     clamp,
@@ -111,9 +111,9 @@ async def read_judged(
 ) -> JudgedGraph:
     """Return what the log holds of an answer, or what the library's graph is made of."""
     if isinstance(duty, UseLibrary):
-        return JudgedGraph(initialize_task(state, 0, context, Refusal()), "")
+        return JudgedGraph(initialize_task(state, context, PastAttempts()), "")
     call = state.ledger.calls[duty.call]
-    task = initialize_task(state, call.attempt, context, Refusal())
+    task = initialize_task(state, context, PastAttempts(attempt=call.attempt))
     return JudgedGraph(task, await read_answer(call, blobs))
 
 
@@ -121,13 +121,11 @@ async def read_task(
     state: RunState, attempt: int, context: PromptContext, blobs: BlobSource
 ) -> InitializeTask:
     """Return what a proposer is asked for, with what was wrong with the answer before."""
-    refusal = await read_last_refusal(state, "initialize", 0, attempt, blobs)
-    return initialize_task(state, attempt, context, refusal)
+    past = await read_past_attempts(state, "initialize", 0, attempt, blobs)
+    return initialize_task(state, context, past)
 
 
-def initialize_task(
-    state: RunState, attempt: int, context: PromptContext, refusal: Refusal
-) -> InitializeTask:
+def initialize_task(state: RunState, context: PromptContext, past: PastAttempts) -> InitializeTask:
     """Return what a proposer is asked for the first graph: τ as configured, K at most as configured."""
     return InitializeTask(
         card=context.card,
@@ -139,9 +137,7 @@ def initialize_task(
         ),
         baseline=tuple(step.operator for step in state.header.baseline),
         max_length=state.settings.max_length,
-        diagnostic=refusal.diagnostic,
-        attempt=attempt,
-        previous=refusal.previous,
+        **vars(past),
     )
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
-from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
 from dga2d.replay.state.run_state import RunState
@@ -127,18 +126,9 @@ def _is_selected(state: RunState) -> bool:
 def _score_test(state: RunState, duty: ScoreTest) -> Decision:
     """Return the mean gap of each candidate over the test's instances, and how many it failed on."""
     test = open_test(state)
-    gaps, failures = [], []
-    for j in range(len(test.candidates)):
-        per_instance: dict[str, float | None] = {}
-        for key in test.instances:
-            objective = test.outcomes[j, key].objective
-            per_instance[key] = (
-                None
-                if objective is None
-                else normalised_gap(objective, state.reference(key), state.header.sense)
-            )
-        gaps.append(mean_gap(per_instance))
-        failures.append(sum(gap is None for gap in per_instance.values()))
+    scored = score_candidates(state, test.outcomes, len(test.candidates), test.instances)
+    gaps = [mean_gap(dict(zip(test.instances, candidate.gaps, strict=True))) for candidate in scored]
+    failures = [candidate.gaps.count(None) for candidate in scored]
     assert all(gap is None or math.isfinite(gap) for gap in gaps)
     payload = TestScored(attempt=test.attempt, mean_gaps=tuple(gaps), failures=tuple(failures))
     return Decision((Draft("validator", payload, None, duty.caused_by),))

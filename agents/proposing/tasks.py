@@ -88,17 +88,10 @@ class EdgeCredit:
     credit: float
 
 
-@dataclass(frozen=True)
-class InitializeTask:
-    """Choose operators, edges and H for the first graph (Algorithm 1, line 1; Template I)."""
+@dataclass(frozen=True, kw_only=True)
+class PastAttempts:
+    """What came of earlier answers to a task."""
 
-    card: Card
-    operators: tuple[OperatorContract, ...]
-    bounds: HBounds
-    baseline: tuple[OperatorId, ...]
-    """Operators of the safe baseline pipeline, in order."""
-    max_length: int
-    """Most operators of a pipeline."""
     diagnostic: str | None = None
     """Why the previous answer was refused; ``None`` at the first attempt."""
     attempt: int = 0
@@ -108,7 +101,20 @@ class InitializeTask:
 
 
 @dataclass(frozen=True)
-class ImplementTask:
+class InitializeTask(PastAttempts):
+    """Choose operators, edges and H for the first graph (Algorithm 1, line 1; Template I)."""
+
+    card: Card
+    operators: tuple[OperatorContract, ...]
+    bounds: HBounds
+    baseline: tuple[OperatorId, ...]
+    """Operators of the safe baseline pipeline, in order."""
+    max_length: int
+    """Most operators of a pipeline."""
+
+
+@dataclass(frozen=True)
+class ImplementTask(PastAttempts):
     """Write one implementation of an operator (Algorithm 2, LLMGenerateImplementation; Template IV)."""
 
     card: Card
@@ -127,13 +133,10 @@ class ImplementTask:
     """Those of `others` that improve a solution by local search."""
     summary: str = ""
     """Where time and improvement went in the last generation."""
-    diagnostic: str | None = None
-    attempt: int = 0
-    previous: str | None = None
 
 
 @dataclass(frozen=True)
-class ConnectTask:
+class ConnectTask(PastAttempts):
     """Propose edges (Algorithm 2, LLMGenerateCompatibleEdge; Template III in ``delta`` mode)."""
 
     card: Card
@@ -145,9 +148,6 @@ class ConnectTask:
     mode: Literal["replace", "delta"]
     max_length: int
     summary: str = ""
-    diagnostic: str | None = None
-    attempt: int = 0
-    previous: str | None = None
     structure: Structure = "dg"
     """What the graph may look like."""
 

@@ -72,9 +72,9 @@ def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]
         if worse := [mate for mate in related if mate.credit < base.credit]:
             ways.append((0.2, lambda rng: _move_away(base, tunables, worse, rng)))
     if task.operator.category in ITERABLE and task.perturbations and not is_iterated(base.source):
-        ways.append((0.7, lambda rng: _iterate(base, task.perturbations, rng)))
+        ways.append((0.7, lambda rng: _iterate(base, (), task.perturbations, rng)))
     if task.operator.is_initialiser and task.perturbations and task.improvers:
-        ways.append((0.7, lambda rng: _construct_and_improve(base, task, rng)))
+        ways.append((0.7, lambda rng: _iterate(base, task.improvers, task.perturbations, rng)))
     if swaps:
         ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng)))
     return ways
@@ -130,18 +130,19 @@ def _move_away(
 
 
 def _iterate(
-    base: PoolEntry, perturbations: tuple[Implementation, ...], rng: np.random.Generator
+    base: PoolEntry,
+    improvers: tuple[Implementation, ...],
+    perturbations: tuple[Implementation, ...],
+    rng: np.random.Generator,
 ) -> str | None:
-    """Return the base repeated from solutions that a perturbation of another operator gives."""
-    kick = _draw(perturbations, rng)
-    return iterate(base.source, kick, PATIENCE[int(rng.integers(len(PATIENCE)))])
+    """Return the base repeated from solutions that a perturbation of another operator gives.
 
-
-def _construct_and_improve(base: PoolEntry, task: ImplementTask, rng: np.random.Generator) -> str | None:
-    """Return the base, an initialiser, followed by an iterated local search out of two other operators."""
-    improver = _draw(task.improvers, rng)
-    kick = _draw(task.perturbations, rng)
-    patience = PATIENCE[int(rng.integers(len(PATIENCE)))]
+    With `improvers` the base, an initialiser, starts an iterated local search out of two other operators.
+    """
+    improver = _draw(improvers, rng) if improvers else None
+    kick, patience = _draw(perturbations, rng), PATIENCE[int(rng.integers(len(PATIENCE)))]
+    if improver is None:
+        return iterate(base.source, kick, patience)
     return construct_and_improve(base.source, improver, kick, patience)
 
 
