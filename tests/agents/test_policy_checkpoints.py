@@ -31,7 +31,14 @@ WORDS = PolicyPromptContext("imaginary", "small", {})
 
 
 def embedded() -> PipelinePolicy:
-    return make_policy("embedded", 1, PolicySettings())
+    """The embedded policy, a quarter as wide."""
+    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.loading import build_policy
+
+    tokenizer = code_tokenizer()
+    config = small_qwen2_config(len(tokenizer))
+    config.hidden_size, config.intermediate_size = 32, 64
+    return build_policy("narrow", random_model(config, 1), tokenizer, 1, PolicySettings(threads=1))
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def saved_model(tmp_path: Path) -> Path:
     tokenizer = code_tokenizer()
     config = small_qwen2_config(len(tokenizer))
     config.tie_word_embeddings = True
+    config.hidden_size, config.intermediate_size = 32, 64
     directory = tmp_path / "tiny"
     random_model(config, 5).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -143,7 +144,7 @@ def test_too_little_memory_is_refused_before_the_weights_are_read(
     from dga2d.agents.policy import loading
 
     (saved_model / "model.safetensors").unlink()
-    monkeypatch.setattr(loading, "_available_bytes", lambda settings: 1 << 20)
+    monkeypatch.setattr(loading, "_available_bytes", lambda settings: 1 << 10)
     with pytest.raises(PolicyMemoryError, match=r"needs about 0\.0 GiB of memory, 0\.0 GiB are available"):
         make_policy(str(saved_model), 1, OFFLINE)
 
