@@ -68,11 +68,7 @@ def decide(state: RunState, duty: ScoreGeneration) -> Decision:
         if j not in generation.scores
     ]
     if generation.scoring is None:
-        payloads.append(
-            GenerationScored(
-                generation=number, mean=standard.mean, deviation=standard.deviation, rewards=standard.rewards
-            )
-        )
+        payloads.append(GenerationScored(generation=number, **standard._asdict()))
     transitions = tuple(
         TransitionCredit(source=t.source, target=t.target, credit=r.credit, activations=r.activations)
         for t, r in changed

@@ -238,9 +238,7 @@ def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> Poli
         graph=present_graph(state),
         max_length=state.settings.max_length,
         temperature=state.temperature,
-        domain_summary=prompt_context.domain_summary,
-        instance_summary=prompt_context.instance_summary,
-        titles=prompt_context.titles,
+        **vars(prompt_context),
     )
 
 

@@ -117,7 +117,7 @@ class LanguageModelPolicy:
         prompted = self._tokenize(context)
         batch = WalkBatch.of(context, prompted, walks)
         with torch_threads(self._settings.threads):
-            tables = self._read(self._network, context, prompted, batch)
+            tables = self._read(self._network, self._network, context, prompted, batch)
         return tuple(batch.walk_log_probabilities(tables).tolist())
 
     def update(
@@ -170,27 +170,30 @@ class LanguageModelPolicy:
     def _tables(self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch) -> list[torch.Tensor]:
         """Return log-probabilities per distinct history, differentiable in the trained parameters."""
         self._learner.prepare([*prompted.prompt, *batch.tree.tokens], batch.scored_tokens())
-        network, learner = self._network, self._learner
-        network.model.train(self._settings.gradient_checkpointing)  # it has no effect in evaluation mode
-        hidden = network.hidden_states(prompted.prompt, batch.tree, learner.embed)
-        network.model.eval()
-        return action_log_probabilities(network, hidden, batch.tries, context.temperature, learner.head_rows)
+        self._network.model.train(self._settings.gradient_checkpointing)  # without effect in evaluation mode
+        tables = self._read(self._network, self._learner, context, prompted, batch)
+        self._network.model.eval()
+        return tables
 
-    @torch.no_grad()
     def _read(
-        self, network: Network, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch
+        self,
+        network: Network,
+        rows: Network | Learner,
+        context: PolicyContext,
+        prompted: PromptTokens,
+        batch: WalkBatch,
     ) -> list[torch.Tensor]:
-        """Return the same for any network, without gradients."""
-        hidden = network.hidden_states(prompted.prompt, batch.tree, network.embed)
-        return action_log_probabilities(network, hidden, batch.tries, context.temperature, network.head_rows)
+        """Return log-probabilities per distinct history; `rows` gives those of the vocabulary."""
+        hidden = network.hidden_states(prompted.prompt, batch.tree, rows.embed)
+        return action_log_probabilities(network, hidden, batch.tries, context.temperature, rows.head_rows)
 
     def _divergence(
         self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch, found: Sequence[torch.Tensor]
     ) -> float | None:
         if self._initial is None:
             return None
-        with self._initial() as network:
-            initial = self._read(network, context, prompted, batch)
+        with self._initial() as network, torch.no_grad():
+            initial = self._read(network, network, context, prompted, batch)
         return batch.mean_over_decisions(
             [(p.exp() * (p - q)).sum() for p, q in zip(found, initial, strict=True)]
         )

@@ -151,13 +151,12 @@ class TrainableRows:
         fresh = [i for i in dict.fromkeys(ids) if i not in self._index]
         if not fresh:
             return
-        self._index.update({v: len(self.ids) + k for k, v in enumerate(fresh)})
-        self.ids.extend(fresh)
-        former, self.parameter = self.parameter, nn.Parameter(self.weight[self.ids].clone())
+        former = self.parameter
+        self.restore([*self.ids, *fresh])
         _exchange(optimizer, former, self.parameter)
 
     def restore(self, ids: Sequence[int]) -> None:
-        """Start over with exactly `ids` after `weight` was overwritten; for a new optimiser."""
+        """Make exactly `ids` trainable, as `weight` holds them now; the optimiser must be told."""
         self.ids = list(ids)
         self._index = {v: k for k, v in enumerate(self.ids)}
         self.parameter = nn.Parameter(self.weight[self.ids].clone())

@@ -2,7 +2,7 @@
 
 from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
 from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError, ProposalError
-from dga2d.agents.proposing.graph_answers import GraphProposal, addable_edges, clamp, parse_edges, parse_graph
+from dga2d.agents.proposing.graph_answers import addable_edges, clamp, parse_edges, parse_graph
 from dga2d.agents.proposing.graphs import compatible_edges, default_graph, incompatibility
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
 from dga2d.agents.proposing.offline import OfflineModel
@@ -27,7 +27,6 @@ __all__ = [
     "CompletionRequest",
     "ConnectTask",
     "EdgeCredit",
-    "GraphProposal",
     "HBounds",
     "ImplementTask",
     "InitializeTask",

@@ -81,27 +81,23 @@ def _answers(task: Task, rng: np.random.Generator) -> Iterator[str]:
 
 def graph_answers(task: InitializeTask, rng: np.random.Generator) -> Iterator[str]:
     """Yield graphs around the baseline's chain, with room for edges to be added later."""
-    while True:
-        yield _graph_answer(task, rng)
-
-
-def _graph_answer(task: InitializeTask, rng: np.random.Generator) -> str:
     limit = task.bounds.operator_limit_max
 
     def shuffled(members: tuple[OperatorContract, ...]) -> list[OperatorContract]:
         return [members[int(i)] for i in rng.permutation(len(members))]
 
-    chosen = choose_operators(task.operators, limit, task.baseline, shuffled)
-    contracts = contracts_by_id(chosen)
-    chain = _backbone(contracts, task)
-    answer = {
-        "H": {"operator_limit": limit, "temperature": task.bounds.usual_temperature},
-        "operators": [op.id for op in chosen],
-        "entry_nodes": [op.id for op in chosen if op.is_initialiser],
-        "exit_nodes": sorted({*last_operators(chosen, task.baseline), *chain[-1:]}),
-        "edges": sorted(_sparse_edges(contracts, chain, rng)),
-    }
-    return json.dumps(answer, indent=1) + "\n"
+    while True:
+        chosen = choose_operators(task.operators, limit, task.baseline, shuffled)
+        contracts = contracts_by_id(chosen)
+        chain = _backbone(contracts, task)
+        answer = {
+            "H": {"operator_limit": limit, "temperature": task.bounds.usual_temperature},
+            "operators": [op.id for op in chosen],
+            "entry_nodes": [op.id for op in chosen if op.is_initialiser],
+            "exit_nodes": sorted({*last_operators(chosen, task.baseline), *chain[-1:]}),
+            "edges": sorted(_sparse_edges(contracts, chain, rng)),
+        }
+        yield json.dumps(answer, indent=1) + "\n"
 
 
 def _backbone(contracts: Contracts, task: InitializeTask) -> tuple[OperatorId, ...]:
