@@ -13,18 +13,7 @@ from typing import NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import (
-    AbandonCall,
-    AskModel,
-    CallDesk,
-    GiveUp,
-    JudgeAnswer,
-    NoRoom,
-    Quoted,
-    next_call,
-    read_answer,
-    read_past_attempts,
-)
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     ConnectTask,
@@ -108,7 +97,7 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     reason = _reason_to_keep(state, basis, slot)
     if reason is not None:
         return (KeepEdges(cause, number, slot, reason),)
-    step = next_call(state, "connect", slot, cause, calls.allowance(state, "connect", slot))
+    step = calls.next_call(state, "connect", slot, cause, calls.allowance(state, "connect", slot))
     if step is None:
         return ()
     if isinstance(step, GiveUp):
@@ -199,14 +188,14 @@ async def read_judged(
     """Return what the log holds of an answer."""
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, blobs)
-    return JudgedEdges(task, await read_answer(call, blobs))
+    return JudgedEdges(task, await calls.read_answer(call, blobs))
 
 
 async def read_task(
     state: RunState, slot: int, attempt: int, context: PromptContext, blobs: BlobSource
 ) -> ConnectTask:
     """Return what a proposer is asked for a slot, with what was wrong with the answer before."""
-    past = await read_past_attempts(state, "connect", slot, attempt, blobs)
+    past = await calls.read_past_attempts(state, "connect", slot, attempt, blobs)
     return connect_task(state, slot, context, past)
 
 

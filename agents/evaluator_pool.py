@@ -16,17 +16,7 @@ from dga2d.agents.ports import (
     EventAppender,
     InstanceSource,
 )
-from dga2d.agents.work_calibration import (
-    NOTHING_KNOWN,
-    KnownRates,
-    MeasuredRate,
-    MeasureRate,
-    RateMeter,
-    is_calibrated,
-    measured_pipeline,
-    owed_rates,
-    processor_limit,
-)
+from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates, MeasuredRate, MeasureRate, RateMeter
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, BlobDigest, Draft, ImplementationId, InstanceKey, blob_digest
 from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
@@ -110,20 +100,23 @@ class EvaluatorPoolAgent:
     async def _measure(self, duty: MeasureRate, state: RunState) -> MeasuredRate:
         if (known := self._known_rates.points.get(duty.subject)) is not None:
             return MeasuredRate(known, f"run {self._known_rates.run}")
-        steps = [await self._sources.implementation(state, step) for step in measured_pipeline(state, duty)]
+        steps = [
+            await self._sources.implementation(state, step)
+            for step in work_calibration.measured_pipeline(state, duty)
+        ]
         return MeasuredRate(await self._meter.measure(state, duty.subject, tuple(steps)), "measured")
 
 
 def duties(state: RunState) -> list[OwedEvaluation]:
     """Return the evaluations that the log lacks; under calibrated work, the rates they need come first."""
     owed = _owed_evaluations(state)
-    if not is_calibrated(state):
+    if not work_calibration.is_calibrated(state):
         return [*owed]
     needed = {
         duty: [step.implementation for step in candidate_steps(state, duty.split, duty.candidate)]
         for duty in owed
     }
-    rates = owed_rates(state, [name for names in needed.values() for name in names])
+    rates = work_calibration.owed_rates(state, [name for names in needed.values() for name in names])
     missing = {rate.subject for rate in rates}
     return [*rates, *(duty for duty in owed if BASELINE not in missing and missing.isdisjoint(needed[duty]))]
 
@@ -196,10 +189,10 @@ async def evaluation_request(
     scales: tuple[float, ...] = ()
     cpu_limit_s: float | None = None
     time_limit_s = open_test(state).candidates[candidate].time_limit_s if split == "test" else None
-    if is_calibrated(state) and time_limit_s is None:
+    if work_calibration.is_calibrated(state) and time_limit_s is None:
         size = instances.size(instance)
         scales = tuple(state.work_rates.scale(step.implementation, size) for step in steps)
-        cpu_limit_s = processor_limit(state, size)
+        cpu_limit_s = work_calibration.processor_limit(state, size)
     return EvaluationRequest(
         key=evaluation_key(split, number, candidate, instance),
         instance=instances.instance(instance),

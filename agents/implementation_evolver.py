@@ -13,18 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis
-from dga2d.agents.calls import (
-    AbandonCall,
-    AskModel,
-    CallDesk,
-    GiveUp,
-    JudgeAnswer,
-    NoRoom,
-    Quoted,
-    next_call,
-    read_answer,
-    read_past_attempts,
-)
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
 from dga2d.agents.proposing import (
@@ -179,7 +168,7 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     edit = edit_of(state, slot)
     if edit is None or edit.kind in ("keep", "delete"):
         return EditByRule(basis.seq, generation.number, slot)
-    step = next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
+    step = calls.next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
     return step
@@ -235,7 +224,7 @@ async def read_judged(
     """Return what the log holds of an answer; no trial has been made."""
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
-    return JudgedImplementation(task, await read_answer(call, sources.blobs), None)
+    return JudgedImplementation(task, await calls.read_answer(call, sources.blobs), None)
 
 
 class PoolEdit(NamedTuple):
@@ -330,7 +319,7 @@ async def read_task(
     """
     generation, basis = open_basis(state)
     edit = _edit_with_model(state, slot)
-    past = await read_past_attempts(state, "implement", slot, attempt, sources.blobs)
+    past = await calls.read_past_attempts(state, "implement", slot, attempt, sources.blobs)
 
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
         return await sources.implementation(state, Step(operator=operator, implementation=c))

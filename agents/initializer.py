@@ -8,18 +8,7 @@ from typing import NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty
-from dga2d.agents.calls import (
-    AbandonCall,
-    AskModel,
-    CallDesk,
-    GiveUp,
-    JudgeAnswer,
-    NoRoom,
-    Quoted,
-    next_call,
-    read_answer,
-    read_past_attempts,
-)
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     HBounds,
@@ -86,7 +75,7 @@ def duties(state: RunState) -> tuple[GraphDuty, ...]:
     """Return what is owed towards the first graph; nothing while an answer is awaited."""
     if state.status != "running" or state.graph is not None:
         return ()
-    step = next_call(state, "initialize", 0, 1, state.ledger.limit)
+    step = calls.next_call(state, "initialize", 0, 1, state.ledger.limit)
     if step is None:
         return ()
     return (UseLibrary(step.caused_by),) if isinstance(step, GiveUp) else (step,)
@@ -114,14 +103,14 @@ async def read_judged(
         return JudgedGraph(initialize_task(state, context, PastAttempts()), "")
     call = state.ledger.calls[duty.call]
     task = initialize_task(state, context, PastAttempts(attempt=call.attempt))
-    return JudgedGraph(task, await read_answer(call, blobs))
+    return JudgedGraph(task, await calls.read_answer(call, blobs))
 
 
 async def read_task(
     state: RunState, attempt: int, context: PromptContext, blobs: BlobSource
 ) -> InitializeTask:
     """Return what a proposer is asked for, with what was wrong with the answer before."""
-    past = await read_past_attempts(state, "initialize", 0, attempt, blobs)
+    past = await calls.read_past_attempts(state, "initialize", 0, attempt, blobs)
     return initialize_task(state, context, past)
 
 

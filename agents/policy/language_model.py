@@ -13,13 +13,7 @@ import numpy as np
 import torch
 
 from dga2d.agents.policy import checkpoint
-from dga2d.agents.policy.contract import (
-    DecodedWalk,
-    PolicyContext,
-    PolicySettings,
-    SampledWalk,
-    UpdateReport,
-)
+from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, PolicySettings, SampledWalk, UpdateReport
 from dga2d.agents.policy.errors import PolicyCheckpointError, PolicyContextError
 from dga2d.agents.policy.learner import Learner, is_adapter, without_adapters
 from dga2d.agents.policy.network import CachedStates, Network, action_log_probabilities, torch_threads
