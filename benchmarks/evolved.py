@@ -6,8 +6,9 @@
 
 A run starts from the whole operator library with the built-in offline proposer, and ends with its one
 held-out test: the checkpoint that validation chose, beside the domain's safe baseline, same instances and
-same budget. Budgets in seconds want idle cores; with ``--work`` the figures repeat exactly on any machine,
-however busy: a multiple of the work units below. Progress goes to stderr.
+same budget. Budgets in seconds want idle cores; with ``--work``, a multiple of the units below, work is
+calibrated (docs/explanation/method.md) and load matters little, and the test is repeated in the seconds that
+the work stands for. Progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ class HeldOut(NamedTuple):
 
     evolved: float | None
     baseline: float | None
+    points_in_seconds: float | None
+    """Gap of the baseline less that of the evolved program in equal seconds, percentage points; 0 where the
+    baseline was kept, ``None`` where the budget was in seconds anyway."""
 
 
 def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) -> HeldOut:
@@ -62,8 +66,9 @@ def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) 
     if options.data:
         flags.append(f"--data={options.data.resolve()}")
     summary = evolved_outcome(name, domain, flags, folder)
-    gaps = summary["test"]["gap_percent"]
-    found = HeldOut(gaps["evolved"], gaps["baseline"])
+    gaps, timed = summary["test"]["gap_percent"], summary["verdict"]["in_seconds"]
+    points = None if options.work is None else 0.0 if timed is None else timed["points"]
+    found = HeldOut(gaps["evolved"], gaps["baseline"], points)
     walk = " → ".join(step["operator"] for step in summary["checkpoint"]["pipeline"])
     print(
         f"{name}: evolved {found.evolved} %, baseline {found.baseline} %: {walk}", file=sys.stderr, flush=True
@@ -77,6 +82,8 @@ def compare(domain: str, options: argparse.Namespace, folder: Path) -> None:
         jobs = [pool.submit(held_out, domain, seed, options, folder) for seed in range(1, options.seeds + 1)]
         found = [job.result() for job in jobs]
     pairs = [(run.evolved, run.baseline) for run in found]
+    timed = [run.points_in_seconds for run in found if run.points_in_seconds is not None]
+    seconds = f"**{-fmean(timed):+.3f}**" if timed else "–"
     whole = [(a, b) for a, b in pairs if a is not None and b is not None]
     failed = len(pairs) - len(whole)
     if whole:
@@ -85,7 +92,7 @@ def compare(domain: str, options: argparse.Namespace, folder: Path) -> None:
         cells = f"{baseline:.3f} | {evolved:.3f} | **{evolved - baseline:+.3f}** | {no_worse} of {len(pairs)}"
     else:
         cells = "– | – | – | 0"
-    print(f"| {domain} | {cells} | {failed} |", flush=True)
+    print(f"| {domain} | {cells} | {seconds} | {failed} |", flush=True)
 
 
 def main() -> None:
@@ -106,8 +113,8 @@ def main() -> None:
     options = parser.parse_args()
     budget = f"{options.time_limit:g} s" if options.work is None else f"work worth about {options.work:g} s"
     print(f"{options.generations} generations, {budget} per instance, {options.test} held-out instances\n")
-    print("| domain | baseline, % | evolved, % | difference | no worse | failed |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print("| domain | baseline, % | evolved, % | difference | no worse | in equal seconds | failed |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for domain in options.domains:
             compare(domain, options, Path(folder))
