@@ -99,7 +99,7 @@ class RunSettings(BaseModel):
     ``off`` believes each implementation's own count."""
     work_rates: str | None = None
     """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
-    bit for bit; ``None`` to measure."""
+    bit for bit; ``None`` to measure, or to take those of the run whose answers are recorded."""
     work_drift: float = Field(4.0, gt=1.0)
     """How many times the processor time that its work stands for an evaluation may take before it is refused;
     half a second is allowed in any case."""

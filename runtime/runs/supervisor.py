@@ -74,7 +74,7 @@ async def open_surroundings(
     model and known work rates are looked up.
     """
     outages = OutageRecorder()
-    known_rates = await read_rates(url, settings.work_rates)
+    known_rates = await read_rates(url, settings)
     async with open_model(settings, url, outages) as model:
         policy = create_policy(settings, seed)
         try:
@@ -84,14 +84,18 @@ async def open_surroundings(
             raise find_first_error(group) from None
 
 
-async def read_rates(url: str, run: str | None) -> KnownRates:
-    """Return the work rates that `run` of the database `url` measured; none for ``None``.
+async def read_rates(url: str, settings: RunSettings) -> KnownRates:
+    """Return the work rates of the run of the database `url` that the settings name, if they name one.
+
+    Recorded answers belong to the run they are recorded in, and so do its rates, where it measured any.
 
     Raises
     ------
     SettingsError
         There is no such run, or it measured nothing.
     """
+    kind, _, recorded = settings.llm.partition(":")
+    run = settings.work_rates or (recorded if kind == "recorded" else None)
     if run is None:
         return NOTHING_KNOWN
     try:
@@ -99,7 +103,7 @@ async def read_rates(url: str, run: str | None) -> KnownRates:
             state = await load_state(store, RunId(run))
     except (UnknownRunError, ForeignDatabaseError) as error:
         raise SettingsError(f"setting work_rates = {run!r}: {error}") from None
-    if not state.work_rates.measured:
+    if settings.work_rates and not state.work_rates.measured:
         raise SettingsError(f"setting work_rates = {run!r}: the run measured no rates of work units")
     return KnownRates(run, dict(state.work_rates.measured))
 

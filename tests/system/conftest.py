@@ -26,8 +26,9 @@ SMALL = (
     *("--policy", "uniform", "--library", "basic", "--operator-limit", "4", "--generations", "3"),
     *("--pipelines", "3", "--batch-size", "2", "--validation-instances", "1", "--test-instances", "1"),
     *("--work", "300", "--llm-calls", "12", "--evaluators", "1", "--seed", "1", "--quiet", "--no-report"),
+    *("--set", 'calibration="off"'),
 )
-"""A run of few seconds with evolution and validation; a work budget, so that it repeats bit for bit."""
+"""A run of few seconds with evolution and validation; uncalibrated work, so that it repeats bit for bit."""
 
 
 class Row(NamedTuple):

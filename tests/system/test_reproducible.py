@@ -48,6 +48,28 @@ def test_another_seed_gives_another_run(program: Program, finished: Program) -> 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_calibrated_runs_repeat_with_the_rates_of_the_first(program: Program) -> None:
+    calibrated = (*SMALL, "--set", 'calibration="measured"', "--work", "3000")
+    outcome = program.run("evolve", "tsp", *calibrated, "--run-id", "one", "--test", wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    rates = [row.fields for row in program.rows("one") if row.type == "WorkRateMeasured"]
+    assert [rate["subject"] for rate in rates].count("baseline") == 1
+    assert len(rates) > 3
+    again = (*calibrated, "--evaluators", "2", "--set", 'work_rates="one"')
+    outcome = program.run("evolve", "tsp", *again, "--run-id", "two", wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert digests(program.rows("two")) == digests(program.rows("one"))
+    taken = [row.fields for row in program.rows("two") if row.type == "WorkRateMeasured"]
+    assert {rate["source"] for rate in taken} == {"run one"}
+    assert program.run("replay", "one", "--verify").code == 0
+    assert program.run("replay", "two", "--verify").code == 0
+    unknown = program.run("evolve", "tsp", *calibrated, "--set", 'work_rates="never"', "--run-id", "three")
+    assert unknown.code == 2
+    assert "work_rates = 'never'" in unknown.err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_two_job_shop_runs_have_the_same_states(program: Program) -> None:
     for run, evaluators in (("one", "1"), ("two", "2")):
         arguments = ("evolve", "jsp", *SMALL, "--run-id", run, "--evaluators", evaluators)
