@@ -48,6 +48,8 @@ CALLERS: Mapping[CallPurpose, AgentName] = {
 """Who asks a model for what."""
 PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {"initialize": 0, "implement": 1, "connect": 2}
 """First part of the key of a proposer's random stream; numbers, once in use, never change."""
+LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
+"""What the store's quotas are called; the third is money."""
 ABANDONED = "the process ended before an answer was recorded"
 
 
@@ -316,7 +318,9 @@ class CallDesk:
         try:
             call, reserved_seq = await self._reserve(state, duty, request)
         except QuotaExceededError as error:
-            await self._log.append(*decide(state, duty, _no_room(error)))
+            limit = LIMITS.get(error.kind, "money")
+            reason = f"the limit of {limit} leaves no room for another model call ({error})"
+            await self._log.append(*decide(state, duty, NoRoom(limit, reason)))
             return
         started = time.perf_counter()
         try:
@@ -342,9 +346,3 @@ class CallDesk:
                 number += 1
             else:
                 return number, event.seq
-
-
-def _no_room(error: QuotaExceededError) -> NoRoom:
-    kinds: dict[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
-    limit = kinds.get(error.kind, "money")
-    return NoRoom(limit, f"the limit of {limit} leaves no room for another model call ({error})")

@@ -160,7 +160,10 @@ def duties(state: RunState) -> tuple[ConductorDuty, ...]:
         return ()
     generation = state.generation
     if generation is None:
-        return (_between_generations(state),)
+        cause = max(state.completed_seq if state.completed else state.graph_seq, state.process_seq)
+        reason = end_reason(state)
+        next_one = StartGeneration(cause, state.completed + 1)
+        return (next_one if reason is None else CompleteRun(cause, reason),)
     closed = _closing_event(generation)
     if closed is None:
         return ()
@@ -192,12 +195,6 @@ def decide(state: RunState, duty: ConductorDuty) -> Decision:
             payload = RunCompleted(reason=reason, state_digest=state_digest(state))
     generation = None if state.generation is None else state.generation.number
     return Decision((Draft("conductor", payload, generation, duty.caused_by),))
-
-
-def _between_generations(state: RunState) -> StartGeneration | CompleteRun:
-    cause = max(state.completed_seq if state.completed else state.graph_seq, state.process_seq)
-    reason = end_reason(state)
-    return StartGeneration(cause, state.completed + 1) if reason is None else CompleteRun(cause, reason)
 
 
 def end_reason(state: RunState) -> str | None:

@@ -34,6 +34,7 @@ from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.difference import require_same, shorten
 from dga2d.replay.errors import DecisionMismatchError
+from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
 
 UNDECIDED = frozenset(
@@ -213,7 +214,7 @@ class DecisionVerifier:
 
     async def _settled(self, state: RunState, payload: p.LLMCallSettled) -> Expected | None:
         call = state.ledger.calls.get(payload.call)
-        return None if call is None else _ending(state, call.purpose, call.reserved_seq, payload)
+        return None if call is None else _ending(state, call, payload)
 
     async def _abandoned(self, state: RunState, payload: p.LLMCallAbandoned) -> Expected | None:
         """Abandon the call of a process that is gone by rule; why a live one gives up is observed."""
@@ -221,7 +222,7 @@ class DecisionVerifier:
         if call is None:
             return None
         if call.reserved_seq >= state.process_seq:
-            return _ending(state, call.purpose, call.reserved_seq, payload)
+            return _ending(state, call, payload)
         return _first(calls.decide(state, AbandonCall(state.process_seq, call.purpose, call.number), None))
 
     def _asked(self, state: RunState, payload: p.LLMCallReserved | p.LLMCallRefused) -> AskModel | None:
@@ -296,9 +297,9 @@ def _first(decision: Decision, is_decision: bool = True) -> Expected:
     return Expected(decision.drafts[0], is_decision)
 
 
-def _ending(state: RunState, purpose: p.CallPurpose, reserved_seq: int, payload: Payload) -> Expected:
+def _ending(state: RunState, call: Call, payload: Payload) -> Expected:
     number = None if state.generation is None else state.generation.number
-    return Expected(Draft(calls.CALLERS[purpose], payload, number, reserved_seq), is_decision=False)
+    return Expected(Draft(calls.CALLERS[call.purpose], payload, number, call.reserved_seq), is_decision=False)
 
 
 def _mismatch(event: RecordedEvent, field: str, expected: str, got: str) -> DecisionMismatchError:

@@ -94,11 +94,8 @@ class TrialRunner:
         position = route.index(operator)
         neighbours = ((route[: min(position, 1)], ()), (route[:position], route[position + 1 :]))
         for stage, (before, after) in zip(TRIAL_STAGES, neighbours, strict=True):
-            steps = [
-                *[await self._best(state, basis, operator) for operator in before],
-                new,
-                *[await self._best(state, basis, operator) for operator in after],
-            ]
+            steps = [await self._best(state, basis, operator) for operator in (*before, *after)]
+            steps.insert(len(before), new)
             reply = await self.evaluator.evaluate(
                 EvaluationRequest(
                     key=f"{stage}/{new.id}",

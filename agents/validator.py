@@ -103,7 +103,8 @@ def _new_checkpoint(
     order = sorted(range(len(scored)), key=lambda j: (-scored[j].score, j))
     settings, checkpoint = state.settings, state.checkpoint
     must_be_higher = not settings.compares_checkpoints_by_pairs
-    if not must_be_higher and _is_selected(state):
+    is_selected = checkpoint is not None and checkpoint.generation == open_generation(state).number
+    if not must_be_higher and is_selected:  # the process ended right after the selection
         return None
     kept = state.header.baseline if checkpoint is None else checkpoint.steps
     if settings.checkpoint_margin > 0.0 and kept in pipelines:
@@ -116,11 +117,6 @@ def _new_checkpoint(
     if not order or (must_be_higher and checkpoint and scored[order[0]].score <= checkpoint.score):
         return None
     return order[0]
-
-
-def _is_selected(state: RunState) -> bool:
-    """Return whether the open validation has selected its checkpoint: its process ended right after."""
-    return state.checkpoint is not None and state.checkpoint.generation == open_generation(state).number
 
 
 def _score_test(state: RunState, duty: ScoreTest) -> Decision:

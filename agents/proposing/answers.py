@@ -176,19 +176,14 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
     """
     source = python_block(text).strip("\n") + "\n"
     digest = normalised_ast_digest(source)
-    _require_source_rules(source)
+    if violations := check_source(source):
+        stage = violations[0].rule if violations[0].rule in ("syntax", "signature") else "source_rules"
+        lines = [f"line {v.line}: {v.message}" if v.line else v.message for v in violations[:MAX_VIOLATIONS]]
+        raise ProposalError(stage, "\n".join(lines))
     for entry in task.pool:
         if normalised_ast_digest(entry.source) == digest:
             raise ProposalError("duplicate", f"the code runs exactly like {entry.id}, which is in the pool")
     return source
-
-
-def _require_source_rules(source: str) -> None:
-    violations = check_source(source)
-    if violations:
-        stage = violations[0].rule if violations[0].rule in ("syntax", "signature") else "source_rules"
-        lines = [f"line {v.line}: {v.message}" if v.line else v.message for v in violations[:MAX_VIOLATIONS]]
-        raise ProposalError(stage, "\n".join(lines))
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

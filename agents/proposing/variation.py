@@ -195,12 +195,9 @@ def rewrite(source: str, values: Mapping[str, Value]) -> str:
         if not tunable.accepts(value):
             raise ValueError(f"{value!r} is outside the range of {name}")
         if value != tunable.value:
-            data = data[: tunable.start] + _literal(value).encode() + data[tunable.end :]
+            literal = f'"{value}"' if isinstance(value, str) else repr(value)
+            data = data[: tunable.start] + literal.encode() + data[tunable.end :]
     return data.decode()
-
-
-def _literal(value: Value) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def vary(tunable: Tunable, rng: np.random.Generator) -> Value:
