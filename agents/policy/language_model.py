@@ -108,10 +108,9 @@ class LanguageModelPolicy:
         InfeasibleWalkError
             A walk leaves the feasible sets of the context's graph.
         """
-        prompted = self._tokenize(context)
-        batch = WalkBatch.of(context, prompted, walks)
+        batch = WalkBatch.of(context, self._tokenize(context), walks)
         with torch_threads(self._settings.threads):
-            tables = self._read(self._network, self._network, context, prompted, batch)
+            tables = _read(self._network, self._network, batch)
         return tuple(batch.walk_log_probabilities(tables).tolist())
 
     def update(
@@ -121,15 +120,14 @@ class LanguageModelPolicy:
             raise ValueError(f"expected one reward per walk, got {len(walks)} walks, {len(rewards)} rewards")
         if not all(math.isfinite(reward) for reward in rewards):
             raise ValueError(f"expected finite rewards, got {list(rewards)}")
-        prompted = self._tokenize(context)
-        batch = WalkBatch.of(context, prompted, walks)
+        batch = WalkBatch.of(context, self._tokenize(context), walks)
         with torch_threads(self._settings.threads):
-            tables = self._tables(context, prompted, batch)
+            tables = self._tables(batch)
             credits = torch.tensor(rewards, dtype=torch.float64, device=self._network.device)
             loss = -(batch.walk_log_probabilities(tables) @ credits) / len(walks)
             found = [table.detach() for table in tables]
             entropy = batch.mean_over_decisions([-(p.exp() * p).sum() for p in found])
-            divergence = self._divergence(context, prompted, batch, found)
+            divergence = self._divergence(batch, found)
             norm = self._learner.step(loss)
             return UpdateReport(float(loss.detach()), norm, entropy, self.digest(), divergence)
 
@@ -161,36 +159,28 @@ class LanguageModelPolicy:
             raise PolicyContextError(f"prompt and walk take {longest} tokens, the policy model holds {limit}")
         return PromptTokens(prompt, aliases)
 
-    def _tables(self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch) -> list[torch.Tensor]:
+    def _tables(self, batch: WalkBatch) -> list[torch.Tensor]:
         """Return log-probabilities per distinct history, differentiable in the trained parameters."""
-        self._learner.prepare([*prompted.prompt, *batch.tree.tokens], batch.scored_tokens())
+        self._learner.prepare(batch.read_tokens(), batch.scored_tokens())
         self._network.model.train(self._settings.gradient_checkpointing)  # without effect in evaluation mode
-        tables = self._read(self._network, self._learner, context, prompted, batch)
+        tables = _read(self._network, self._learner, batch)
         self._network.model.eval()
         return tables
 
-    def _read(
-        self,
-        network: Network,
-        rows: Network | Learner,
-        context: PolicyContext,
-        prompted: PromptTokens,
-        batch: WalkBatch,
-    ) -> list[torch.Tensor]:
-        """Return log-probabilities per distinct history; `rows` gives those of the vocabulary."""
-        hidden = network.hidden_states(prompted.prompt, batch.tree, rows.embed)
-        return action_log_probabilities(network, hidden, batch.tries, context.temperature, rows.head_rows)
-
-    def _divergence(
-        self, context: PolicyContext, prompted: PromptTokens, batch: WalkBatch, found: Sequence[torch.Tensor]
-    ) -> float | None:
+    def _divergence(self, batch: WalkBatch, found: Sequence[torch.Tensor]) -> float | None:
         if self._initial is None:
             return None
         with self._initial() as network, torch.no_grad():
-            initial = self._read(network, network, context, prompted, batch)
+            initial = _read(network, network, batch)
         return batch.mean_over_decisions(
             [(p.exp() * (p - q)).sum() for p, q in zip(found, initial, strict=True)]
         )
+
+
+def _read(network: Network, rows: Network | Learner, batch: WalkBatch) -> list[torch.Tensor]:
+    """Return log-probabilities per distinct history; `rows` gives those of the vocabulary."""
+    hidden = network.hidden_states(batch.prompt, batch.tree, rows.embed)
+    return action_log_probabilities(network, hidden, batch.tries, batch.temperature, rows.head_rows)
 
 
 def _initial_network(

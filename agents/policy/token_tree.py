@@ -127,6 +127,9 @@ class WalkBatch:
     Tables handed to its methods hold one tensor per trie.
     """
 
+    prompt: Tokens
+    temperature: float
+    """τ of the context."""
     tree: TokenTree
     tries: tuple[ActionTrie, ...]
     decisions: tuple[tuple[tuple[int, int], ...], ...]
@@ -159,7 +162,11 @@ class WalkBatch:
                 chosen = walk[length] if length < len(walk) else END
                 taken.append((places[history], feasible.index(chosen)))
             decisions.append(tuple(taken))
-        return cls(tree, tuple(tries), tuple(decisions))
+        return cls(prompted.prompt, context.temperature, tree, tuple(tries), tuple(decisions))
+
+    def read_tokens(self) -> list[int]:
+        """Return the tokens of the prompt and of the tree, with repetitions."""
+        return [*self.prompt, *self.tree.tokens]
 
     def scored_tokens(self) -> list[int]:
         """Return the tokens whose logits decide something, with repetitions."""

@@ -38,7 +38,7 @@ def short(context: PolicyContext) -> PolicyContext:
 def loss_of(policy: Any, context: PolicyContext, walks: list[Walk], rewards: tuple[float, ...]) -> Any:
     prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
-    values = batch.walk_log_probabilities(policy._tables(context, prompted, batch))
+    values = batch.walk_log_probabilities(policy._tables(batch))
     return -(values @ torch.tensor(rewards, dtype=torch.float64)) / len(walks)
 
 
@@ -69,7 +69,7 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
 ) -> None:
     prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
-    values = batch.walk_log_probabilities(policy._tables(context, prompted, batch))
+    values = batch.walk_log_probabilities(policy._tables(batch))
     torch.autograd.backward(values.detach().exp() @ values)
     largest = max(float(p.grad.abs().max()) for _, p in policy._learner._trained() if p.grad is not None)
     assert largest < 1e-3
