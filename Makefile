@@ -20,12 +20,12 @@ setup: $(STAMP)
 demo: setup
 	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 1 --seed 1 --validation-instances 6 --test-instances 8 --test
 
-# Two workers, a whole file each: files share one small run.
+# Two workers, a whole file each: files share one small run. Long files come first (tests/conftest.py).
 test: setup
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 slow: setup
-	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m slow
 
 # The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
 # programs. An hour.
