@@ -261,7 +261,8 @@ class EvaluatorPool:
         Small instances seldom reach all functions. What fails here fails in evaluations, where it counts.
         """
         limits = self._limits
-        deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
+        seconds = min(limits.prepare_run_s, limits.prepare_s)  # compilation included: it is worth no more
+        deadlines = (seconds, seconds, seconds)
         world = await self._world(self._rehearsal)
         job = await self._job(world, steps, _Budget(limits.rehearsal_s, "s"), (0,), deadlines)
         job.fields["is_preparation"] = True

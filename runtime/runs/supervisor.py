@@ -102,6 +102,8 @@ async def read_rates(url: str, settings: RunSettings) -> KnownRates:
         async with open_store(url, create=False, read_only=True) as store:
             state = await load_state(store, RunId(run))
     except (UnknownRunError, ForeignDatabaseError) as error:
+        if settings.work_rates is None:  # that there is nothing recorded is said where answers are looked for
+            return NOTHING_KNOWN
         raise SettingsError(f"setting work_rates = {run!r}: {error}") from None
     if settings.work_rates and not state.work_rates.measured:
         raise SettingsError(f"setting work_rates = {run!r}: the run measured no rates of work units")
