@@ -148,12 +148,8 @@ def test_measurements_are_observed_and_what_is_owed_is_checked(
     assert small.made_again(log) > 0
     seq = next(e.seq for e in log.events if e.type == "EvaluationRecorded")
     early = log.until(seq - 1)
-    (forged,) = [
-        record(seq, Draft("evaluator_pool", rate, None, 1))
-        for rate in [
-            p.WorkRateMeasured(subject="build.000000000000", process=1, source="measured", points=())
-        ]
-    ]
+    unknown = p.WorkRateMeasured(subject="build.000000000000", process=1, source="measured", points=())
+    forged = record(seq, Draft("evaluator_pool", unknown, None, 1))
     with pytest.raises(InvariantError, match="there is no implementation"):
         fold(fold_all(early.events), forged)
 
