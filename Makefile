@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 
 SITE := build/docs
 
+# The tests start the program a few hundred times, which should not compile itself each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test slow long lint types check docs reference clean
 
 $(STAMP): requirements.lock pyproject.toml
@@ -18,7 +21,7 @@ setup: $(STAMP)
 
 # The main job: evolve a job-shop solver on Taillard's instances, test it on held-out ones.
 demo: setup
-	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 1 --seed 1 --validation-instances 6 --test-instances 8 --test
+	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 0.25 --seed 1 --test-instances 8 --test
 
 # Two workers, a whole file each: files share one small run. Long files come first (tests/conftest.py).
 test: setup

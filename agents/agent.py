@@ -22,7 +22,14 @@ from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import Step
 from dga2d.replay.projection import Projection
 from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.run_state import EvolutionBasis, GenerationState, RunState, TestState, ValidationState
+from dga2d.replay.state.run_state import (
+    EvolutionBasis,
+    GenerationState,
+    RaceState,
+    RunState,
+    TestState,
+    ValidationState,
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,13 @@ def open_basis(state: RunState) -> tuple[GenerationState, EvolutionBasis]:
     generation = open_generation(state)
     assert generation.basis is not None
     return generation, generation.basis
+
+
+def open_race(state: RunState) -> RaceState:
+    """Return the race of the open generation; one must have been started."""
+    race = open_generation(state).race
+    assert race is not None
+    return race
 
 
 def open_validation(state: RunState) -> tuple[ValidationState, tuple[tuple[Step, ...], ...]]:

@@ -132,8 +132,9 @@ def next_call(
 
 def allowance(state: RunState, purpose: CallPurpose, slot: int) -> int:
     """Return the most calls for a slot of the open generation, whose credits must have been updated."""
-    basis, attempts = open_basis(state)[1], state.settings.attempts_per_edit
-    return slot_allowance(basis.calls_left, basis.edits, attempts, slot, purpose == "connect")
+    basis, attempts, is_edge = open_basis(state)[1], state.settings.attempts_per_edit, purpose == "connect"
+    share = share_of_calls(basis.calls_left, basis.edits, attempts, is_edge)
+    return slot_allowance(share, basis.edits if is_edge else basis.implementation_slots, slot)
 
 
 def is_last_attempt(state: RunState, purpose: CallPurpose, slot: int, attempt: int) -> bool:
@@ -151,14 +152,14 @@ def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) ->
     return edge if is_edge else calls_left - edge
 
 
-def slot_allowance(calls_left: int, edits: int, attempts: int, slot: int, is_edge: bool) -> int:
-    """Return how many calls may be made for one slot: the evolver's share, dealt out evenly.
+def slot_allowance(share: int, slots: int, slot: int) -> int:
+    """Return how many calls may be made for one of `slots` slots: the evolver's share, dealt out evenly.
 
     The first slots get the odd calls. Fixed before any call is made, so that slots treated at once never race
     for the last call either.
     """
-    share, rest = divmod(share_of_calls(calls_left, edits, attempts, is_edge), edits)
-    return share + (slot < rest)
+    each, rest = divmod(share, slots)
+    return each + (slot < rest)
 
 
 # ------------------------------------------------------------ decisions

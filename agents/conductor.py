@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dga2d.agents.agent import Decision, Duty, present_graph
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.work_calibration import seconds_of_work
-from dga2d.events import AgentName, Draft, InstanceKey, Payload
+from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
 from dga2d.events.payloads import (
     GenerationCompleted,
     GenerationStarted,
@@ -25,6 +25,9 @@ from dga2d.events.payloads import (
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.replay.streams import stream
+
+LEAST_PAIRS = 33
+"""Pairs of a validation whose size is not set, where validations are pooled."""
 
 
 class Turn(NamedTuple):
@@ -40,6 +43,7 @@ class Turn(NamedTuple):
 
 
 TRAINED, VALIDATED = "EvaluationRecorded (train)", "EvaluationRecorded (validation)"
+RACED, GATED = "EvaluationRecorded (race)", "EvaluationRecorded (gate)"
 IMPLEMENTATION_VERDICTS = (
     "ImplementationAdded",
     "ImplementationReplaced",
@@ -47,6 +51,7 @@ IMPLEMENTATION_VERDICTS = (
     "ImplementationsKept",
     "ImplementationRejected",
 )
+GATE = ("ImplementationProposed", "ImplementationMeasured")
 EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")
 _VERDICTS = (*IMPLEMENTATION_VERDICTS, *EDGE_VERDICTS)
 # What asks for a call: the credits, at first; then the answer refused before or the call lost before. Edges
@@ -54,7 +59,10 @@ _VERDICTS = (*IMPLEMENTATION_VERDICTS, *EDGE_VERDICTS)
 _IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned")
 _CONNECT = ("CreditsUpdated", *EDGE_VERDICTS, "LLMCallAbandoned")
 _CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
+_PROPOSED = ("ImplementationProposed",)
+_SETTLED = (*_ENDED, *_PROPOSED)
 _RESUMED = ("RunResumed", "RunForked")
+_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS)
 
 GENERATION: tuple[Turn, ...] = (
     Turn("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
@@ -69,15 +77,19 @@ GENERATION: tuple[Turn, ...] = (
     # Three agents go on at the same time. The policy learns from the rewards.
     Turn("PolicyUpdated", "pipeline_sampler", ("GenerationScored",), "1"),
     Turn("PolicyCheckpointed", "pipeline_sampler", ("GenerationScored",), "1, if it is saved to files"),
-    # Implementations: one slot per operator of lowest credit, all slots at once.
+    # Implementations: slots for operators of lowest credit and of the incumbent, all at once.
     Turn("ImplementationDeleted", "implementation_evolver", ("CreditsUpdated",), "≤ 1 per slot, by rule"),
     Turn("LLMCallReserved", "implementation_evolver", _IMPLEMENT, "≤ attempts_per_edit per slot"),
     Turn("LLMCallRefused", "implementation_evolver", _IMPLEMENT, "≤ 1 per slot, at a limit"),
     Turn("LLMCallSettled", "implementation_evolver", _CALLED, "≤ 1 per call"),
     Turn("LLMCallAbandoned", "implementation_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
-    Turn("ImplementationRejected", "implementation_evolver", _ENDED, "1 per answer of no use"),
-    Turn("ImplementationAdded", "implementation_evolver", _ENDED, "≤ 1 per slot"),
-    Turn("ImplementationReplaced", "implementation_evolver", _ENDED, "≤ 1 per slot, if the pool is full"),
+    # Where there is a gate, what runs is measured against its parent first.
+    Turn("ImplementationProposed", "implementation_evolver", _ENDED, "≤ 1 per slot, if there is a gate"),
+    Turn(GATED, "evaluator_pool", _PROPOSED, "≤ 1 per arm and instance"),
+    Turn("ImplementationMeasured", "implementation_evolver", _PROPOSED, "1 per proposal"),
+    Turn("ImplementationRejected", "implementation_evolver", _SETTLED, "1 per answer of no use"),
+    Turn("ImplementationAdded", "implementation_evolver", _SETTLED, "≤ 1 per slot"),
+    Turn("ImplementationReplaced", "implementation_evolver", _SETTLED, "≤ 1 per slot, if the pool is full"),
     Turn(
         "ImplementationsKept",
         "implementation_evolver",
@@ -92,16 +104,22 @@ GENERATION: tuple[Turn, ...] = (
     Turn("EdgeRejected", "edge_evolver", _ENDED, "1 per answer of no use"),
     Turn("EdgeReplaced", "edge_evolver", _ENDED, "≤ 1 per slot"),
     Turn("EdgesKept", "edge_evolver", ("LLMCallRefused", *_CONNECT), "≤ 1 per slot"),
-    # When every slot has its verdict and the policy has learned: every I_val generations, and at the end.
-    Turn("ValidationStarted", "conductor", ("CreditsUpdated", "PolicyUpdated", *_VERDICTS), "1, if due"),
+    # When every slot has its verdict and the policy has learned: programs near the incumbent race against it.
+    Turn("RaceStarted", "racer", _EDITED, "1, if there are races"),
+    Turn(RACED, "evaluator_pool", ("RaceStarted", "RaceRoundScored"), "1 per contender left and instance"),
+    Turn("RaceRoundScored", "racer", (RACED,), "1 per round, while contenders are left"),
+    Turn("IncumbentSelected", "racer", ("RaceStarted", "RaceRoundScored"), "1 per race"),
+    # Every I_val generations, and at the end.
+    Turn("ValidationStarted", "conductor", (*_EDITED, "IncumbentSelected"), "1, if due"),
     Turn("PipelinesDecoded", "pipeline_sampler", ("ValidationStarted",), "1 per validation"),
     Turn(VALIDATED, "evaluator_pool", ("PipelinesDecoded",), "1 per pipeline and instance"),
+    Turn("ChallengersCompared", "validator", (VALIDATED,), "1 per validation, if validations are pooled"),
     Turn("CheckpointSelected", "validator", (VALIDATED,), "≤ 1 per validation"),
     Turn("ValidationScored", "validator", (VALIDATED,), "1 per validation, together with the checkpoint"),
     Turn(
         "GenerationCompleted",
         "conductor",
-        ("ValidationScored", "CreditsUpdated", "PolicyUpdated", *_VERDICTS),
+        ("ValidationScored", *_EDITED, "IncumbentSelected"),
         "1, with a digest of the whole state",
     ),
 )
@@ -164,9 +182,13 @@ def duties(state: RunState) -> tuple[ConductorDuty, ...]:
         reason = end_reason(state)
         next_one = StartGeneration(cause, state.completed + 1)
         return (next_one if reason is None else CompleteRun(cause, reason),)
-    closed = _closing_event(generation)
-    if closed is None:
+    closed = edits_closed(generation)
+    if closed is None or race_is_due(state):
         return ()
+    if generation.race is not None:
+        if not generation.race.selected_seq:
+            return ()
+        closed = generation.race.selected_seq
     number, validation = generation.number, generation.validation
     if validation_is_due(state, number):
         if validation is None:
@@ -201,9 +223,17 @@ def end_reason(state: RunState) -> str | None:
     """Return why the run ends between two generations; ``None`` if it goes on."""
     if state.completed >= state.settings.generations:
         return f"all {state.settings.generations} generations done"
-    if state.settings.evolution and state.completed:
+    return evolution_end(state) if state.completed else None
+
+
+def evolution_end(state: RunState) -> str | None:
+    """Return why nothing can evolve any more: no call can be made, or answers with code are all rejected."""
+    if not state.settings.evolution:
+        return None
+    if state.ledger.spent_reason is not None and state.settings.last_edits:
         return state.ledger.spent_reason
-    return None
+    limit, rejections = state.settings.rejection_limit, state.ledger.rejections
+    return rejections.sentence if 0 < limit <= rejections.in_a_row else None
 
 
 def draw_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, ...]:
@@ -234,18 +264,28 @@ def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestSta
     )
 
 
-def _closing_event(generation: GenerationState) -> int | None:
-    """Return the event with which everyone has spoken about the generation; ``None`` before."""
+def edits_closed(generation: GenerationState) -> int | None:
+    """Return the event with which credits, policy and edits are all done; ``None`` before."""
     if generation.basis is None or not generation.policy_updated_seq:
         return None
-    slots = generation.basis.edits
-    if len(generation.implementation_verdicts) < slots or len(generation.edge_verdicts) < slots:
+    if len(generation.implementation_verdicts) + len(generation.edge_verdicts) < generation.basis.slots:
         return None
     verdicts: list[int] = [
         *generation.implementation_verdicts.values(),
         *generation.edge_verdicts.values(),
     ]
     return max(generation.basis.seq, generation.policy_updated_seq, *verdicts)
+
+
+def race_is_due(state: RunState) -> bool:
+    """Return whether a race is still to be started in the open generation, after its edits."""
+    generation = state.generation
+    return (
+        state.settings.race_contenders > 0
+        and generation is not None
+        and generation.race is None
+        and generation.validation is None
+    )
 
 
 def validation_is_due(state: RunState, number: int) -> bool:
@@ -255,14 +295,34 @@ def validation_is_due(state: RunState, number: int) -> bool:
     settings = state.settings
     if not state.header.splits.validation:
         return False
-    is_last = number == settings.generations or (settings.evolution and state.ledger.spent_reason is not None)
+    is_last = number == settings.generations or evolution_end(state) is not None
     return is_last or (settings.validation_interval > 0 and number % settings.validation_interval == 0)
 
 
 def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
-    """Return the instances of a validation: its split, or an evenly spaced subset of the size set for it."""
+    """Return the instances of a validation: its split, or an evenly spaced subset of the size set for it;
+    where validations are pooled, as many as are needed, some of them under several random streams."""
     keys = [entry.key for entry in state.header.splits.validation]
-    return spread(keys, state.settings.validation_instances)
+    size = state.settings.validation_instances
+    if not state.settings.pools_validations:
+        return spread(keys, size)
+    left = max(LEAST_PAIRS, len(keys)) if size is None else size
+    chosen, copy = list(spread(keys, left)), 1
+    while len(chosen) < left:
+        copy += 1
+        chosen += [copy_of(key, copy) for key in spread(keys, left - len(chosen))]
+    return tuple(chosen)
+
+
+def spread_order(size: int) -> list[int]:
+    """Return 0, …, `size` − 1 in an order whose every beginning is as evenly spread as the whole.
+
+    References
+    ----------
+    J. G. van der Corput, "Verteilungsfunktionen", 1935 (the order of reversed digits).
+    """
+    width = (size - 1).bit_length()
+    return sorted(range(size), key=lambda i: f"{i:0{width}b}"[::-1])
 
 
 def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:

@@ -21,6 +21,7 @@ from dga2d.agents import (
     implementation_evolver,
     initializer,
     pipeline_sampler,
+    racer,
     validator,
     work_calibration,
 )
@@ -81,12 +82,16 @@ class DecisionVerifier:
             "WorkRateMeasured": self._rate_measured,
             "EvaluationRecorded": self._evaluated,
             **dict.fromkeys(("CandidateScored", "GenerationScored", "CreditsUpdated"), self._credited),
-            **dict.fromkeys(("CheckpointSelected", "ValidationScored", "TestScored"), self._validated),
+            **dict.fromkeys(
+                ("ChallengersCompared", "CheckpointSelected", "ValidationScored", "TestScored"),
+                self._validated,
+            ),
+            **dict.fromkeys(("RaceStarted", "RaceRoundScored", "IncumbentSelected"), self._raced),
             "LLMCallReserved": self._reserved,
             "LLMCallRefused": self._refused,
             "LLMCallSettled": self._settled,
             "LLMCallAbandoned": self._abandoned,
-            **dict.fromkeys(conductor.IMPLEMENTATION_VERDICTS, self._implementation),
+            **dict.fromkeys((*conductor.GATE, *conductor.IMPLEMENTATION_VERDICTS), self._implementation),
             **dict.fromkeys(conductor.EDGE_VERDICTS, self._edge),
         }
         """Event type → (state before the event, its payload) → what was owed, ``None`` if nothing was."""
@@ -135,6 +140,12 @@ class DecisionVerifier:
 
     async def _validated(self, state: RunState, payload: Payload) -> Expected | None:
         return _by_rule(state, validator.duties(state), validator.decide)
+
+    async def _raced(self, state: RunState, payload: Payload) -> Expected | None:
+        for duty in racer.duties(state):
+            observed = await racer.read_sources(state, self._context, self._sources)
+            return _first(racer.decide(state, duty, observed))
+        return None
 
     # ------------------------------------------------------------ policy and evaluations
 

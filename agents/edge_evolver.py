@@ -7,7 +7,7 @@ DGA2D paper, Section 3.5, Eqs. 13–14, and Algorithm 2, lines 18–25.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from dga2d.agents.proposing import (
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept
-from dga2d.replay.state.graph import END
+from dga2d.replay.state.graph import END, OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
 
 NO_CHANGE = "empty: the answer changes nothing, so all edges stay"
@@ -94,7 +94,7 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     if slot >= basis.edits:
         return ()
     cause = generation.edge_verdicts[slot - 1] if slot else basis.seq
-    reason = _reason_to_keep(state, basis, slot)
+    reason = _reason_to_keep(state, slot)
     if reason is not None:
         return (KeepEdges(cause, number, slot, reason),)
     step = calls.next_call(state, "connect", slot, cause, calls.allowance(state, "connect", slot))
@@ -108,17 +108,41 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     return (step,)
 
 
-def _reason_to_keep(state: RunState, basis: EvolutionBasis, slot: int) -> str | None:
+def _reason_to_keep(state: RunState, slot: int) -> str | None:
+    longest = state.settings.max_length
     if state.settings.structure == "fixed":
         return "the structure is fixed"
-    lowest = removable_edge(basis, slot, state.settings.epsilon)
+    lowest = _lowest_edge(state, slot)
     if lowest is None:
         return "no further edge"
     if lowest[1] >= 0:
         return "no edge has negative credit"
     if lowest[0] not in present_graph(state).edges:
         return "an edit before took the edge out already"
+    if state.settings.edit_scope == "walks" and is_last_way(present_graph(state), lowest[0], longest):
+        return "an edit before left the edge as an operator's last way in or out"
     return None
+
+
+def _lowest_edge(state: RunState, slot: int) -> tuple[Edge, float] | None:
+    """Return the `slot`-th lowest-credit edge of those that may be judged now, and its credit."""
+    (generation, basis), settings = open_basis(state), state.settings
+    graph, longest, pools = basis.graph, settings.max_length, basis.pools
+    waiting = {t.edge for t in state.owed_trials if t.generation < generation.number}
+
+    def is_judged(edge: Edge) -> bool:
+        if edge in waiting or basis.credits.edge_samples(edge, pools) < settings.min_samples:
+            return False
+        if settings.edit_scope == "graph":
+            return True
+        return graph.is_on_walk(edge, longest) and not is_last_way(graph, edge, longest)
+
+    return removable_edge(basis, slot, settings.epsilon, is_judged)
+
+
+def is_last_way(graph: OperatorGraph, edge: Edge, longest: int) -> bool:
+    """Return whether some operator would be on no walk of at most `longest` operators without `edge`."""
+    return graph.edit((edge,), ()).on_walks(longest) != graph.on_walks(longest)
 
 
 def decide(state: RunState, duty: EdgeDuty, observed: JudgedEdges | Quoted | NoRoom | None) -> Decision:
@@ -139,7 +163,8 @@ def decide(state: RunState, duty: EdgeDuty, observed: JudgedEdges | Quoted | NoR
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Payload:
     """Return the verdict on a proposed edit.
 
-    A delta may be empty: then all edges stay, and the rejection is final, since nothing is to be repaired.
+    It may be empty where that is allowed: then all edges stay, and the rejection is final, since nothing is
+    to be repaired.
     """
     generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
     slot, call = duty.slot, duty.call
@@ -156,8 +181,10 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     )
 
 
-def removable_edge(basis: EvolutionBasis, slot: int, epsilon: float) -> tuple[Edge, float] | None:
-    """Return the `slot`-th lowest-credit edge and its credit; ``None`` beyond the last.
+def removable_edge(
+    basis: EvolutionBasis, slot: int, epsilon: float, is_judged: Callable[[Edge], bool] = lambda edge: True
+) -> tuple[Edge, float] | None:
+    """Return the `slot`-th lowest-credit edge that is judged and its credit; ``None`` beyond the last.
 
     Of edges with equal credit the smaller comes first. Edges into ``END`` carry no transitions and are never
     removed for credit.
@@ -165,7 +192,7 @@ def removable_edge(basis: EvolutionBasis, slot: int, epsilon: float) -> tuple[Ed
     ranked = sorted(
         (basis.credits.edge_credit(edge, basis.pools, epsilon), edge)
         for edge in basis.graph.edges
-        if edge[1] != END
+        if edge[1] != END and is_judged(edge)
     )
     if slot >= len(ranked):
         return None
@@ -203,12 +230,17 @@ def connect_task(state: RunState, slot: int, context: PromptContext, past: PastA
     """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
     graph, (generation, basis) = present_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
-    lowest = removable_edge(basis, slot, epsilon)
+    lowest = _lowest_edge(state, slot)
     return ConnectTask(
         card=context.card,
         operators=tuple(context.contracts[o] for o in graph.operators),
         edges=tuple(
-            EdgeCredit(edge, basis.credits.edge_credit(edge, basis.pools, epsilon))
+            EdgeCredit(
+                edge,
+                basis.credits.edge_credit(edge, basis.pools, epsilon),
+                basis.credits.edge_samples(edge, basis.pools),
+                basis.credits.edge_error(edge, basis.pools, state.settings.credit_rate),
+            )
             for edge in sorted(graph.edges)
         ),
         remove=None if lowest is None else lowest[0],
@@ -216,5 +248,8 @@ def connect_task(state: RunState, slot: int, context: PromptContext, past: PastA
         max_length=state.settings.max_length,
         summary=improvement_summary(state, generation),
         structure=state.settings.structure,
+        allows_no_change=state.settings.no_change,
+        keeps_reach=state.settings.edit_scope == "walks",
+        edition=state.settings.prompt_edition,
         **vars(past),
     )

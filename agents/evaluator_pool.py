@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dga2d.agents import work_calibration
-from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
+from dga2d.agents import gate, work_calibration
+from dga2d.agents.agent import (
+    Decision,
+    Duty,
+    open_generation,
+    open_race,
+    open_test,
+    open_validation,
+    test_is_open,
+)
 from dga2d.agents.ports import (
     BlobSource,
     EvaluationReply,
@@ -18,8 +26,16 @@ from dga2d.agents.ports import (
 )
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates, MeasuredRate, MeasureRate, RateMeter
 from dga2d.domains.core.contract import Implementation, OperatorName
-from dga2d.events import AgentName, BlobDigest, Draft, ImplementationId, InstanceKey, blob_digest
-from dga2d.events.payloads import EvaluationRecorded, SplitName, Step
+from dga2d.events import (
+    AgentName,
+    BlobDigest,
+    Draft,
+    ImplementationId,
+    InstanceKey,
+    blob_digest,
+    instance_and_copy,
+)
+from dga2d.events.payloads import EvaluationRecorded, SplitName, Step, shares_of
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.work_rates import BASELINE
 from dga2d.replay.streams import spawn_key
@@ -113,8 +129,9 @@ def duties(state: RunState) -> list[OwedEvaluation]:
     if not work_calibration.is_calibrated(state):
         return [*owed]
     needed = {
-        duty: [step.implementation for step in candidate_steps(state, duty.split, duty.candidate)]
+        duty: [state.unconfigured(step.implementation) for step in steps]
         for duty in owed
+        for steps in (candidate_steps(state, duty.split, duty.candidate),)
     }
     rates = work_calibration.owed_rates(state, [name for names in needed.values() for name in names])
     missing = {rate.subject for rate in rates}
@@ -139,6 +156,16 @@ def _owed_evaluations(state: RunState) -> list[Evaluate]:
         for key in state.header.batch
         if (j, key) not in generation.outcomes
     ]
+    if generation.proposals:
+        asked = gate.awaited(state)
+        owed += [Evaluate(seq, "gate", generation.number, j, key) for seq, (j, key) in asked]
+    race = generation.race
+    if race is not None:
+        owed += [
+            Evaluate(race.round_seq, "race", generation.number, j, key)
+            for j, key in race.awaited()
+            if (j, key) not in race.outcomes
+        ]
     validation = generation.validation
     if validation is not None and validation.pipelines is not None:
         owed += [
@@ -185,32 +212,48 @@ async def evaluation_request(
     """
     split, number, candidate, instance = duty.split, duty.number, duty.candidate, duty.instance
     steps = candidate_steps(state, split, candidate)
+    copy, is_pooled = 1, split == "validation" and state.settings.pools_validations
+    if is_pooled:
+        instance, copy = instance_and_copy(instance)
     index = instances.index(instance)
     scales: tuple[float, ...] = ()
     cpu_limit_s: float | None = None
     time_limit_s = open_test(state).candidates[candidate].time_limit_s if split == "test" else None
     if work_calibration.is_calibrated(state) and time_limit_s is None:
         size = instances.size(instance)
-        scales = tuple(state.work_rates.scale(step.implementation, size) for step in steps)
+        names = [state.unconfigured(step.implementation) for step in steps]
+        scales = tuple(state.work_rates.scale(name, size) for name in names)
         cpu_limit_s = work_calibration.processor_limit(state, size)
+    stream_key = evaluation_stream(split, number, _drawn_for(state, duty), index)
+    if is_pooled:  # streams of its own: another draw of the same pair
+        stream_key = spawn_key("validation", number, copy, index)
     return EvaluationRequest(
-        key=evaluation_key(split, number, candidate, instance),
+        key=evaluation_key(split, number, candidate, duty.instance),
         instance=instances.instance(instance),
         steps=tuple([await sources.implementation(state, step) for step in steps]),
-        seed=(state.header.seed, *evaluation_stream(split, number, candidate, index)),
+        seed=(state.header.seed, *stream_key),
         budget=time_limit_s,
         unit="work" if time_limit_s is None else "s",
         scales=scales,
+        shares=shares_of(steps),
         cpu_limit_s=cpu_limit_s,
     )
+
+
+def _drawn_for(state: RunState, duty: Evaluate) -> int:
+    """Return what stands for the candidate in the name of its random stream: in a race the repetition."""
+    is_race = duty.split == "race"
+    return duty.candidate // len(open_race(state).contenders) if is_race else duty.candidate
 
 
 def evaluation_stream(split: SplitName, number: int, candidate: int, instance: int) -> tuple[int, ...]:
     """Return the spawn key of an evaluation's random stream.
 
     What is compared draws common random numbers: candidates of a test have one stream per instance, those
-    of all validations of a run too, whose scores the checkpoint is chosen by. The same pipeline then has the
-    same score, and the luck of a draw decides less. Training, where every sampled walk is a draw of its own,
+    of all validations of a run too, whose scores the checkpoint is chosen by (of each validation, where they
+    are pooled: its pairs are then new ones). The same pipeline then has the same score, and the luck of a
+    draw decides less. Contenders of a race have one stream per instance and repetition (`candidate`) in each
+    generation, the arms of a gate one per instance. Training, where every sampled walk is a draw of its own,
     has a stream per generation and candidate.
 
     References
@@ -221,6 +264,10 @@ def evaluation_stream(split: SplitName, number: int, candidate: int, instance: i
         return spawn_key("evaluation", number, candidate, instance)
     if split == "validation":
         return spawn_key("validation", 0, 0, instance)
+    if split == "gate":  # both arms, and those of all children
+        return spawn_key("gate", number, 0, instance)
+    if split == "race":
+        return spawn_key("race-evaluation", number, candidate, instance)
     return spawn_key("test", number, 0, instance)
 
 
@@ -230,4 +277,9 @@ def candidate_steps(state: RunState, split: SplitName, candidate: int) -> tuple[
         return open_test(state).candidates[candidate].pipeline
     if split == "train":
         return open_generation(state).pipelines[candidate].steps
+    if split == "gate":
+        return gate.gated_steps(state, candidate)
+    if split == "race":
+        contenders = open_race(state).contenders
+        return contenders[candidate % len(contenders)].pipeline
     return open_validation(state)[1][candidate]

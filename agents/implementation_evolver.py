@@ -1,27 +1,31 @@
-"""ImplementationEvolver: deletes, adds or replaces implementations of the lowest-credit operators.
+"""ImplementationEvolver: deletes, adds or replaces implementations.
 
 References
 ----------
-DGA2D paper, Section 3.5, Eqs. 10–12, and Algorithm 2, lines 1–17.
+DGA2D paper, Section 3.5, and Algorithm 2, lines 1–17.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from dga2d.agents import calls
+from dga2d.agents import calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.pool_edits import PoolEdit, edit_of, kept_members, lowest_credit
 from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
+from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import (
     ImplementTask,
     LanguageModel,
     PoolEntry,
     PromptContext,
     ProposalError,
+    configured_member,
+    idea_of,
     improvement_summary,
     parse_implementation,
 )
@@ -31,12 +35,14 @@ from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload
 from dga2d.events.payloads import (
     ImplementationAdded,
     ImplementationDeleted,
+    ImplementationMeasured,
+    ImplementationProposed,
     ImplementationRejected,
     ImplementationReplaced,
     ImplementationsKept,
     Step,
 )
-from dga2d.replay.state.run_state import EvolutionBasis, RunState
+from dga2d.replay.state.run_state import EvolutionBasis, Proposal, RunState
 from dga2d.replay.streams import spawn_key
 
 TRIAL_STAGES = ("isolated", "composed")
@@ -62,7 +68,14 @@ class KeepPool(Duty):
     reason: str = field(compare=False)
 
 
-ImplementationDuty = AskModel | JudgeAnswer | AbandonCall | EditByRule | KeepPool
+@dataclass(frozen=True)
+class JudgeProposal(Duty):
+    """Record what the gate measured, and the verdict that follows."""
+
+    slot: int
+
+
+ImplementationDuty = AskModel | JudgeAnswer | JudgeProposal | AbandonCall | EditByRule | KeepPool
 
 
 class JudgedImplementation(NamedTuple):
@@ -115,7 +128,8 @@ class TrialRunner:
 
 
 class ImplementationEvolver:
-    """Owns the implementation pools. All slots are treated at once: they concern different operators."""
+    """Owns the implementation pools. All slots are treated at once; those of one operator are judged one
+    after the other."""
 
     name: AgentName = "implementation_evolver"
 
@@ -155,8 +169,8 @@ def duties(state: RunState) -> tuple[ImplementationDuty, ...]:
     generation = state.generation
     if state.status != "running" or generation is None or generation.basis is None:
         return ()
-    slots = (s for s in range(generation.basis.edits) if s not in generation.implementation_verdicts)
-    owed = (_slot_duty(state, slot) for slot in slots)
+    judged, slots = generation.implementation_verdicts, range(generation.basis.implementation_slots)
+    owed = (_slot_duty(state, slot) for slot in slots if slot not in judged)
     return tuple(duty for duty in owed if duty is not None)
 
 
@@ -165,10 +179,42 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     edit = edit_of(state, slot)
     if edit is None or edit.kind in ("keep", "delete"):
         return EditByRule(basis.seq, generation.number, slot)
+    proposal = generation.proposals.get(slot)
+    if proposal is not None:
+        waits = _waits_for_its_turn(state, slot, edit.operator) or not _rivals_are_measured(state, proposal)
+        return None if waits else JudgeProposal(proposal.seq, slot)
     step = calls.next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
-    return step
+    joins = isinstance(step, JudgeAnswer) and not gate.is_gated(state)
+    return None if joins and _waits_for_its_turn(state, slot, edit.operator) else step
+
+
+def _waits_for_its_turn(state: RunState, slot: int, operator: OperatorId) -> bool:
+    """Return whether an earlier slot of the same operator has to be judged first: one after the other, so
+    that answers may come in any order."""
+    generation = open_basis(state)[0]
+    verdicts, proposals = generation.implementation_verdicts, generation.proposals
+    for earlier in range(slot):
+        is_passed = earlier in verdicts or (earlier in proposals and slot not in proposals)
+        if not is_passed and (edit := edit_of(state, earlier)) is not None and edit.operator == operator:
+            return True
+    return False
+
+
+def _rivals_are_measured(state: RunState, proposal: Proposal) -> bool:
+    """Return whether every slot of a proposal's operator has been measured or has its verdict: only the best
+    of them joins."""
+    generation, basis = open_basis(state)
+    for slot in range(basis.implementation_slots):
+        rival = generation.proposals.get(slot)
+        if rival is None and slot not in generation.implementation_verdicts:
+            edit = edit_of(state, slot)
+            if edit is not None and edit.operator == proposal.operator:
+                return False
+        if rival is not None and rival.operator == proposal.operator and not gate.is_measured(state, rival):
+            return False
+    return True
 
 
 def decide(
@@ -180,6 +226,8 @@ def decide(
             return calls.decide(state, duty, observed)
         case JudgeAnswer(), JudgedImplementation():
             return _verdict(state, duty, observed)
+        case JudgeProposal(), None:
+            return _pass_gate(state, duty)
         case EditByRule(), None:
             return _decision(state, duty, _edit_by_rule(state, duty))
         case KeepPool(), None:
@@ -191,11 +239,79 @@ def decide(
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedImplementation) -> Decision:
     try:
         new = parse_proposal(observed, duty)
+        if observed.trial is not None:
+            raise observed.trial
+        _refuse_what_was_here(state, duty, ImplementationId(new.id))
     except ProposalError as error:
-        return _decision(state, duty, _reject(state, duty, error))
-    if observed.trial is not None:
-        return _decision(state, duty, _reject(state, duty, observed.trial))
-    return _decision(state, duty, _accept(state, duty, new), new.source.encode())
+        return _decision(state, duty, _reject(state, duty.slot, duty.call, error))
+    task, source = observed.task, new.source.encode()
+    configured = configured_member(new.source, task.pool) if task.allows_configurations else None
+    proposal = Proposal(
+        seq=state.seq + 1,
+        slot=duty.slot,
+        call=duty.call,
+        operator=_edit_with_model(state, duty.slot).operator,
+        implementation=ImplementationId(new.id),
+        source=blob_digest(source),
+        parent=task.parent.id if configured is None else configured.id,
+        is_configuration=configured is not None,
+        idea=idea_of(new.source),
+    )
+    payload = _propose(state, proposal) if gate.is_gated(state) else _join(state, proposal)
+    return _decision(state, duty, payload, source)
+
+
+def _refuse_what_was_here(state: RunState, duty: JudgeAnswer, new: ImplementationId) -> None:
+    """Refuse code that joined the pool in this generation, or that the gate has measured before."""
+    operator = _edit_with_model(state, duty.slot).operator
+    if gate.is_gated(state):
+        if any(tried.implementation == new for tried in gate.tried_before(state, operator)):
+            raise ProposalError("duplicate", f"{new} was measured before")
+    elif new in state.pools[operator]:
+        raise ProposalError("duplicate", f"{new} joined the pool in this generation")
+
+
+def _propose(state: RunState, proposal: Proposal) -> ImplementationProposed:
+    operator, parent = proposal.operator, proposal.parent
+    return ImplementationProposed(
+        generation=open_basis(state)[0].number,
+        slot=proposal.slot,
+        operator=operator,
+        implementation=proposal.implementation,
+        source=proposal.source,
+        call=proposal.call,
+        parent=parent,
+        is_configuration=proposal.is_configuration,
+        idea=proposal.idea,
+        program=gate.gate_program(state, operator, parent),
+        control=gate.control_number(state, proposal.slot, parent),
+        instances=gate.gate_instances(state),
+    )
+
+
+def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
+    """Return what the gate measured, unless that is in the log, and the verdict: the best child that does not
+    lose joins."""
+    generation = open_basis(state)[0]
+    proposal = generation.proposals[duty.slot]
+    result, best = gate.gate_result(state, proposal), gate.best_of_generation(state, proposal)
+    is_here = proposal.implementation in state.pools[proposal.operator]
+    is_accepted = best is not None and best.slot == proposal.slot and not is_here
+    has_credits = is_accepted and not proposal.is_configuration
+    measured = ImplementationMeasured(
+        generation=generation.number,
+        slot=duty.slot,
+        gains=result.gains,
+        is_accepted=is_accepted,
+        credits=gate.gate_credits(state, proposal, result) if has_credits else (),
+    )
+    if is_accepted:
+        verdict = _join(state, proposal)
+    else:
+        verdict = _reject(state, duty.slot, proposal.call, ProposalError("gate", gate.loss(result, best)))
+    payloads: list[Payload] = [verdict] if proposal.measured else [measured, verdict]
+    drafts = (Draft("implementation_evolver", p, generation.number, duty.caused_by) for p in payloads)
+    return Decision(tuple(drafts))
 
 
 def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
@@ -224,39 +340,6 @@ async def read_judged(
     return JudgedImplementation(task, await calls.read_answer(call, sources.blobs), None)
 
 
-class PoolEdit(NamedTuple):
-    """What Algorithm 2 (lines 4–17) decides for one operator."""
-
-    kind: Literal["delete", "add", "replace", "keep"]
-    operator: OperatorId
-    worst: ImplementationId
-    """c⁻."""
-
-
-def pool_edit(basis: EvolutionBasis, slot: int, pool_limit: int, epsilon: float) -> PoolEdit | None:
-    """Return the edit of the `slot`-th lowest-credit operator; ``None`` beyond the last.
-
-    Of operators with equal credit the smaller id comes first.
-    """
-    ranked = sorted(
-        (basis.credits.operator_credit(basis.pools[operator], epsilon), operator)
-        for operator in basis.graph.operators
-    )
-    if slot >= len(ranked):
-        return None
-    credit, operator = ranked[slot]
-    pool = basis.pools[operator]
-    worst = min(pool, key=lambda c: (basis.credits.implementation_credit(c, epsilon), c))
-    if credit >= 0:
-        return PoolEdit("delete" if len(pool) > 1 else "keep", operator, worst)
-    return PoolEdit("add" if len(pool) < pool_limit else "replace", operator, worst)
-
-
-def edit_of(state: RunState, slot: int) -> PoolEdit | None:
-    """Return `pool_edit` of a slot of the open generation."""
-    return pool_edit(open_basis(state)[1], slot, state.settings.pool_limit, state.settings.epsilon)
-
-
 def _edit_with_model(state: RunState, slot: int) -> PoolEdit:
     edit = edit_of(state, slot)
     assert edit is not None
@@ -270,40 +353,52 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
         return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
     if edit.kind == "keep":
         reason = f"{edit.operator} has no negative credit and a single implementation"
+        if len(open_basis(state)[1].pools[edit.operator]) > 1:
+            reason = f"{edit.operator} has no negative credit and no implementation that may be removed"
         return ImplementationsKept(generation=number, slot=slot, reason=reason)
     return ImplementationDeleted(
         generation=number, slot=slot, operator=edit.operator, implementation=edit.worst
     )
 
 
-def _accept(state: RunState, duty: JudgeAnswer, new: Implementation) -> Payload:
-    """Return that c⁺ joins the pool, in the place of c⁻ when the pool is full."""
-    edit = _edit_with_model(state, duty.slot)
+def _join(state: RunState, new: Proposal) -> Payload:
+    """Return that c⁺ joins the pool: in the place of the member that it configures, or of c⁻ when the pool is
+    full."""
+    generation, basis = open_basis(state)
+    pool, settings = state.pools[new.operator], state.settings
     accepted: dict[str, Any] = {
-        "generation": open_basis(state)[0].number,
-        "slot": duty.slot,
-        "operator": edit.operator,
-        "implementation": new.id,
-        "source": blob_digest(new.source.encode()),
-        "call": duty.call,
+        "generation": generation.number,
+        "slot": new.slot,
+        "operator": new.operator,
+        "implementation": new.implementation,
+        "source": new.source,
+        "call": new.call,
     }
-    if edit.kind == "add":
+    if new.is_configuration and new.parent in pool:
+        return ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
+    if len(pool) < settings.pool_limit:
         return ImplementationAdded(**accepted)
-    return ImplementationReplaced(**accepted, removed=edit.worst)
+    worst = lowest_credit(basis, pool, settings.epsilon, kept_members(state))
+    return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
-def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Payload:
+FINAL_STAGES = ("no_change", "gate")
+"""Stages behind which there is nothing to repair."""
+
+
+def _reject(state: RunState, slot: int, call: int, error: ProposalError) -> Payload:
     """Return that an answer cannot be used; final when no further call may be made for the slot."""
-    attempt = state.ledger.calls[duty.call].attempt
+    attempt = state.ledger.calls[call].attempt
+    is_last = calls.is_last_attempt(state, "implement", slot, attempt)
     return ImplementationRejected(
         generation=open_basis(state)[0].number,
-        slot=duty.slot,
-        operator=_edit_with_model(state, duty.slot).operator,
-        call=duty.call,
+        slot=slot,
+        operator=_edit_with_model(state, slot).operator,
+        call=call,
         attempt=attempt,
         stage=error.stage,
         diagnostic=error.diagnostic,
-        is_final=calls.is_last_attempt(state, "implement", duty.slot, attempt),
+        is_final=is_last or error.stage in FINAL_STAGES,
     )
 
 
@@ -331,6 +426,7 @@ async def read_task(
             c,
             (await implementation(edit.operator, c)).source,
             basis.credits.implementation_credit(c, state.settings.epsilon),
+            *pool_figures(state, c),
         )
         for c in basis.pools[edit.operator]
     ]
@@ -340,16 +436,31 @@ async def read_task(
         if operator != edit.operator
         for c in basis.pools[operator]
     ]
+    settings, known = state.settings, {other.id for other in others}
+    others += [  # of the run's library, whatever the graph holds
+        c
+        for c in context.implementations
+        if ImplementationId(c.id) in state.operator_of
+        and OperatorId(c.operator) != edit.operator
+        and c.id not in known
+    ]
+    is_second = state.settings.prompt_edition == 2
     return ImplementTask(
         card=context.card,
+        facts=await run_facts(state, edit.operator, others, sources) if is_second else None,
         operator=context.contracts[edit.operator],
         mode="add" if edit.kind == "add" else "replace",
         pool=tuple(entries),
-        parent=max(entries, key=lambda entry: (entry.credit, entry.id)),
+        parent=max(entries, key=lambda entry: (entry.id == edit.parent, entry.credit, entry.id)),
         removed=edit.worst if edit.kind == "replace" else None,
         others=tuple(others),
         perturbations=of_category("perturbation"),
         improvers=of_category("local_search"),
+        intensifiers=of_category("intensification"),
+        structure_only=settings.race_contenders > 0 and "constants" in settings.moves,
         summary=improvement_summary(state, generation),
+        allows_no_change=settings.no_change,
+        allows_configurations=settings.configurations,
+        near_copy_lines=settings.near_copy_lines,
         **vars(past),
     )

@@ -10,6 +10,7 @@ import anyio.to_thread
 import numpy as np
 
 from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
+from dga2d.agents.comparison import checkpoint_or_baseline, undecided
 from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.policy import (
     ActionTable,
@@ -19,10 +20,13 @@ from dga2d.agents.policy import (
     PolicyContext,
     SavedFiles,
     UpdateReport,
+    WalkStep,
     draw_walk,
+    is_feasible,
 )
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import best_implementations, sample_implementations
+from dga2d.agents.trial_walks import certain_steps, owed_samples
 from dga2d.events import AgentName, Draft, OperatorId, Payload
 from dga2d.events.payloads import (
     PipelineSampled,
@@ -32,7 +36,7 @@ from dga2d.events.payloads import (
     PolicyUpdated,
     Step,
 )
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
 
 
@@ -125,7 +129,8 @@ class PipelineSampler:
 
     async def _sample(self, state: RunState) -> ReadTables:
         generation = open_generation(state)
-        missing = [j for j in range(generation.size) if j not in generation.pipelines]
+        drawn = generation.size - len(owed_samples(state))
+        missing = [j for j in range(drawn) if j not in generation.pipelines]
         draws = [_walk_stream(state, j) for j in missing]
         context = policy_context(state, self._prompt_context)
         walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
@@ -134,7 +139,7 @@ class PipelineSampler:
     async def _update(self, state: RunState) -> Learned:
         generation = open_generation(state)
         context = update_context(state, self._prompt_context)
-        walks, rewards = training_batch(generation)
+        walks, rewards = training_batch(state, context)
         report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
         if self._archive is None or not checkpoint_is_due(state, generation.number):
             return Learned(report, None)
@@ -161,10 +166,9 @@ class PipelineSampler:
 
     def rebuild(self, before: RunState) -> str:
         """Apply again the update that the log records after state `before`; return the new digest."""
-        walks, rewards = training_batch(open_generation(before))
-        return self._policy.update(
-            update_context(before, self._prompt_context), walks, rewards
-        ).parameters_digest
+        context = update_context(before, self._prompt_context)
+        walks, rewards = training_batch(before, context)
+        return self._policy.update(context, walks, rewards).parameters_digest
 
 
 def duties(state: RunState) -> tuple[SamplerDuty, ...]:
@@ -188,7 +192,7 @@ def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | Learned | 
     payloads: list[Payload]
     match observed:
         case ReadTables(tables=tables):
-            payloads = [_draw_candidate(state, j, tables[j]) for j in sorted(tables)]
+            payloads = _candidates(state, tables)
         case Learned(report=report, files=files):
             payloads = _record_update(state, report, files)
         case Decoded(walks=walks):
@@ -202,17 +206,44 @@ def _walk_stream(state: RunState, candidate: int) -> np.random.Generator:
     return stream(state.header.seed, "pipeline", open_generation(state).number, candidate)
 
 
+def _candidates(state: RunState, tables: Mapping[int, Sequence[ActionTable]]) -> list[Payload]:
+    """Return the candidates that are drawn, in order, then those that try something."""
+    generation, trials = open_generation(state), owed_samples(state)
+    drawn = generation.size - len(trials)
+    return [
+        *(_draw_candidate(state, j, tables[j]) for j in sorted(tables) if j < drawn),
+        *(
+            _trial_candidate(state, drawn + i, steps)
+            for i, steps in enumerate(trials)
+            if drawn + i not in generation.pipelines
+        ),
+    ]
+
+
+def _trial_candidate(state: RunState, candidate: int, steps: tuple[Step, ...]) -> PipelineSampled:
+    """Return a candidate that is not drawn: each decision of its walk has probability 1."""
+    walk = tuple(step.operator for step in steps)
+    decisions = certain_steps(present_graph(state), walk, state.settings.max_length)
+    return _sampled(state, candidate, steps, decisions)
+
+
 def _draw_candidate(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> PipelineSampled:
     """Return a candidate: its walk, and implementations drawn from a stream of their own."""
     number = open_generation(state).number
     walk = draw_walk(tables, _walk_stream(state, candidate))
     draws = stream(state.header.seed, "implementation", number, candidate)
     steps = sample_implementations(walk.operators, state.pools, state.credits, state.temperature, draws)
+    return _sampled(state, candidate, steps, walk.steps)
+
+
+def _sampled(
+    state: RunState, candidate: int, steps: tuple[Step, ...], decisions: Sequence[WalkStep]
+) -> PipelineSampled:
     return PipelineSampled(
-        generation=number,
+        generation=open_generation(state).number,
         candidate=candidate,
         steps=steps,
-        policy_steps=tuple(PolicyStep(**vars(step)) for step in walk.steps),
+        policy_steps=tuple(PolicyStep(**vars(step)) for step in decisions),
         policy_updates=state.policy_updates,
     )
 
@@ -238,6 +269,8 @@ def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> Poli
         graph=present_graph(state),
         max_length=state.settings.max_length,
         temperature=state.temperature,
+        guide=open_generation(state).guide,
+        focus=state.settings.policy_focus,
         **vars(prompt_context),
     )
 
@@ -264,25 +297,32 @@ def policies_to_keep(state: RunState, newest: str) -> frozenset[str]:
 
 
 def training_batch(
-    generation: GenerationState,
+    state: RunState, context: PolicyContext
 ) -> tuple[list[tuple[OperatorId, ...]], tuple[float, ...]]:
-    """Return the walks and rewards of a scored generation, in candidate order."""
+    """Return the walks and rewards of a scored generation, in candidate order; where good walks are learned
+    again, that of the incumbent behind them, if the graph still has it."""
+    generation = open_generation(state)
     assert generation.scoring is not None
     walks = [tuple(step.operator for step in generation.pipelines[j].steps) for j in range(generation.size)]
-    return walks, generation.scoring.rewards
+    rewards = generation.scoring.rewards
+    if state.settings.policy_replay and is_feasible(context, generation.guide):
+        return [*walks, generation.guide], (*rewards, state.settings.policy_replay)
+    return walks, rewards
 
 
 def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
     """Return what the checkpoint is chosen from: the beam's pipelines with their best implementations, then
-    A*, then (the first time) the safe baseline, each once (`docs/decisions.md`). Where a margin counts, the
-    checkpoint itself comes too, to be compared pair by pair.
+    the champion of the races (without races A*, which they put to the test), then (the first time) the safe
+    baseline, each once (`docs/decisions.md`). Where a margin counts, the checkpoint itself comes too, to be
+    compared pair by pair; where validations are pooled, so do the most promising challengers of earlier ones.
     """
     pipelines: list[tuple[Step, ...]] = []
     scores: list[float] = []
     for walk in walks:
         pipelines.append(best_implementations(walk.operators, state.pools, state.credits))
         scores.append(walk.log_probability)
-    extra = [] if state.best is None else [state.best.steps]
+    found = state.best if state.champion is None else state.champion
+    extra = [] if found is None else [found.steps]
     if state.checkpoint is None:
         extra.append(state.header.baseline)
     elif state.settings.checkpoint_margin > 0.0:
@@ -290,6 +330,8 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
     for steps in extra:
         if steps not in pipelines:
             pipelines.append(steps)
+    if state.settings.pools_validations:
+        pipelines += undecided(state, checkpoint_or_baseline(state), pipelines)
     return PipelinesDecoded(
         generation=open_generation(state).number,
         pipelines=tuple(pipelines),

@@ -41,6 +41,8 @@ class EvaluationRequest:
     ``None`` for no limit but that of every evaluation."""
     scales: tuple[float, ...] = ()
     """What a work unit counts, by position; empty: 1 each."""
+    shares: tuple[float, ...] = ()
+    """Parts of the budget relative to each other, by position; empty: equal."""
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -51,6 +53,8 @@ class EvaluationRequest:
             raise ValueError(f"expected a limit of processor time above 0, got {self.cpu_limit_s}")
         if self.scales and len(self.scales) != len(self.steps):
             raise ValueError(f"expected {len(self.steps)} scales, got {len(self.scales)}")
+        if self.shares and (len(self.shares) != len(self.steps) or not min(self.shares) > 0.0):
+            raise ValueError(f"expected {len(self.steps)} shares above 0, got {list(self.shares)}")
         if not self.seed or min(self.seed) < 0:
             raise ValueError(f"expected a seed of numbers >= 0, got {self.seed}")
 

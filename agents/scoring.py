@@ -43,11 +43,17 @@ def score_candidate(
     references: Sequence[float],
     sense: Literal["min", "max"],
     failure_reward: float,
+    scales: Sequence[float | None] | None = None,
 ) -> CandidateScore:
-    """Return S = −mean gap (Eq. 4), at least R_fail; a failure on any instance gives exactly R_fail."""
+    """Return S = −mean gap (Eq. 4), at least R_fail; a failure on any instance gives exactly R_fail.
+
+    `scales` are those of the gaps where they are not the usual ones (see `normalised_gap`).
+    """
     gaps = tuple(
-        None if outcome.objective is None else normalised_gap(outcome.objective, reference, sense)
-        for outcome, reference in zip(outcomes, references, strict=True)
+        None if outcome.objective is None else normalised_gap(outcome.objective, reference, sense, scale)
+        for outcome, reference, scale in zip(
+            outcomes, references, scales or (None,) * len(references), strict=True
+        )
     )
     known = [gap for gap in gaps if gap is not None]
     if len(known) < len(gaps) or not known:
@@ -59,10 +65,11 @@ def score_candidates(
     state: RunState, outcomes: Mapping[tuple[int, InstanceKey], Outcome], n: int, keys: Sequence[InstanceKey]
 ) -> list[CandidateScore]:
     """Return `score_candidate` of candidates 0, …, `n` − 1 on the instances `keys`."""
-    references = [state.reference(key) for key in keys]
+    entries = [state.entry(key) for key in keys]
+    references, scales = [entry.reference for entry in entries], [entry.scale for entry in entries]
     sense, failure_reward = state.header.sense, state.settings.failure_reward
     return [
-        score_candidate([outcomes[j, key] for key in keys], references, sense, failure_reward)
+        score_candidate([outcomes[j, key] for key in keys], references, sense, failure_reward, scales)
         for j in range(n)
     ]
 

@@ -7,11 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
+from dga2d.agents.comparison import (
+    checkpoint_or_baseline,
+    clearly_better,
+    compare_gains,
+    error_to_spend,
+    pooled_gains,
+)
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
 from dga2d.events import AgentName, Draft, Payload
-from dga2d.events.payloads import CheckpointSelected, Step, TestScored, ValidationScored
-from dga2d.replay.state.run_state import RunState
+from dga2d.events.payloads import (
+    ChallengerComparison,
+    ChallengersCompared,
+    CheckpointSelected,
+    Step,
+    TestScored,
+    ValidationScored,
+)
+from dga2d.replay.state.run_state import RunState, closed_round
 
 
 @dataclass(frozen=True)
@@ -70,12 +84,20 @@ def decide(state: RunState, duty: ScoreValidation | ScoreTest) -> Decision:
 
 
 def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
-    """Return the mean raw reward of each pipeline, after the new checkpoint if one of them becomes it."""
+    """Return the mean raw reward of each pipeline, after the new checkpoint if one of them becomes it and,
+    where validations are pooled, the comparison that it follows from."""
     validation, pipelines = open_validation(state)
     scored = score_candidates(state, validation.outcomes, len(pipelines), validation.instances)
     scores = tuple(candidate.score for candidate in scored)
     payloads: list[Payload] = []
-    best = _new_checkpoint(state, pipelines, scored)
+    compared = validation.comparison
+    if state.settings.pools_validations and checkpoint_or_baseline(state) in pipelines:
+        if compared is None:
+            compared = compare_challengers(state, duty.number)
+            payloads.append(compared)
+        best = _chosen(state, compared)
+    else:
+        best = _new_checkpoint(state, pipelines, scored)
     if best is not None:
         payloads.append(
             CheckpointSelected(
@@ -89,6 +111,36 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
         ValidationScored(generation=duty.number, scores=scores)
     )  # last: lets the generation close
     return Decision(tuple(Draft("validator", payload, duty.number, duty.caused_by) for payload in payloads))
+
+
+def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
+    """Return all validated pipelines beside the checkpoint, and which of them are better."""
+    validation, pipelines = open_validation(state)
+    rounds = (*state.validated, closed_round(number, validation))
+    kept, error = checkpoint_or_baseline(state), error_to_spend(state)
+    rows = [
+        ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
+        for j, steps in enumerate(pipelines)
+        if steps != kept and (gains := pooled_gains(state, steps, kept, rounds))
+    ]
+    # What never differs cannot be taken for better, and needs no part of the error rate (Tarone).
+    tested = [row for row in rows if row.won or row.lost]
+    found = [tested[i] for i in clearly_better([row.p_value for row in tested], error)]
+    return ChallengersCompared(
+        generation=number,
+        checkpoint=pipelines.index(kept),
+        error=error,
+        comparisons=tuple(rows),
+        better=tuple(row.candidate for row in sorted(found, key=lambda row: (-row.mean_gain, row.candidate))),
+    )
+
+
+def _chosen(state: RunState, compared: ChallengersCompared) -> int | None:
+    """Return the number of the pipeline that becomes the checkpoint; ``None`` if the present one stays."""
+    if state.checkpoint is None:
+        return next(iter(compared.better), compared.checkpoint)
+    is_selected = state.checkpoint.generation == compared.generation  # and the process ended right after it
+    return None if is_selected else next(iter(compared.better), None)
 
 
 def _new_checkpoint(

@@ -18,7 +18,7 @@ from dga2d.domains.core.contract import Implementation
 from dga2d.events import Draft, ImplementationId, InstanceKey
 from dga2d.events.payloads import Step, WorkRateMeasured, WorkRatePoint
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.work_rates import BASELINE
+from dga2d.replay.state.work_rates import BASELINE, RESOLUTION_S
 from dga2d.replay.streams import spawn_key
 
 GRACE_S = 0.5
@@ -32,6 +32,8 @@ _ENOUGH_S = 0.02
 _LIMIT_S = 2.0
 """Processor seconds after which a measurement is given up and begun again with less work."""
 _TRIES = 5
+_IDLE = 8.0
+"""Times its slowest speed, beside the baseline's on each size, from which code is taken to idle."""
 _MORE, _LESS = 8.0, 1.0 / 16.0
 """Factors of the next measurement's work where the last was too short to be measured, or was given up."""
 
@@ -68,11 +70,14 @@ def is_calibrated(state: RunState) -> bool:
 
 
 def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[MeasureRate]:
-    """Return what must be measured before implementations `needed` may be evaluated; the baseline first."""
+    """Return what must be measured before implementations `needed` may be evaluated; the baseline first.
+
+    Constants hardly change what a unit is worth: a configuration counts as the text it configures.
+    """
     rates = state.work_rates
     if rates.reference_seq < state.process_seq:
         return [MeasureRate(state.process_seq, BASELINE)] if needed else []
-    missing = sorted({name for name in needed if name not in rates.scales})
+    missing = sorted({name for name in map(state.unconfigured, needed) if name not in rates.scales})
     return [MeasureRate(state.process_seq, name) for name in missing]
 
 
@@ -121,6 +126,24 @@ def processor_limit(state: RunState, size: int) -> float | None:
     return None if worth is None else GRACE_S + state.settings.work_drift * worth
 
 
+def without_idling(state: RunState, points: Sequence[WorkRatePoint]) -> tuple[WorkRatePoint, ...]:
+    """Return `points` with those set to nothing at which the code did not work for what it charged.
+
+    A search that has reached the optimum, or has no move left, may go on charging at no cost; scaled by such
+    a rate its units would count for next to nothing on other instances of that size.
+    """
+    speeds = {
+        p.size: (state.work_rates.seconds(1.0, p.size) or 0.0) * p.work / p.cpu_s
+        for p in points
+        if p.work > 0 and p.cpu_s >= RESOLUTION_S
+    }
+    slowest = min(speeds.values(), default=0.0)
+    return tuple(
+        p.model_copy(update={"work": 0, "cpu_s": 0.0}) if speeds.get(p.size, 0.0) > _IDLE * slowest else p
+        for p in points
+    )
+
+
 class RateMeter:
     """Measures rates by running code in the contained evaluator."""
 
@@ -140,7 +163,7 @@ class RateMeter:
         points = []
         for number, key in enumerate(self._calibration_instances(state)):
             points.append(await self._measure_on(state, name, number, key, (*steps, steps[-1])))
-        return tuple(points)
+        return without_idling(state, points)
 
     async def _measure_on(
         self, state: RunState, name: str, number: int, key: InstanceKey, steps: tuple[Implementation, ...]

@@ -30,7 +30,7 @@ import anyio
 from peers import PEERS, peer_of
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
-from dga2d.domains.core.contract import Implementation, InstanceRef, normalised_gap
+from dga2d.domains.core.contract import InstanceRef, normalised_gap
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import domain_names
 from dga2d.events import Dga2dError
@@ -39,7 +39,13 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.solving import SolveFailedError, baseline_steps, best_of_run, solve_by_or_tools
+from dga2d.runtime.runs.solving import (
+    Algorithm,
+    SolveFailedError,
+    baseline_steps,
+    best_of_run,
+    solve_by_or_tools,
+)
 from dga2d.store import DEFAULT_URL
 
 
@@ -92,10 +98,8 @@ def chosen(refs: Sequence[InstanceRef], limit: int | None) -> list[InstanceRef]:
     return [ref for group in sorted(groups) for ref in groups[group][:limit]]
 
 
-async def algorithm_of(
-    problem: Problem, options: argparse.Namespace
-) -> tuple[tuple[Implementation, ...], str]:
-    """The implementations to run, in order, and their name."""
+async def algorithm_of(problem: Problem, options: argparse.Namespace) -> Algorithm:
+    """The pipeline to run."""
     if options.run is not None:
         return await best_of_run(options.store, options.run, problem.domain.name)
     return baseline_steps(problem.domain, options.method)
@@ -114,20 +118,21 @@ async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, l
         return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
     if options.run is None and options.method in PEERS:
         return options.method, await measure_peer(problem, refs, options)
-    steps, algorithm = await algorithm_of(problem, options)
+    algorithm = await algorithm_of(problem, options)
     measured: dict[str, Measured] = {}
 
     async def one(evaluator: Evaluator, ref: InstanceRef) -> None:
         seed = (options.seed, *spawn_key("test", 0, 0, problem.index(ref.key)))
         instance = await anyio.to_thread.run_sync(problem.instance, ref.key)
-        reply = await evaluator.evaluate(EvaluationRequest(ref.key, instance, steps, seed))
+        request = EvaluationRequest(ref.key, instance, algorithm.steps, seed, shares=algorithm.shares)
+        reply = await evaluator.evaluate(request)
         measured[ref.key] = result = verdict(problem, ref, reply)
         print(f"{domain_name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
 
     async with open_evaluator(domain_name, settings) as evaluator, anyio.create_task_group() as group:
         for ref in refs:
             group.start_soon(one, evaluator, ref)
-    return algorithm, [measured[ref.key] for ref in refs]
+    return algorithm.name, [measured[ref.key] for ref in refs]
 
 
 async def measure_or_tools(

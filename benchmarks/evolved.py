@@ -1,123 +1,210 @@
-"""What 20 generations add to the safe baseline: both on held-out instances, over seeds, as a Markdown table.
+"""What evolution adds: five arms of equally many evaluations, compared on instances that none of them saw.
 
-    python benchmarks/evolved.py                              # all domains, 3 seeds, 1 s per instance
-    python benchmarks/evolved.py jsp mis --seeds 1 --data DIR
-    python benchmarks/evolved.py --work 1 --jobs 2            # in work units worth about a second each
+    python benchmarks/evolved.py jsp tsp --library basic --seconds 0.1 --seeds 5
+    python benchmarks/evolved.py jsp --family swv --data DIR --arms full walks
+    python benchmarks/evolved.py tsp --arms full before --before OLD/.venv/bin/python   # sample efficiency
+    python benchmarks/evolved.py tsp --smoke                     # a minute, to see that it works
 
-A run starts from the whole operator library with the built-in offline proposer, and ends with its one
-held-out test: the checkpoint that validation chose, beside the domain's safe baseline, same instances and
-same budget. Budgets in seconds want idle cores; with ``--work``, a multiple of the units below, work is
-calibrated (docs/explanation/method.md) and load matters little, and the test is repeated in the seconds that
-the work stands for. Progress goes to stderr.
+The arms: *start* is the safe baseline of the library, *walks* samples and learns without evolution,
+*constants* gives everything to the tuner of constants, *best-of-n* takes the best of as many independent
+proposals for the baseline as *full* made calls, *full* is the program as it is (*random*: with constants at
+random for its proposer). *full* sets how many evaluations (training, races, gates, validation) the others
+get. Every program is then run on the same held-out instances with common random numbers, under equal
+calibrated work and in the seconds that this stands for; a failed evaluation counts as a gap of 100 %.
+Intervals (95 %) are percentile bootstraps over instances and seeds, both drawn anew (Owen, "The pigeonhole
+bootstrap", Annals of Applied Statistics 1, 2007); tests are Wilcoxon's signed-rank tests over instances, of
+the means over seeds. Where an interval excludes 0 the difference is called significant.
+
+A benchmark that was killed goes on in its ``--folder``. Progress goes to stderr.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple
+from statistics import fmean, median
 
-from evolving import evolved_outcome
+import anyio
+from arms import ARMS, Case
+from comparison import BUDGETS, Comparison, work_per_second
+from pairing import ratio_of_means
 
 from dga2d.domains.core.registry import domain_names
 
-WORK_OF_A_SECOND = {
-    "binpack3d": 15_000,
-    "clp3d": 5_000,
-    "cvrp": 250_000,
-    "fjsp": 220_000,
-    "fssp": 200_000,
-    "jsp": 300_000,
-    "maxcut": 150_000,
-    "mis": 3_000_000,
-    "ossp": 400_000,
-    "rcpsp": 650_000,
-    "salbp1": 2_800,
-    "tsp": 25_000,
-}
-"""Work units that the safe baseline does in about a second of processor time (median of six instances)."""
+ROOM = 0.1
+"""Gap of the start in percent above which there is something to gain."""
 
 
-class HeldOut(NamedTuple):
-    """Mean gaps of one run's test in percent; ``None`` where an evaluation failed."""
-
-    evolved: float | None
-    baseline: float | None
-    points_in_seconds: float | None
-    """Gap of the baseline less that of the evolved program in equal seconds, percentage points; 0 where the
-    baseline was kept, ``None`` where the budget was in seconds anyway."""
-
-
-def held_out(domain: str, seed: int, options: argparse.Namespace, folder: Path) -> HeldOut:
-    """Evolve a solver and test it."""
-    name = f"{domain}-{seed}"
-    flags = [f"--generations={options.generations}", f"--seed={seed}", f"--evaluators={options.evaluators}"]
-    if options.work is None:
-        flags.append(f"--time-limit={options.time_limit}")
-    else:
-        flags.append(f"--work={round(options.work * WORK_OF_A_SECOND[domain])}")
-    flags += [f"--validation-instances={options.validation}", f"--test-instances={options.test}", "--test"]
-    flags += [f"--validation-interval={options.validation_interval}", f"--batch-size={options.batch}"]
-    flags.append(f"--checkpoint-margin={options.margin}")
-    if options.data:
-        flags.append(f"--data={options.data.resolve()}")
-    summary = evolved_outcome(name, domain, flags, folder)
-    gaps, timed = summary["test"]["gap_percent"], summary["verdict"]["in_seconds"]
-    points = None if options.work is None else 0.0 if timed is None else timed["points"]
-    found = HeldOut(gaps["evolved"], gaps["baseline"], points)
-    walk = " → ".join(step["operator"] for step in summary["checkpoint"]["pipeline"])
-    print(
-        f"{name}: evolved {found.evolved} %, baseline {found.baseline} %: {walk}", file=sys.stderr, flush=True
+def main_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield every arm beside the start."""
+    yield (
+        "| case | arm | evaluations | start, % | gap, % | gain, points | won, lost | p "
+        "| in seconds: gap, % | gain, points | p | winners |"
     )
-    return found
+    yield "|---|---|--:|--:|--:|---|---|--:|--:|---|--:|---|"
+    for comparison in comparisons:
+        for arm in comparison.arms:
+            evaluations = fmean(comparison.outcomes[arm, seed].evaluations for seed in comparison.seeds)
+            work, seconds = (comparison.gain(arm, "start", budget) for budget in BUDGETS)
+            start = comparison.matrix("start", "calibrated").mean()
+            gap, timed = (comparison.matrix(arm, budget).mean() for budget in BUDGETS)
+            yield (
+                f"| {comparison.case.name} | {arm} | {evaluations:.0f} | {start:.3f} | {gap:.3f} | {work} "
+                f"| {work.won}, {work.lost} | {work.p:.3f} | {timed:.3f} | {seconds} | {seconds.p:.3f} "
+                f"| {comparison.winners(arm)} |"
+            )
 
 
-def compare(domain: str, options: argparse.Namespace, folder: Path) -> None:
-    """Print one row of the table."""
-    with ThreadPoolExecutor(options.jobs) as pool:
-        jobs = [pool.submit(held_out, domain, seed, options, folder) for seed in range(1, options.seeds + 1)]
-        found = [job.result() for job in jobs]
-    pairs = [(run.evolved, run.baseline) for run in found]
-    timed = [run.points_in_seconds for run in found if run.points_in_seconds is not None]
-    seconds = f"**{-fmean(timed):+.3f}**" if timed else "–"
-    whole = [(a, b) for a, b in pairs if a is not None and b is not None]
-    failed = len(pairs) - len(whole)
-    if whole:
-        evolved, baseline = (fmean(column) for column in zip(*whole, strict=True))
-        no_worse = sum(a <= b for a, b in whole)
-        cells = f"{baseline:.3f} | {evolved:.3f} | **{evolved - baseline:+.3f}** | {no_worse} of {len(pairs)}"
-    else:
-        cells = "– | – | – | 0"
-    print(f"| {domain} | {cells} | {seconds} | {failed} |", flush=True)
+def rival_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what *full* gains on every other arm."""
+    yield "| case | full against | gain, points | p | in seconds | p |"
+    yield "|---|---|---|--:|---|--:|"
+    for comparison in comparisons:
+        for arm in comparison.arms:
+            if arm != "full":
+                work, seconds = (comparison.gain("full", arm, budget) for budget in BUDGETS)
+                cells = f"{work} | {work.p:.3f} | {seconds} | {seconds.p:.3f}"
+                yield f"| {comparison.case.name} | {arm} | {cells} |"
+
+
+def summary(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield sentences over all cases with room, those whose start is more than 0.1 % behind."""
+    for arm in comparisons[0].arms:
+        for budget in BUDGETS:
+            gains = {c.case.name: c.gain(arm, "start", budget) for c in comparisons}
+            starts = {c.case.name: float(c.matrix("start", budget).mean()) for c in comparisons}
+            with_room = [case for case, start in starts.items() if start > ROOM]
+            shares = [100.0 * gains[case].mean / starts[case] for case in with_room]
+            better, worse = ([case for case, gain in gains.items() if gain.sign == sign] for sign in (1, -1))
+            name = f"{arm}, equal {'work' if budget == 'calibrated' else 'seconds'}"
+            mean = f", {fmean(shares):.0f} % in the mean" if shares else ""
+            yield (
+                f"{name}: significantly better in {len(better)} of {len(gains)} "
+                f"({', '.join(better) or 'none'}), worse in {len(worse)} ({', '.join(worse) or 'none'}); "
+                f"of {len(with_room)} with room {sum(gains[case].sign > 0 for case in with_room)} better, "
+                f"{sum(share >= 30.0 for share in shares)} with at least 30 % of the gap gained{mean}"
+            )
+
+
+def efficiency_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield the evaluations until the baseline is beaten; a run that never does counts with all it made."""
+    yield "| case | arm | beaten by | evaluations until beaten, mean | median | of before's mean (95 %) |"
+    yield "|---|---|--:|--:|--:|---|"
+    for comparison in comparisons:
+        needed = {}
+        for arm in comparison.arms:
+            if arm == "best-of-n":
+                continue
+            found = [comparison.until_beaten(arm, seed) for seed in comparison.seeds]
+            made = [comparison.outcomes[arm, seed].evaluations for seed in comparison.seeds]
+            needed[arm] = [float(a if f is None else f) for f, a in zip(found, made, strict=True)]
+            ratio = ratio_of_means(needed[arm], needed["before"]) if "before" in needed else "–"
+            yield (
+                f"| {comparison.case.name} | {arm} | {sum(f is not None for f in found)} of {len(found)} "
+                f"| {fmean(needed[arm]):.0f} | {median(needed[arm]):.0f} | {ratio} |"
+            )
+
+
+def case_of(domain: str, options: argparse.Namespace, folder: Path) -> Case:
+    """Return a case with its budget in work, measured once."""
+    kept = folder / f"{domain}-work.json"
+    if not kept.exists():
+        rate = anyio.run(work_per_second, domain, options.family, options.data, options.tier)
+        kept.write_text(json.dumps({"units_per_second": rate}), encoding="utf-8")
+    work = max(1, round(options.seconds * json.loads(kept.read_text())["units_per_second"]))
+    flags = [
+        f"--library={options.tier}",
+        f"--work={float(f'{work:.2g}'):.0f}",
+        f"--batch-size={options.batch}",
+        f"--validation-instances={options.validation}",
+        f"--validation-interval={options.validation_interval}",
+        f"--evaluators={options.evaluators}",
+    ]
+    present = [word for setting in options.set for word in ("--set", setting)]
+    return Case(
+        domain,
+        options.family,
+        tuple(flags),
+        tuple(present),
+        options.generations,
+        options.data,
+        options.before,
+    )
+
+
+def options_of() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("domains", nargs="*", default=list(domain_names()), metavar="DOMAIN")
+    parser.add_argument(
+        "--arms", nargs="+", choices=sorted(ARMS), default=[a for a in ARMS if a not in ("before", "random")]
+    )
+    parser.add_argument("--library", dest="tier", choices=["basic", "full"], default="full")
+    parser.add_argument("--family", default="*", help="pattern of the groups of instances, as in a shell")
+    parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
+    parser.add_argument("--before", type=Path, metavar="PYTHON", help="of an older version, for that arm")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--generations", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=0.25, help="per instance, as work")
+    parser.add_argument("--batch", type=int, default=3, help="training instances of the walks")
+    parser.add_argument("--validation", type=int, default=33, help="validation instances")
+    parser.add_argument("--validation-interval", type=int, default=5, help="generations between validations")
+    parser.add_argument("--test", type=int, default=20, help="held-out instances")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="setting of all runs")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds at a time")
+    parser.add_argument("--evaluators", type=int, default=1, help="evaluators of a run")
+    parser.add_argument("--folder", type=Path, help="keeps runs and results, and goes on with what is there")
+    parser.add_argument("--json", type=Path, help="write all figures there too")
+    parser.add_argument("--smoke", action="store_true", help="2 seeds, 2 generations, hardly any time")
+    options = parser.parse_args()
+    if ("before" in options.arms) != (options.before is not None):
+        parser.error("the arm `before` and the option --before go together")
+    if options.smoke:
+        small = {"seeds": 2, "generations": 2, "seconds": 0.02, "validation": 6, "test": 6, "batch": 2}
+        options.set += ["race_contenders=4", "race_instances=4"]
+        vars(options).update(small)
+    return options
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("domains", nargs="*", default=domain_names(), metavar="DOMAIN")
-    parser.add_argument("--generations", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--time-limit", type=float, default=1.0, help="seconds per instance")
-    parser.add_argument("--work", type=float, help="work units instead, worth so many seconds")
-    parser.add_argument("--batch", type=int, default=3, help="training instances")
-    parser.add_argument("--validation", type=int, default=10, help="validation instances")
-    parser.add_argument("--validation-interval", type=int, default=10, help="generations between validations")
-    parser.add_argument("--margin", type=float, default=2.0, help="setting checkpoint_margin")
-    parser.add_argument("--test", type=int, default=12, help="held-out instances")
-    parser.add_argument("--data", type=Path, help="published instances instead of generated ones")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--evaluators", type=int, default=2, help="evaluators of a run")
-    options = parser.parse_args()
-    budget = f"{options.time_limit:g} s" if options.work is None else f"work worth about {options.work:g} s"
-    print(f"{options.generations} generations, {budget} per instance, {options.test} held-out instances\n")
-    print("| domain | baseline, % | evolved, % | difference | no worse | in equal seconds | failed |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
-    with tempfile.TemporaryDirectory() as folder:
+    options = options_of()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.folder or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        seeds = range(options.first_seed, options.first_seed + options.seeds)
+        comparisons = []
         for domain in options.domains:
-            compare(domain, options, Path(folder))
+            comparison = Comparison(case_of(domain, options, folder), options.arms, seeds)
+            with ThreadPoolExecutor(options.jobs) as pool:
+                list(pool.map(lambda seed: comparison.search(seed, folder), seeds))  # noqa: B023
+            for seed in seeds:
+                comparison.test(seed, folder, options.test, "before" in options.arms)
+            comparisons.append(comparison)
+            print("\n".join(main_table([comparison])), file=sys.stderr, flush=True)
+        report(comparisons, options)
+
+
+def report(comparisons: Sequence[Comparison], options: argparse.Namespace) -> None:
+    """Print all tables, and write the figures they come from."""
+    print(
+        f"{options.tier} library, {options.generations} generations, work of about {options.seconds:g} s, "
+        f"at most {options.test} held-out instances, {options.seeds} seeds\n"
+    )
+    tables = [main_table, rival_table] if len(options.arms) > 1 else [main_table]
+    if "before" in options.arms:
+        tables.append(efficiency_table)
+    for table in tables:
+        print("\n".join(table(comparisons)), end="\n\n")
+    print("\n".join(f"- {line}" for line in summary(comparisons)))
+    if options.json is not None:
+        rows = {c.case.name: c.figures() for c in comparisons}
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

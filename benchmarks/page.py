@@ -35,7 +35,8 @@ from dga2d.runtime.page.panels import PARTS
 from dga2d.store import open_store
 
 EVOLVE = (
-    *("evolve", "tsp", "--work", "300", "--batch-size", "2", "--validation-instances", "2", "--seed", "1"),
+    *("evolve", "tsp", "--preset", "none", "--work", "300", "--batch-size", "2", "--seed", "1"),
+    *("--validation-instances", "2"),
     *("--evaluators", "1", "--no-report", "--quiet", "--llm-calls", "150"),
 )
 LIVE = RunId("page-live")
@@ -146,7 +147,7 @@ def live(browser: Browser, url: str, base: str) -> list[float]:
 
 async def write_slowly(url: str, begun: threading.Event, times: dict[int, float]) -> None:
     """A made-up generation, an event every 100 ms; `times` gets the milliseconds since 1970 of each."""
-    settings = RunSettings(pipelines=10, batch_size=5)
+    settings = RunSettings(pipelines=10, batch_size=5, generations=10_000)
     async with open_store(url) as store, store.write(LIVE, create=True) as writer:
         beginning = [synthetic_run.started(settings), synthetic_run.graph()]
         state = fold_all(await writer.append(beginning, [synthetic_run.SOURCE]))

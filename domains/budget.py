@@ -12,15 +12,36 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 Clock = Callable[[], float]
+SMALLEST_SHARE = 0.02
+"""Least part of the whole budget that a position is given, whatever its share, where there are at most 50."""
+
+
+def bounded_shares(shares: Sequence[float]) -> tuple[float, ...]:
+    """Return `shares` (each above 0) as fractions of 1 of at least `SMALLEST_SHARE`; what lifts the small
+    ones is taken from the others in proportion. Of none, none."""
+    if not shares:
+        return ()
+    least = min(SMALLEST_SHARE, 1.0 / len(shares))
+    small: set[int] = set()
+    while True:
+        rest = math.fsum(share for i, share in enumerate(shares) if i not in small)
+        scale = (1.0 - least * len(small)) / rest if rest else 0.0
+        found = [least if i in small else share * scale for i, share in enumerate(shares)]
+        lower = {i for i, part in enumerate(found) if part < least}
+        if not lower:
+            return tuple(found)
+        small |= lower
 
 
 class Budget:
     """What an operator sees as ``env_data["budget"]``.
 
     `amount` is in seconds (`unit` ``"s"``) or work units (`unit` ``"work"``) for the whole pipeline of
-    `positions` operators. Each position may use an equal share of what remains, so an operator that stops
-    early leaves the rest to its successors. A unit charged at position i counts as ``scales[i]`` units, 1
-    where `scales` is empty: implementations count work differently, and their scales make it comparable.
+    `positions` operators. Each position may use its share of what remains, so an operator that stops early
+    leaves the rest to its successors. `shares` are relative to each other and bounded below
+    (`bounded_shares`); where they are empty all are equal. A unit charged at position i counts
+    as ``scales[i]`` units, 1 where `scales` is empty: implementations count work differently, and their
+    scales make it comparable.
     """
 
     def __init__(
@@ -30,6 +51,7 @@ class Budget:
         positions: int,
         clock: Clock = time.perf_counter,
         scales: Sequence[float] = (),
+        shares: Sequence[float] = (),
     ) -> None:
         if not amount > 0:
             raise ValueError(f"expected a budget above 0, got {amount}")
@@ -37,13 +59,15 @@ class Budget:
             raise ValueError(f"expected at least one position, got {positions}")
         if scales and (len(scales) != positions or not all(0.0 < scale < math.inf for scale in scales)):
             raise ValueError(f"expected {positions} scales above 0, got {list(scales)}")
+        if shares and (len(shares) != positions or not all(0.0 < share < math.inf for share in shares)):
+            raise ValueError(f"expected {positions} shares above 0, got {list(shares)}")
         self._amount = float(amount)
         self._is_timed = unit == "s"
         self._clock = clock
         self._work = 0.0
         self._scales = iter(scales or (1.0,) * positions)
         self._scale = 1.0
-        self._positions_left = positions
+        self._shares_left = list(bounded_shares(shares) or (1.0,) * positions)
         self._start = clock()
         self._share_start = 0.0
         self._share_end = 0.0
@@ -53,8 +77,10 @@ class Budget:
         """Give the next position its share (called by the runner, not by operators)."""
         spent = self.spent()
         self._share_start = spent
-        self._share_end = spent + max(self._amount - spent, 0.0) / max(self._positions_left, 1)
-        self._positions_left -= 1
+        left = self._shares_left
+        parts = sum(left) / left[0] if left else 1.0
+        self._share_end = spent + max(self._amount - spent, 0.0) / parts
+        del left[:1]
         self._scale = next(self._scales, self._scale)
 
     def spent(self) -> float:

@@ -84,13 +84,20 @@ def execute(
 ) -> Execution:
     """Run a pipeline of loaded implementations; `budget` must be made for ``len(runs)`` positions.
 
-    Every decode an operator asks for charges one work unit.
+    Every decode an operator asks for charges one work unit, and so does every call of a decoder's ``hooks``,
+    functions by the names under which operators find them in ``env_data``.
     """
-    env_data = {**environment, "rng": rng, "budget": budget}
 
-    def charged(state: State) -> float:
-        budget.charge(1)
-        return decoder(state)
+    def charging(function: Callable[..., Any]) -> Callable[..., Any]:
+        def charged(*arguments: Any) -> Any:
+            budget.charge(1)
+            return function(*arguments)
+
+        return charged
+
+    hooks = {name: charging(hook) for name, hook in getattr(decoder, "hooks", {}).items()}
+    env_data = {**environment, **hooks, "rng": rng, "budget": budget}
+    charged = charging(decoder)
 
     state, best, best_score = State(), State(), float("inf")
     before: float | None = None

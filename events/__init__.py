@@ -33,6 +33,8 @@ from dga2d.events._names import (
     OperatorId,
     RunId,
     blob_digest,
+    copy_of,
+    instance_and_copy,
 )
 from dga2d.events._payload import Payload
 from dga2d.events._registry import check_owner, referenced_blobs
@@ -66,10 +68,12 @@ __all__ = [
     "blob_digest",
     "canonical_bytes",
     "check_owner",
+    "copy_of",
     "decode_payload",
     "decoder_of",
     "encode_payload",
     "fits_64_bits",
+    "instance_and_copy",
     "link_hash",
     "referenced_blobs",
     "upcast",

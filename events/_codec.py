@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
-from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -32,7 +31,15 @@ def _untimed_candidates(test: dict[str, Any]) -> dict[str, Any]:
     return {**test, "candidates": [{**c, "time_limit_s": None} for c in test["candidates"]]}
 
 
-UPCASTERS: dict[tuple[str, int], Upcaster] = {("TestStarted", 1): _untimed_candidates}
+def _without_inheritance(replaced: dict[str, Any]) -> dict[str, Any]:
+    """What took a place in a pool began without credits."""
+    return {**replaced, "inherits_credits": False}
+
+
+UPCASTERS: dict[tuple[str, int], Upcaster] = {
+    ("TestStarted", 1): _untimed_candidates,
+    ("ImplementationReplaced", 1): _without_inheritance,
+}
 """``(type, old version)`` → function that turns its payload into one of the next version."""
 
 
@@ -52,7 +59,10 @@ def canonical_bytes(value: Any, path: str = "value") -> bytes:
         raise CanonicalEncodingError(path, str(error)) from error
 
 
-_fields_of_model = attrgetter("__dict__")
+def _fields_of_model(model: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = model.__dict__
+    absent = [name for name in model.left_out if fields[name] is None]
+    return {name: value for name, value in fields.items() if name not in absent} if absent else fields
 
 
 class _IsModel(dict[type, bool]):

@@ -52,7 +52,7 @@ def decoder_of(model: type[Payload]) -> PayloadDecoder:
 def record_of(model: type[Model]) -> type[msgspec.Struct]:
     """Return the record of a model: immutable, closed, its fields in canonical order, in which they are found
     at once."""
-    hints = get_type_hints(model)
+    hints = get_type_hints(model, include_extras=True)
     fields = []
     for name, field in sorted(model.model_fields.items()):
         default = msgspec.field() if field.is_required() else msgspec.field(default=field.default)

@@ -17,6 +17,9 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
+    left_out: ClassVar[frozenset[str]] = frozenset()
+    """Fields that came later and are not written while they are ``None``: old bytes stay what they were."""
+
 
 class Payload(Model):
     """Base of the payloads. A type is declared by its class alone:

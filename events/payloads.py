@@ -3,14 +3,18 @@
 A type is declared by its class alone: who may write it (``owner``), the operation it
 completes (``operation``), the blobs it names (fields annotated `BlobDigest`). Large things (prompts, answers,
 code, solutions) are such blobs. Candidates are counted ``j = 0 … N−1`` within generation ``t = 1, 2, …``;
-instances are named ``group/name``.
+instances are named ``group/name``. The file is long because the vocabulary is read as one page.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+from pydantic import Field
 
 from dga2d.events._names import AgentName, BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId
 from dga2d.events._payload import Model, collect_types
@@ -29,8 +33,16 @@ FailureKind = Literal[
     "crashed",
     "oversized_answer",
 ]
-SplitName = Literal["train", "validation", "test"]
+Share = Annotated[float, Meta(gt=0.0), Field(gt=0.0)]
+SplitName = Literal["gate", "train", "validation", "test", "race"]
+"""Parts of the instances; a race runs on training instances under a name of its own."""
+RaceMove = Literal[
+    "incumbent", "finalist", "sampled", "code", "implementation", "walk", "constants", "crossover", "share"
+]
+"""How a contender of a race came about: what the race is against, the finalist of the race before, a
+pipeline of this generation, new code, or one of the moves that change the incumbent."""
 CallPurpose = Literal["initialize", "implement", "connect"]
+RaceVerdict = Literal["stays", "failed", "behind", "outranked", "uncertain"]
 LimitKind = Literal["calls", "tokens", "money"]
 CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver")
 """Agents that may ask a language model; each books its own calls."""
@@ -44,8 +56,20 @@ def microusd(usd: float) -> int:
 class Step(Model):
     """One position of a concrete algorithm."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"share"})
+
     operator: OperatorId
     implementation: ImplementationId
+    share: Share | None = None
+    """Its part of the budget relative to the other positions', where one without counts 1; see
+    `dga2d.domains.budget.Budget`. ``None``, and absent from the log, where all are equal."""
+
+
+def shares_of(steps: Sequence[Step]) -> tuple[float, ...]:
+    """Return the part of the budget of each position relative to the others'; empty where all are equal."""
+    if all(step.share is None for step in steps):
+        return ()
+    return tuple(1.0 if step.share is None else step.share for step in steps)
 
 
 # ---------------------------------------------------------------- the run as a whole
@@ -54,8 +78,14 @@ class Step(Model):
 class InstanceEntry(Model):
     """An instance of the manifest with the value its gap is measured against."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"scale", "origin"})
+
     key: InstanceKey
     reference: float
+    scale: float | None = None
+    """Objective that counts as a gap of 1, above 0; ``None`` for max(|reference|, 1)."""
+    origin: Literal["baseline"] | None = None
+    """``baseline``: no reference was known, so it is what the safe baseline reached before the run began."""
 
 
 class SplitManifest(Model):
@@ -88,6 +118,8 @@ class LibraryOperator(Model):
 class RunStarted(Payload, owner="conductor", operation="run-started"):
     """A run begins; holds everything its decisions depend on."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file"})
+
     domain: str
     sense: Literal["min", "max"]
     seed: int
@@ -109,6 +141,8 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     """Where published instances were read from; ``None`` when all were generated."""
     lineage: RunId | None = None
     """Run this one was forked from."""
+    problem_file: str | None = None
+    """Where the file of a problem in one file was; ``None`` for other domains."""
 
 
 class RunPaused(Payload, owner="conductor"):
@@ -366,6 +400,39 @@ class ValidationScored(Payload, owner="validator", operation="validation-scored/
     scores: tuple[float, ...]
 
 
+class ChallengerComparison(Model):
+    """A validated pipeline beside the checkpoint, pair by pair: an instance under one random stream."""
+
+    candidate: int
+    """Number among the decoded pipelines."""
+    pairs: int
+    """Of all validations in which both took part."""
+    mean_gain: float
+    """Mean of the checkpoint's gap less the pipeline's, as a fraction of the reference."""
+    interval: tuple[float, float] | None
+    """Student's 95 % interval of the mean; ``None`` for a single pair."""
+    won: int
+    """Pairs in which the pipeline's gap was smaller."""
+    lost: int
+    """Pairs in which it was larger."""
+    p_value: float
+    """One-sided, of a mean gain that is not above zero."""
+
+
+class ChallengersCompared(Payload, owner="validator", operation="challengers-compared/{generation}"):
+    """All validated pipelines beside the checkpoint (at first: the safe baseline)."""
+
+    generation: int
+    checkpoint: int
+    """Number of the checkpoint among the decoded pipelines."""
+    error: float
+    """Probability with which this validation may take something for better that is not."""
+    comparisons: tuple[ChallengerComparison, ...]
+    """One for each other pipeline, in their order."""
+    better: tuple[int, ...]
+    """Pipelines that are better at that error rate, by Holm's procedure; best mean first."""
+
+
 class CheckpointSelected(Payload, owner="validator", operation="checkpoint-selected/{generation}"):
     """The best validated algorithm so far."""
 
@@ -373,6 +440,102 @@ class CheckpointSelected(Payload, owner="validator", operation="checkpoint-selec
     score: float
     pipeline: tuple[Step, ...]
     policy_updates: int
+
+
+class Contender(Model):
+    """An algorithm in a race."""
+
+    move: RaceMove
+    """How it came about."""
+    change: str
+    """What differs from the incumbent, in words; empty for the incumbent itself."""
+    pipeline: tuple[Step, ...]
+    """Its operators and implementations."""
+
+
+class Configuration(Model):
+    """An implementation that differs from another in its tunable constants alone; no model wrote it."""
+
+    implementation: ImplementationId
+    """Its id."""
+    source: BlobDigest
+    """Its text."""
+    parent: ImplementationId
+    """What it was made of."""
+    constants: dict[str, int | float | str | bool]
+    """The constants that differ, with their values."""
+
+
+class RaceStarted(Payload, owner="racer", operation="race-started/{generation}"):
+    """Contenders are to be compared with the incumbent on growing sets of training instances."""
+
+    generation: int
+    contenders: tuple[Contender, ...]
+    """The first is the incumbent."""
+    configurations: tuple[Configuration, ...]
+    """Implementations that the contenders bring with them."""
+    instances: tuple[InstanceKey, ...]
+    """In the order in which they are used; a second occurrence has another random stream."""
+    rounds: tuple[int, ...]
+    """How many of `instances` have been used when each round is scored; increasing, the last uses all."""
+    selecting: int
+    """Rounds that select a finalist; those after them compare it with the incumbent on instances that took
+    no part in its selection."""
+
+
+class Standing(Model):
+    """How a contender compares with the incumbent in a round: gains are gaps of the incumbent less its
+    own, pair by pair."""
+
+    contender: int
+    """Its number, from 1."""
+    gain: float | None
+    """Mean, a fraction; ``None`` where the contender failed."""
+    won: int
+    """Instances with a positive gain."""
+    lost: int
+    """Instances with a negative gain."""
+    p: float | None
+    """Of "the mean gain is not above zero", by Student's and Wilcoxon's tests together; ``None`` in rounds
+    that select, and for who is behind."""
+    verdict: RaceVerdict
+    """Why it leaves: it failed on an instance, had no positive mean gain, others gained more, or, in the last
+    round, the test did not refuse that it is no better."""
+
+
+class RaceRoundScored(Payload, owner="racer", operation="race-round/{generation}/{round}"):
+    """All evaluations of a round are in: who stays, and why the others leave."""
+
+    generation: int
+    round: int
+    """0, 1, …"""
+    standings: tuple[Standing, ...]
+    """Of all contenders that were left but the incumbent, by number."""
+
+
+class PoolChange(Model):
+    """An implementation of the incumbent that joins the pool of its operator."""
+
+    operator: OperatorId
+    """Whose pool changes."""
+    added: ImplementationId
+    """What joins."""
+    removed: ImplementationId | None
+    """The text it configures, whose credits it takes over; ``None`` where that has left the pool."""
+
+
+class IncumbentSelected(Payload, owner="racer", operation="incumbent-selected/{generation}"):
+    """The race is over: the incumbent from now on, the one before or the contender that beat it."""
+
+    generation: int
+    contender: int
+    """0 where the incumbent stays."""
+    pipeline: tuple[Step, ...]
+    """The incumbent's operators and implementations."""
+    pool_changes: tuple[PoolChange, ...]
+    """Implementations that the pools lacked."""
+    added_edges: tuple[Edge, ...]
+    """Edges of its walk that the graph lacked."""
 
 
 class TestCandidate(Model):
@@ -426,13 +589,58 @@ class ImplementationAdded(ImplementationEdit):
 
 
 class ImplementationReplaced(ImplementationEdit):
-    """c⁺ took the place of c⁻ in a full pool."""
+    """c⁺ took the place of c⁻ in a full pool, or of the member that it configures."""
+
+    version: ClassVar[int] = 2
 
     operator: OperatorId
     removed: ImplementationId
     implementation: ImplementationId
     source: BlobDigest
     call: int
+    inherits_credits: bool
+    """It differs from the removed one in constants alone, and goes on with its credits."""
+
+
+class ImplementationProposed(
+    Payload, owner="implementation_evolver", operation="implementation-proposed/{generation}/{slot}"
+):
+    """New code runs; it is to be measured against its parent before it joins the pool."""
+
+    generation: int
+    slot: int
+    operator: OperatorId
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+    parent: ImplementationId
+    """What it is to be better than."""
+    is_configuration: bool
+    """Whether it differs from its parent in constants alone."""
+    idea: str
+    """In one sentence, as the proposer put it; may be empty."""
+    program: tuple[Step, ...]
+    """The algorithm in which it is measured, with its parent."""
+    control: int
+    """Candidate number of that algorithm; the slot is that of the algorithm with the new code."""
+    instances: tuple[InstanceKey, ...]
+    """Training instances; the second half only where it is not behind on the first."""
+
+
+class ImplementationMeasured(
+    Payload, owner="implementation_evolver", operation="implementation-measured/{generation}/{slot}"
+):
+    """What new code gains over its parent, and with which credits it begins."""
+
+    generation: int
+    slot: int
+    gains: tuple[float | None, ...]
+    """Gap of the parent less that of the new code (fractions), on the first of the instances; ``None`` where
+    the new code failed."""
+    is_accepted: bool
+    """Whether it joins: it does not lose, and none of its operator gained more in this generation."""
+    credits: tuple[TransitionCredit, ...]
+    """Of its transitions; empty where it does not join or inherits those of what it configures."""
 
 
 class ImplementationDeleted(ImplementationEdit):

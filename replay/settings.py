@@ -1,4 +1,5 @@
-"""The settings of a run, with the paper's hyperparameters (Appendix E.1) as defaults.
+"""The settings of a run, with the paper's hyperparameters (Appendix E.1) as defaults; presets change some
+(`dga2d.runtime.runs.presets`).
 
 They are recorded in ``RunStarted``; every decision reads them from there.
 """
@@ -6,12 +7,17 @@ They are recorded in ``RunStarted``; every decision reads them from there.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dga2d.events.payloads import RaceMove
+
 Structure = Literal["dg", "dag", "linear", "fixed"]
 CreditContext = Literal["zero", "first", "second", "full"]
+
+MOVES = frozenset(get_args(RaceMove)) - {"incumbent"}
+_MOVES_PATTERN = "^(all|{0}(,{0})*)$".format(f"({'|'.join(sorted(MOVES))})")
 
 
 class RunSettings(BaseModel):
@@ -19,6 +25,10 @@ class RunSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
+    preset: Literal["default", "paper", "none"] = "none"
+    """Where the settings come from that are not given: ``default`` did better in short runs and is taken
+    where no preset is named; ``paper`` is exactly the paper. ``none`` stands in logs from before there were
+    presets."""
     library: Literal["full", "basic"] = "full"
     """Start from the whole operator library or from its basic tier alone."""
     generations: int = Field(50, ge=1)
@@ -52,6 +62,43 @@ class RunSettings(BaseModel):
     """Lowest-credit operators and edges treated in one generation."""
     attempts_per_edit: int = Field(3, ge=1)
     """Proposals per edit, the repairs after a rejection included."""
+    rejection_limit: int = Field(40, ge=0)
+    """Answers with code rejected one after the other after which the run ends; 0 for never."""
+    edit_scope: Literal["graph", "walks"] = "graph"
+    """Which operators and edges edits may concern: all of the graph, or those on some walk from ``START`` to
+    ``END`` of at most ``max_length`` operators. With ``walks`` no edit may take an operator off all walks."""
+    min_samples: int = Field(0, ge=0)
+    """Activations that an operator or an edge needs before its credit is judged; 0 judges at once."""
+    trial_samples: int = Field(0, ge=0)
+    """Samples in the incumbent's walk that new code and new edges get before they are judged, replaced or
+    asked for again; they take up to half of a generation's candidates."""
+    last_edits: bool = True
+    """Whether edits are made in the last generation too, whose evaluations are over by then, and the run ends
+    when its calls are spent; off buys nothing that no evaluation can see."""
+    no_change: bool = False
+    """Whether "no change" is a valid answer to any request for code or edges."""
+    configurations: bool = False
+    """Whether code that differs from a member of its pool in constants alone is taken as a configuration of
+    it, which takes its place and inherits its credits."""
+    near_copy_lines: int = Field(0, ge=0)
+    """New code with fewer new lines than this against a member of its pool is refused as a near copy, before
+    any trial; names of locals and constants do not count. 0 refuses exact copies alone."""
+    incumbent_edits: int = Field(0, ge=0)
+    """Implementations asked for in a generation for operators of the incumbent program, in proportion to the
+    effort and the improvement they account for; besides those that credit asks for."""
+    gate_instances: int = Field(0, ge=0)
+    """Most training instances on which new code is measured against its parent, inside the incumbent, before
+    it joins a pool: only what does not lose joins, of one operator's in a generation the best. 0 adds
+    whatever runs."""
+    call_plan: Literal["fixed", "spend"] = "fixed"
+    """Whether a generation makes the set number of edits, or as many more for the incumbent as spend the
+    calls that are left evenly over the generations that are left."""
+    prompt_edition: Literal[1, 2] = 1
+    """Which prompts ask for code and edges. The second tells of the incumbent and the operator's neighbours,
+    of instances, budget and gaps, of what was tried before and gained, and of samples beside credits."""
+    prompt_tokens: int = Field(16_000, ge=1_000)
+    """Most tokens of a prompt of the second edition, at four characters each; the facts that matter least are
+    left out."""
     edge_edit: Literal["replace", "delta"] = "replace"
     """Algorithm 2's single replacement, or Template III's delta of at most 2 + 2 edges."""
     policy: str = "embedded"
@@ -60,6 +107,13 @@ class RunSettings(BaseModel):
     """AdamW learning rate of the policy."""
     max_gradient_norm: float = Field(1.0, gt=0.0)
     """Gradient clipping norm of the policy."""
+    policy_focus: float = Field(0.0, ge=0.0, lt=1.0)
+    """Probability with which a step of a walk follows the incumbent's walk (at first the baseline's) before
+    anything is learned: a prior that multiplies the policy. 0: none, as in the paper."""
+    policy_entropy: float = Field(0.0, ge=0.0)
+    """Weight of the mean entropy of the policy's decisions in its loss; the paper has none."""
+    policy_replay: float = Field(0.0, ge=0.0)
+    """Reward with which the incumbent's walk takes part in every update of the policy; 0: it does not."""
     policy_dtype: Literal["float32", "bfloat16"] = "float32"
     """Number format of the policy's parameters."""
     policy_device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -82,11 +136,29 @@ class RunSettings(BaseModel):
     """Standard errors by which a pipeline must beat the checkpoint (the first one: the safe baseline) on the
     validation instances, pair by pair, in the mean or in the number won; 0 takes whatever has the higher
     mean, as the paper does."""
-    checkpoint_rule: Literal["pairs", "pairs_and_score"] = "pairs"
-    """What a pipeline must beat under a margin: the checkpoint as validated beside it, or also the score
-    stored when the checkpoint was selected, as in logs from before there was this setting."""
+    checkpoint_rule: Literal["pooled", "pairs", "pairs_and_score"] = "pairs"
+    """What a pipeline must beat under a margin. ``pooled``: the checkpoint, in a test of the gains in all
+    validations of the two, at `checkpoint_error` for the whole run. ``pairs``: the checkpoint as validated
+    beside it, by `checkpoint_margin`. ``pairs_and_score``: also the score stored when the checkpoint was
+    selected, as in logs from before there was this setting."""
+    checkpoint_error: float = Field(0.05, gt=0.0, lt=1.0)
+    """Probability with which a run under ``pooled`` ever replaces its checkpoint by something no better."""
+    race_contenders: int = Field(0, ge=0)
+    """Contenders that race against the incumbent in each generation; 0 for no races."""
+    race_instances: int = Field(16, ge=2)
+    """Training instances on which the finalist of a race is compared with the incumbent, none of which took
+    part in its selection (where there are fewer, they come again with another random stream)."""
+    race_growth: float = Field(4.0, ge=1.5, le=100.0)
+    """After each selecting round this fraction of the contenders is left, on as many times the instances."""
+    race_error: float = Field(0.2, gt=0.0, lt=1.0)
+    """Probability with which a finalist that is no better than the incumbent takes its place."""
+    race_moves: str = Field("all", pattern=_MOVES_PATTERN)
+    """Where contenders come from: ``all``, or names divided by commas: ``finalist``, ``sampled``, ``code``,
+    ``implementation``, ``walk``, ``constants``, ``crossover``, ``share``."""
     validation_instances: int | None = Field(None, ge=1)
-    """Validation instances used, the first of a fixed order; ``None`` for the whole split."""
+    """Validation instances used, evenly spaced over the split; ``None`` for all of them. Under ``pooled``
+    ``None`` is 33 at least, and instances are used again, under other random streams, until there are so
+    many."""
     test_instances: int | None = Field(None, ge=1)
     """Held-out instances used by the test; ``None`` for the whole split."""
     time_limit: float = Field(90.0, gt=0.0)
@@ -104,7 +176,8 @@ class RunSettings(BaseModel):
     """How many times the processor time that its work stands for an evaluation may take before it is refused;
     half a second is allowed in any case."""
     llm: str = "offline"
-    """Who writes new code and edges: ``offline``, ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
+    """Who writes new code and edges: ``offline`` (the built-in proposer; ``offline:constants`` varies nothing
+    but constants, at random), ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
     ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers)."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
@@ -165,14 +238,24 @@ class RunSettings(BaseModel):
     """MiB of the largest answer of an evaluation."""
 
     @property
+    def moves(self) -> frozenset[str]:
+        """The kinds of contenders that `race_moves` names."""
+        return MOVES if self.race_moves == "all" else frozenset(self.race_moves.split(","))
+
+    @property
     def llm_microusd(self) -> int | None:
         """The limit of money in millionths of a US dollar, rounded down."""
         return None if self.llm_money_usd is None else math.floor(self.llm_money_usd * 1_000_000)
 
     @property
+    def pools_validations(self) -> bool:
+        """Whether the checkpoint is chosen by a test over all validations."""
+        return self.checkpoint_margin > 0.0 and self.checkpoint_rule == "pooled"
+
+    @property
     def compares_checkpoints_by_pairs(self) -> bool:
         """Whether a new checkpoint need not have a higher score than the one before had when selected."""
-        return self.checkpoint_margin > 0.0 and self.checkpoint_rule == "pairs"
+        return self.checkpoint_margin > 0.0 and self.checkpoint_rule != "pairs_and_score"
 
     @property
     def budget(self) -> tuple[float, Literal["s", "work"]]:

@@ -21,6 +21,11 @@ PURPOSES = {
     "test": 8,
     "smoke": 9,
     "rate": 10,
+    "reference": 11,
+    "race": 12,
+    "race-evaluation": 13,
+    "edit": 14,
+    "gate": 15,
 }
 """Purpose → first element of the spawn key. Numbers are never reused: logs depend on them."""
 

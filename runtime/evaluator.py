@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import Protocol
 
-from platformdirs import user_cache_path
-
+from dga2d.agents.ports import Evaluator
 from dga2d.replay.settings import RunSettings
+from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluation.limits import MIB
-
-
-def cache_dir() -> Path:
-    """Return the folder of compiled implementations: ``DGA2D_CACHE`` or the user's cache folder."""
-    given = os.environ.get("DGA2D_CACHE")
-    return Path(given) if given else user_cache_path("dga2d")
-
-
-def is_cache_usable() -> bool:
-    """Return whether compiled implementations can be kept, or their folder made; writes nothing."""
-    folder = cache_dir().absolute()
-    nearest = next(place for place in (folder, *folder.parents) if os.path.exists(place))
-    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+from dga2d.runtime.terminal.run_metrics import Workload
 
 
 def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
@@ -43,9 +33,51 @@ def evaluation_limits(settings: RunSettings) -> EvaluationLimits:
     )
 
 
+class RunEvaluator(Evaluator, Workload, Protocol):
+    """What a run needs of its evaluator."""
+
+    @property
+    def sandbox_status(self) -> dict[str, str]:
+        """What the log says of who evaluates, and how contained."""
+
+
+class OutsideEvaluator(Protocol):
+    """An evaluator of the user's choosing: trusted, and not part of the program."""
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+
+    def around(self, pool: EvaluatorPool) -> RunEvaluator:
+        """Return the evaluator of a run whose own one is `pool`."""
+
+
+OUTSIDE = "evaluator"
+"""Entry of the recorded sandbox status that names an outside evaluator."""
+
+
+def check_evaluator(run: str, recorded: Mapping[str, str], given: OutsideEvaluator | None) -> None:
+    """Refuse to go on with another evaluator than the run began with.
+
+    Raises
+    ------
+    RunStateError
+        The log names an outside evaluator and it is not `given`, or the other way round.
+    """
+    own = "the program itself"
+    before, now = recorded.get(OUTSIDE, own), own if given is None else given.name
+    if before != now:
+        raise RunStateError(
+            f"run {run} was evaluated by {before}, not by {now}; results of two evaluators cannot be "
+            "compared. From Python, give the same one: run.resume(evaluator=...)"
+        )
+
+
 @asynccontextmanager
-async def open_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[EvaluatorPool]:
-    """Start the evaluation workers of a run, and end them with the block."""
+async def open_evaluator(
+    domain: str, settings: RunSettings, launched: Zygote | None = None
+) -> AsyncIterator[EvaluatorPool]:
+    """Start the evaluation workers of a run, and end them with the block; `launched` is the first of them."""
     pool = EvaluatorPool(
         domain,
         workers=settings.evaluators or os.cpu_count() or 1,
@@ -53,6 +85,7 @@ async def open_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[Ev
         sandbox=settings.sandbox,
         cache_dir=cache_dir(),
         budget=settings.budget,
+        launched=launched,
     )
     async with pool:
         yield pool

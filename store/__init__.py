@@ -18,6 +18,7 @@ from dga2d.store._contract import (
     RunSummary,
     Snapshot,
     check_page,
+    database_url,
     verified,
 )
 from dga2d.store._digest_set import DigestSet
@@ -76,6 +77,7 @@ __all__ = [
     "UnknownEventError",
     "UnknownRunError",
     "check_page",
+    "database_url",
     "open_store",
     "verified",
 ]

@@ -45,6 +45,7 @@ class LogConnection(sqlite3.Connection):
     hangs on the traceback of a cancelled task can stay for long.
     """
 
+    is_closed = False
     pragmas: ClassVar[tuple[str, ...]] = (
         "foreign_keys = ON",
         "recursive_triggers = ON",
@@ -58,9 +59,11 @@ class LogConnection(sqlite3.Connection):
             self.execute(f"PRAGMA {pragma}")
 
     def close(self) -> None:
-        if self.in_transaction:
+        """Close; does nothing the second time, which the driver asks for when stopped while it closes."""
+        if not self.is_closed and self.in_transaction:
             self.rollback()
         super().close()
+        self.is_closed = True
 
 
 class ReadingConnection(LogConnection):
@@ -95,12 +98,15 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
     """Return an engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
 
     async def connect() -> DriverConnection:
-        opened = unwritten(path) if read_only else None
-        database = _uri(path, read_only=read_only, is_immutable=opened is not None)
-        connection = DriverConnection(functools.partial(_open, database, read_only), iter_chunk_size=64)
-        connection.opened = opened
-        await connection
-        return connection
+        while True:
+            opened = unwritten(path) if read_only else None
+            database = _uri(path, read_only=read_only, is_immutable=opened is not None)
+            connection = DriverConnection(functools.partial(_open, database, read_only), iter_chunk_size=64)
+            connection.opened = opened
+            await connection
+            if opened is None or opened == unwritten(path):
+                return connection
+            await connection.close()  # a writer came while it was opened; the pool would give up after two
 
     engine = create_async_engine(
         "sqlite+aiosqlite://",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dga2d.events import (
@@ -21,6 +22,12 @@ from dga2d.events import (
 from dga2d.store._errors import CorruptEventError
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
+
+
+def database_url(text: str) -> str:
+    """Return `text` if it is a URL, else the URL of the SQLite file of that path."""
+    return text if "://" in text else f"sqlite+aiosqlite:///{Path(text).expanduser()}"
+
 
 LLM_CALLS = "llm-call"
 """Kind under which ``LLMCallReserved`` is counted."""
@@ -183,11 +190,8 @@ class EventStore(Protocol):
         by polling. Raises UnknownRunError at the first step.
         """
 
-    async def put_blob(self, data: bytes) -> BlobDigest:
-        """Store `data` (if it is not there yet) and return its SHA-256."""
-
     async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
-        """Store several blobs in one transaction; digests in the given order."""
+        """Store those that are not there yet in one transaction; SHA-256 digests in the given order."""
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Return the bytes of a blob, checked against `digest`. Raises BlobMissingError, CorruptBlobError."""

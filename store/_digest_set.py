@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 
 from dga2d.events import BlobDigest
 
@@ -20,12 +19,7 @@ class DigestSet:
     def __enter__(self) -> DigestSet:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def add(self, digests: Iterable[BlobDigest]) -> None:

@@ -22,6 +22,9 @@ Dga2dError
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 from dga2d.events import Dga2dError
 
 
@@ -29,12 +32,17 @@ class StoreError(Dga2dError):
     """Root of the errors of the event store."""
 
 
-class UnknownRunError(StoreError, LookupError):
-    """There is no run with this id."""
+class UnknownRunError(StoreError, KeyError):
+    """There is no run with this id; `known` are those that there are."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, known: Sequence[str] = ()) -> None:
         self.run_id = run_id
-        super().__init__(f"there is no run {run_id!r} in this database")
+        near = difflib.get_close_matches(run_id, known, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"there is no run {run_id!r} in this database{hint}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would quote it
 
 
 class UnknownEventError(StoreError, LookupError):

@@ -92,8 +92,14 @@ async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> 
     if own is not None:
         return own
     if (await connection.execute(select(runs.c.run_id).where(runs.c.run_id == run_id))).first() is None:
-        raise UnknownRunError(run_id)
+        raise await unknown_run(connection, run_id)
     return (await _last(connection, *lineage[-1]) if lineage else None) or EMPTY_LOG
+
+
+async def unknown_run(connection: AsyncConnection, run_id: RunId) -> UnknownRunError:
+    """Return the error that says that there is no such run, but perhaps one of a similar name."""
+    known = await connection.execute(select(runs.c.run_id).order_by(runs.c.created_at))
+    return UnknownRunError(run_id, [row.run_id for row in known])
 
 
 async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -> Head | None:

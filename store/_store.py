@@ -22,7 +22,6 @@ from dga2d.store._errors import (
     RunExistsError,
     StoreClosedError,
     StoreError,
-    UnknownRunError,
 )
 from dga2d.store._import import SqlRunImport
 from dga2d.store._lease import extend_lease, take_lease, this_process
@@ -194,9 +193,6 @@ class SqlEventStore:
 
     # ------------------------------------------------------------ blobs
 
-    async def put_blob(self, data: bytes) -> BlobDigest:
-        return (await self.put_blobs([data]))[0]
-
     async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
         rows = blob_rows(many)
         if rows:
@@ -360,7 +356,7 @@ class SqlEventStore:
         if create and is_there:
             await _refuse_begun(connection, run_id, quotas)
         if not create and not is_there:
-            raise UnknownRunError(run_id)
+            raise await _read.unknown_run(connection, run_id)
         if create and not is_there:
             await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
         if create and fork_of is not None:

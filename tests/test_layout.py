@@ -52,6 +52,18 @@ def test_imports_point_downwards() -> None:
     assert f"Contracts: {contracts} kept, 0 broken." in outcome.stdout
 
 
+def test_names_of_the_package_are_found_when_they_are_asked_for() -> None:
+    outcome = python(
+        "-P",
+        "-c",
+        f"import sys, dga2d; assert not {{*{HEAVY!r}, 'numpy', 'pydantic'}} & sys.modules.keys()\n"
+        "for name in dga2d.__all__: assert getattr(dga2d, name) is not None and name in dir(dga2d)\n"
+        "assert set(dga2d.__all__) == {*sum(dga2d._HOMES.values(), ()), '__version__'}\n"
+        "assert not hasattr(dga2d, 'evolv')",
+    )
+    assert outcome.returncode == 0, outcome.stderr
+
+
 LOADED = """
 import json, sys
 from dga2d.runtime.cli import main

@@ -10,6 +10,7 @@ from dga2d.agents.policy.contract import (
     PolicyContext,
     PolicySettings,
     UpdateReport,
+    WalkStep,
 )
 from dga2d.agents.policy.errors import (
     AliasError,
@@ -24,7 +25,7 @@ from dga2d.agents.policy.errors import (
     TokenizerMissingError,
 )
 from dga2d.agents.policy.policies import UniformPolicy, make_policy
-from dga2d.agents.policy.walks import ActionTable, draw_walk
+from dga2d.agents.policy.walks import ActionTable, draw_walk, is_feasible
 
 __all__ = [
     "ActionTable",
@@ -46,6 +47,8 @@ __all__ = [
     "TokenizerMissingError",
     "UniformPolicy",
     "UpdateReport",
+    "WalkStep",
     "draw_walk",
+    "is_feasible",
     "make_policy",
 ]

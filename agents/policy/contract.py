@@ -36,12 +36,19 @@ class PolicyContext:
     """Scalar sizes and array shapes of the instances."""
     titles: Mapping[OperatorId, str]
     """Operator → title shown beside its alias; operators without one are shown by their id."""
+    guide: tuple[OperatorId, ...] = ()
+    """A walk that the policy begins close to; see `dga2d.agents.policy.walks.log_prior`."""
+    focus: float = 0.0
+    """Probability, 0 ≤ focus < 1, with which a step of a policy that knows nothing follows the guide where it
+    may; 0: it has no guide."""
 
     def __post_init__(self) -> None:
         if self.max_length < 1:
             raise ValueError(f"expected max_length >= 1, got {self.max_length}")
         if not self.temperature > 0.0:
             raise ValueError(f"expected temperature > 0, got {self.temperature}")
+        if not 0.0 <= self.focus < 1.0:
+            raise ValueError(f"expected 0 <= focus < 1, got {self.focus}")
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class UpdateReport:
     """Figures of one REINFORCE step, all taken before the step except the digest."""
 
     loss: float
-    """Eq. 7."""
+    """Eq. 7, less the entropy bonus."""
     gradient_norm: float
     """Global L2 norm before clipping."""
     entropy: float
@@ -96,6 +103,8 @@ class PolicySettings:
 
     learning_rate: float = 1e-4
     max_gradient_norm: float = 1.0
+    entropy_bonus: float = 0.0
+    """Weight, in the loss, of the mean entropy of the decisions along the walks; the paper has none."""
     weight_decay: float = 0.0
     """Decoupled decay of AdamW, applied to matrices except embeddings; the paper names none."""
     dtype: DType = "float32"
@@ -119,8 +128,9 @@ class PolicySettings:
             raise ValueError(f"expected learning_rate > 0, got {self.learning_rate}")
         if not self.max_gradient_norm > 0.0:
             raise ValueError(f"expected max_gradient_norm > 0, got {self.max_gradient_norm}")
-        if not self.weight_decay >= 0.0:
-            raise ValueError(f"expected weight_decay >= 0, got {self.weight_decay}")
+        for name in ("entropy_bonus", "weight_decay"):
+            if not getattr(self, name) >= 0.0:
+                raise ValueError(f"expected {name} >= 0, got {getattr(self, name)}")
         for name, least in (("threads", 0), ("lora_rank", 0), ("alias_capacity", 2)):
             if getattr(self, name) < least:
                 raise ValueError(f"expected {name} >= {least}, got {getattr(self, name)}")
@@ -165,7 +175,8 @@ class PipelinePolicy(Protocol):
     def update(
         self, context: PolicyContext, walks: Sequence[tuple[OperatorId, ...]], rewards: Sequence[float]
     ) -> UpdateReport:
-        """Make one step on L = −(1/N) Σ_j R̃_j log π_θ(P_j | D_t), with `context` as at sampling.
+        """Make one step on L = −(1/N) Σ_j R̃_j log π_θ(P_j | D_t), with `context` as at sampling, less the
+        entropy bonus where there is one.
 
         Raises
         ------

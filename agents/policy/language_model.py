@@ -19,7 +19,14 @@ from dga2d.agents.policy.learner import Learner, is_adapter, without_adapters
 from dga2d.agents.policy.network import CachedStates, Network, action_log_probabilities, torch_threads
 from dga2d.agents.policy.prompt import AliasPool, render_prompt
 from dga2d.agents.policy.token_tree import ROOT, ActionTrie, PromptTokens, WalkBatch, append_action, grow_trie
-from dga2d.agents.policy.walks import ActionDistribution, History, beam_search, require_route, sample_walks
+from dga2d.agents.policy.walks import (
+    ActionDistribution,
+    History,
+    beam_search,
+    log_prior,
+    require_route,
+    sample_walks,
+)
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END
 
@@ -44,6 +51,7 @@ class _ModelReader:
                 tries,
                 self._context.temperature,
                 self._network.head_rows,
+                [log_prior(self._context, h, t.actions) for h, t in zip(histories, tries, strict=True)],
             )
         return [
             ActionDistribution(trie.actions, tuple(values.exp().tolist()), tuple(values.tolist()))
@@ -125,11 +133,13 @@ class LanguageModelPolicy:
             tables = self._tables(batch)
             credits = torch.tensor(rewards, dtype=torch.float64, device=self._network.device)
             loss = -(batch.walk_log_probabilities(tables) @ credits) / len(walks)
-            found = [table.detach() for table in tables]
-            entropy = batch.mean_over_decisions([-(p.exp() * p).sum() for p in found])
-            divergence = self._divergence(batch, found)
+            entropy = batch.mean_over_decisions([-(p.exp() * p).sum() for p in tables])
+            if self._settings.entropy_bonus:
+                loss = loss - self._settings.entropy_bonus * entropy
+            divergence = self._divergence(batch, [table.detach() for table in tables])
             norm = self._learner.step(loss)
-            return UpdateReport(float(loss.detach()), norm, entropy, self.digest(), divergence)
+            figures = float(loss.detach()), norm, float(entropy.detach())
+            return UpdateReport(*figures, self.digest(), divergence)
 
     def digest(self) -> str:
         return checkpoint.combined_digest(self._base | checkpoint.tensor_digests(self._saved))
@@ -172,15 +182,16 @@ class LanguageModelPolicy:
             return None
         with self._initial() as network, torch.no_grad():
             initial = _read(network, network, batch)
-        return batch.mean_over_decisions(
-            [(p.exp() * (p - q)).sum() for p, q in zip(found, initial, strict=True)]
-        )
+        divergences = [(p.exp() * (p - q)).sum() for p, q in zip(found, initial, strict=True)]
+        return float(batch.mean_over_decisions(divergences))
 
 
 def _read(network: Network, rows: Network | Learner, batch: WalkBatch) -> list[torch.Tensor]:
     """Return log-probabilities per distinct history; `rows` gives those of the vocabulary."""
     hidden = network.hidden_states(batch.prompt, batch.tree, rows.embed)
-    return action_log_probabilities(network, hidden, batch.tries, batch.temperature, rows.head_rows)
+    return action_log_probabilities(
+        network, hidden, batch.tries, batch.temperature, rows.head_rows, batch.priors
+    )
 
 
 def _initial_network(

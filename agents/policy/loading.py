@@ -97,7 +97,9 @@ def _config(spec: str, settings: PolicySettings) -> Any:
         if Path(spec).is_dir():
             raise PolicyLoadError(spec, f"no usable config.json: {_first_line(error)}") from error
         raise PolicyNotFoundError(
-            spec, "no such directory, and the model hub and its local cache do not have it"
+            spec,
+            "no such directory, and the model hub and its local cache do not have it; name a directory that "
+            "does, or take the built-in policy (--policy embedded)",
         ) from error
 
 

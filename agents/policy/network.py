@@ -137,11 +137,13 @@ def action_log_probabilities(
     tries: Sequence[ActionTrie],
     temperature: float,
     head_rows: RowSource,
+    priors: Sequence[Sequence[float]],
 ) -> list[torch.Tensor]:
     """Return float64 ``log π(O | h)`` over the feasible actions of each trie, differentiable.
 
     `hidden` is `(1 + nodes, width)`, row 0 the prompt's end. The probability of an operator is the product
-    over its alias of token probabilities under softmax(logits / τ), masked to the trie (Appendix D.1).
+    over its alias of token probabilities under softmax(logits / τ), masked to the trie (Appendix D.1), times
+    its prior, given by its logarithm in `priors` where there is one.
     """
     branches = [branch for trie in tries for branch in trie.branches]
     if not branches:
@@ -163,15 +165,22 @@ def action_log_probabilities(
         first += len(trie.branches)
     terms = table.flatten()[network.ids(places)]
     flat = terms.new_zeros(total).index_add(0, network.ids(targets), terms)
-    return list(torch.split(flat, [len(trie.actions) for trie in tries]))
+    found = torch.split(flat, [len(trie.actions) for trie in tries])
+    return [
+        (values + values.new_tensor(prior)).log_softmax(dim=0) if prior else values
+        for values, prior in zip(found, priors, strict=True)
+    ]
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use `count` threads (0: as it is) and restore its setting afterwards."""
+    """Let torch use `count` threads (0: as many as it does) and restore its setting afterwards.
+
+    The number is set in any case: until then MKL takes fewer threads where the machine is busy, which changes
+    the order of its sums and with it the last bits of parameters.
+    """
     former = torch.get_num_threads()
-    if count:
-        torch.set_num_threads(count)
+    torch.set_num_threads(count or former)
     try:
         yield
     finally:

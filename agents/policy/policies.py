@@ -20,6 +20,7 @@ from dga2d.agents.policy.walks import (
     ActionDistribution,
     History,
     beam_search,
+    log_prior,
     require_feasible,
     require_route,
     sample_walks,
@@ -37,12 +38,15 @@ class _UniformReader:
         for history in histories:
             actions = self._context.graph.feasible_actions(history, self._context.max_length)
             n = len(actions)
-            found.append(ActionDistribution(actions, (1.0 / n,) * n, (-math.log(n),) * n))
+            logs = log_prior(self._context, history, actions)
+            shares = tuple(map(math.exp, logs)) or (1.0 / n,) * n
+            found.append(ActionDistribution(actions, shares, logs or (-math.log(n),) * n))
         return found
 
 
 class UniformPolicy:
-    """π(O | h, D_t) = 1 / |M_{t,j,i}|; updates change nothing and there is nothing to save."""
+    """π(O | h, D_t) = 1 / |M_{t,j,i}|, or the prior around the guide; updates change nothing, and there is
+    nothing to save."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dga2d.agents.policy.contract import PolicyContext
 from dga2d.agents.policy.prompt import Tokens
-from dga2d.agents.policy.walks import History, require_feasible
+from dga2d.agents.policy.walks import History, log_prior, require_feasible
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END
 
@@ -132,6 +132,8 @@ class WalkBatch:
     """τ of the context."""
     tree: TokenTree
     tries: tuple[ActionTrie, ...]
+    priors: tuple[tuple[float, ...], ...]
+    """Per trie, as `log_prior` gives them."""
     decisions: tuple[tuple[tuple[int, int], ...], ...]
     """Per walk and step (END included): (index into `tries`, index into its actions)."""
 
@@ -148,6 +150,7 @@ class WalkBatch:
         nodes: dict[History, int] = {(): ROOT}
         places: dict[History, int] = {}
         tries: list[ActionTrie] = []
+        priors = []
         decisions = []
         for walk in walks:
             taken = []
@@ -159,10 +162,12 @@ class WalkBatch:
                 if history not in places:
                     places[history] = len(tries)
                     tries.append(grow_trie(tree, nodes[history], feasible, prompted.aliases))
+                    priors.append(log_prior(context, history, feasible))
                 chosen = walk[length] if length < len(walk) else END
                 taken.append((places[history], feasible.index(chosen)))
             decisions.append(tuple(taken))
-        return cls(prompted.prompt, context.temperature, tree, tuple(tries), tuple(decisions))
+        temperature = context.temperature
+        return cls(prompted.prompt, temperature, tree, tuple(tries), tuple(priors), tuple(decisions))
 
     def read_tokens(self) -> list[int]:
         """Return the tokens of the prompt and of the tree, with repetitions."""
@@ -176,7 +181,6 @@ class WalkBatch:
         """Return float64 `(walks,)` from the log-probabilities of the actions of every trie."""
         return torch.stack([torch.stack([tables[t][a] for t, a in taken]).sum() for taken in self.decisions])
 
-    def mean_over_decisions(self, values: Sequence[torch.Tensor]) -> float:
+    def mean_over_decisions(self, values: Sequence[torch.Tensor]) -> torch.Tensor:
         """Return the mean over all steps of all walks of a scalar per trie."""
-        met = [float(values[t]) for taken in self.decisions for t, _ in taken]
-        return sum(met) / len(met)
+        return torch.stack([values[t] for taken in self.decisions for t, _ in taken]).mean()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from dga2d.agents.policy.contract import DecodedWalk, PolicyContext, SampledWalk, WalkStep
 from dga2d.agents.policy.errors import InfeasibleWalkError, PolicyContextError
 from dga2d.events import OperatorId
-from dga2d.replay.state.graph import END
+from dga2d.replay.state.graph import END, START
 from dga2d.replay.streams import choose
 
 History = tuple[OperatorId, ...]
@@ -67,6 +69,38 @@ def require_feasible(context: PolicyContext, walk: History) -> tuple[tuple[Opera
             raise InfeasibleWalkError(walk, position)
         sets.append(feasible)
     return tuple(sets)
+
+
+def is_feasible(context: PolicyContext, walk: History) -> bool:
+    """Return whether the context's graph has the walk."""
+    try:
+        require_feasible(context, walk)
+    except InfeasibleWalkError:
+        return False
+    return True
+
+
+def log_prior(context: PolicyContext, history: History, actions: Sequence[OperatorId]) -> tuple[float, ...]:
+    """Return the logarithms of the prior that multiplies π_θ(· | history); empty where it is uniform.
+
+    While a walk is the beginning of the guide, the guide's next step has the probability `focus` together
+    with nothing else; after leaving it, the steps that follow the same operator in the guide have it, so that
+    a walk comes back. The rest is equal among all other actions.
+    """
+    if not context.focus or not context.guide:
+        return ()
+    guide = (START, *context.guide, END)
+    walked = (START, *history)
+    if guide[: len(walked)] == walked:
+        following = {guide[len(walked)]}
+    else:
+        following = {after for before, after in pairwise(guide) if before == walked[-1]}
+    n, followed = len(actions), following.intersection(actions)
+    if not followed or len(followed) == n:
+        return ()
+    other = math.log((1.0 - context.focus) / (n - len(followed)))
+    favoured = math.log(context.focus / len(followed))
+    return tuple(favoured if action in followed else other for action in actions)
 
 
 class ActionTable(Protocol):

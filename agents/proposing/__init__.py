@@ -1,6 +1,12 @@
 """Proposers: prompts, the port to a language model, the checks of answers, and the offline proposer."""
 
-from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
+from dga2d.agents.proposing.answers import (
+    configured_member,
+    idea_of,
+    new_lines,
+    normalised_ast_digest,
+    parse_implementation,
+)
 from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError, ProposalError
 from dga2d.agents.proposing.graph_answers import addable_edges, clamp, parse_edges, parse_graph
 from dga2d.agents.proposing.graphs import compatible_edges, default_graph, incompatibility
@@ -17,6 +23,7 @@ from dga2d.agents.proposing.tasks import (
     PastAttempts,
     PoolEntry,
     PromptContext,
+    RunFacts,
     Task,
     improvement_summary,
 )
@@ -41,14 +48,18 @@ __all__ = [
     "PromptContext",
     "ProposalError",
     "Quote",
+    "RunFacts",
     "Task",
     "addable_edges",
     "answer_schema",
     "clamp",
     "compatible_edges",
+    "configured_member",
     "default_graph",
+    "idea_of",
     "improvement_summary",
     "incompatibility",
+    "new_lines",
     "normalised_ast_digest",
     "parse_edges",
     "parse_graph",

@@ -11,17 +11,21 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from dga2d.agents.proposing.errors import ProposalError, shown
-from dga2d.agents.proposing.tasks import ImplementTask
+from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.domains.core.statements import parse_quietly
+from dga2d.domains.core.tunables import find_tunables
 from dga2d.domains.source_rules import check_source
 
 MAX_ANSWER_CHARS = 200_000
+NO_CHANGE = "NO_CHANGE"
+"""The whole answer of a proposer that would change nothing, where that is allowed."""
 NO_VARIATION = "NO_VARIATION:"
 """First word of the offline proposer's answer when there is nothing it could propose."""
 
@@ -172,8 +176,11 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
         ``size``, ``code_block``, ``encoding``, ``no_variation``: see `python_block`; ``syntax``: not
         Python; ``signature``: no ``def run(env_data, state, calc_makespan_fn)``; ``source_rules``:
         another breach of `check_source`; ``duplicate``: runs like an implementation of the pool
-        (`normalised_ast_digest`).
+        (`normalised_ast_digest`); ``near_copy``: too few new lines against one of them; ``no_change``:
+        the answer is `NO_CHANGE`, where that is allowed.
     """
+    if task.allows_no_change and clean_answer(text).strip() == NO_CHANGE:
+        raise ProposalError("no_change", "the proposer would change nothing")
     source = python_block(text).strip("\n") + "\n"
     digest = normalised_ast_digest(source)
     if violations := check_source(source):
@@ -183,7 +190,70 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
     for entry in task.pool:
         if normalised_ast_digest(entry.source) == digest:
             raise ProposalError("duplicate", f"the code runs exactly like {entry.id}, which is in the pool")
+    if (near := near_copy_of(source, task)) is not None:
+        new = len(new_lines(source, near.source))
+        least = f"at least {task.near_copy_lines} must be new beside constants and names"
+        raise ProposalError("near_copy", f"{new} lines differ from {near.id}; {least}")
     return source
+
+
+def near_copy_of(source: str, task: ImplementTask) -> PoolEntry | None:
+    """Return the first member of the pool that `source` has too little beside; ``None`` if there is none, and
+    for configurations where they are allowed."""
+    if task.allows_configurations and configured_member(source, task.pool):
+        return None
+    least = task.near_copy_lines
+    return next((e for e in task.pool if least and len(new_lines(source, e.source)) < least), None)
+
+
+MAX_IDEA_CHARS = 300
+
+
+def idea_of(source: str) -> str:
+    """Return the first sentence of a module's docstring on one line, shortened; empty where there is none."""
+    text = " ".join((ast.get_docstring(parse_source(source)) or "").split())
+    sentence = re.match(r".*?[.!?](?= |$)", text)
+    return (sentence.group() if sentence else text)[:MAX_IDEA_CHARS]
+
+
+def configured_member(source: str, pool: Iterable[PoolEntry]) -> PoolEntry | None:
+    """Return the first member of a pool that `source` differs from in constants alone; ``None`` if none is.
+
+    Constants are all numbers, and the values of declared choices.
+    """
+    digest = normalised_ast_digest(source, keeps_constants=False)
+    return next((e for e in pool if normalised_ast_digest(e.source, keeps_constants=False) == digest), None)
+
+
+def new_lines(source: str, before: str) -> tuple[str, ...]:
+    """Return the statements of `source` that `before` lacks, in order; names of locals and numbers, layout,
+    comments and docstrings do not count.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: one of the texts is not Python.
+    """
+    there = Counter(statement_lines(before))
+    found = []
+    for line in statement_lines(source):
+        if there[line]:
+            there[line] -= 1
+        else:
+            found.append(line)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def statement_lines(source: str) -> tuple[str, ...]:
+    """Return the lines of code with ``_`` for every local and ``0`` for every number. Raises as
+    `new_lines`."""
+    tree = _bare_tree(source, keeps_constants=False)
+    try:
+        _RenameLocals(_keyword_names(tree), is_uniform=True).visit(tree)
+        return tuple(line.strip() for line in ast.unparse(tree).splitlines() if line.strip())
+    except RecursionError:
+        raise ProposalError("syntax", "an expression of the code is nested too deeply") from None
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -207,34 +277,54 @@ def parse_source(source: str) -> ast.Module:
 
 
 @lru_cache(maxsize=1024)
-def normalised_ast_digest(source: str) -> str:
+def normalised_ast_digest(source: str, *, keeps_constants: bool = True) -> str:
     """Return the SHA-256 (64 hex digits) of code without layout, comments, docstrings and names of locals.
 
-    Two texts with the same digest run alike. Locals keep their names where the module passes a keyword
-    argument of that name, since there the name has a meaning.
+    Two texts with the same digest run alike, but for their constants where those are not kept. Locals keep
+    their names where the module passes a keyword argument of that name, since there the name has a meaning.
 
     Raises
     ------
     ProposalError
         ``syntax``: the text is not Python.
     """
-    tree = parse_source(source)
-    for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body[:1] = []
-    keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
+    tree = _bare_tree(source, keeps_constants)
     try:
-        _RenameLocals(frozenset(keywords)).visit(tree)
+        _RenameLocals(_keyword_names(tree)).visit(tree)
         return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     except RecursionError:
         raise ProposalError("syntax", "an expression of the code is nested too deeply") from None
 
 
-class _RenameLocals(ast.NodeTransformer):
-    """Numbers the locals of every function in order of appearance; class bodies keep their names."""
+def _bare_tree(source: str, keeps_constants: bool) -> ast.Module:
+    """Return the tree of a text without docstrings and, unless they are kept, with 0 for every constant."""
+    tree = parse_source(source)
+    choices = set() if keeps_constants else {t.name for t in find_tunables(source) if t.kind == "choice"}
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = []
+        if keeps_constants:
+            continue
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            is_signed = isinstance(node.value, ast.UnaryOp) and isinstance(node.value.operand, ast.Constant)
+            if is_signed or node.targets[0].id in choices:
+                node.value = ast.Constant(0)
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float, complex):
+            node.value = 0
+    return tree
 
-    def __init__(self, kept: frozenset[str]) -> None:
+
+def _keyword_names(tree: ast.Module) -> frozenset[str]:
+    return frozenset(node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg)
+
+
+class _RenameLocals(ast.NodeTransformer):
+    """Numbers the locals of every function in order of appearance, or makes them all alike; class bodies
+    keep their names."""
+
+    def __init__(self, kept: frozenset[str], *, is_uniform: bool = False) -> None:
         self._kept = kept
+        self._is_uniform = is_uniform
         self._names: Mapping[str, str] = {}
         self._count = 0
 
@@ -245,7 +335,7 @@ class _RenameLocals(ast.NodeTransformer):
             if name in self._kept:
                 inner.pop(name, None)
             else:
-                inner[name] = f"<{self._count}>"
+                inner[name] = "_" if self._is_uniform else f"<{self._count}>"
                 self._count += 1
         for outside in _outside_body(node):
             self.visit(outside)

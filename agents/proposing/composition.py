@@ -1,13 +1,18 @@
-"""Implementations made one: an improvement that is repeated from perturbed solutions.
+"""Implementations made one: improvements that are repeated from perturbed solutions.
 
-The texts of an improving and of a perturbing operator, behind that of an initialiser where one is to be
-replaced, are merged. All keep their code, tunables and exchangeable blocks; a new ``run`` alternates
-improvement and perturbation (iterated local search). Definitions that are the same as the first text's stand
-once, the other names of later texts get a prefix.
+The texts of one or two improving operators and of a perturbing one, behind that of an initialiser where one
+is to be replaced, are merged. All keep their code, tunables and exchangeable blocks; a new ``run`` alternates
+improvement and perturbation (iterated local search; with two improving operators their neighbourhoods take
+turns until neither gains). An improvement is given a part of the budget, so one that never stops by itself,
+such as annealing, can be repeated, too. How large the parts are, what is accepted and when the search returns
+to its best solution are tunables. Definitions that are the same as the first text's stand once, the other
+names of later texts get a prefix.
 
 References
 ----------
-H. R. Lourenço, O. C. Martin, T. Stützle, Iterated local search, Handbook of Metaheuristics, 2003.
+H. R. Lourenço, O. C. Martin, T. Stützle, Iterated local search, Handbook of Metaheuristics, 2003 (acceptance
+and perturbation). N. Mladenović, P. Hansen, Variable neighborhood search, Computers & Operations Research,
+1997 (neighbourhoods that take turns).
 """
 
 from __future__ import annotations
@@ -16,30 +21,64 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from dga2d.agents.proposing.answers import parse_source
 from dga2d.domains.core.statements import Statement, split_statements
 
-CONSTRUCT, IMPROVE, PERTURB = "construct_once", "improve_once", "perturb_once"
+CONSTRUCT, IMPROVE, DEEPEN, PERTURB = "construct_once", "improve_once", "deepen_once", "perturb_once"
+OWN_NAMES = frozenset({"KICKS_IN_VAIN", "PARTS", "WARMTH", "Part", "improve_all"})
+"""Names that the new text needs for itself."""
 _DRIVER = """
 
 KICKS_IN_VAIN = {patience}  # tunable: int 1..100
+PARTS = {parts}  # tunable: int 1..400
+WARMTH = {warmth}  # tunable: float 0.0..2.0
 
+
+class Part:
+    \"\"\"One of PARTS equal parts of a budget, or what is left of it, for one improvement.\"\"\"
+
+    def __init__(self, budget):
+        self.budget = budget
+        self.start = budget.remaining()
+        self.length = max(min(1.0 / PARTS, self.start), 1e-9)
+
+    def charge(self, units=1):
+        self.budget.charge(units)
+
+    def remaining(self):
+        left = 1.0 - (self.start - self.budget.remaining()) / self.length
+        return max(0.0, min(left, 1.0))
+
+    def exhausted(self):
+        return self.remaining() <= 0.0 or self.budget.exhausted()
+
+
+def improve_all(env_data, state, calc_makespan_fn):
+    \"\"\"Improve `state` with a part of the budget{turns}.\"\"\"
+    env_data = {{**env_data, "budget": Part(env_data["budget"])}}
+{improvement}
 
 def run(env_data, state, calc_makespan_fn):
     \"\"\"{summary}\"\"\"
     budget = env_data["budget"]
-{start}    state = improve_once(env_data, state, calc_makespan_fn)
+{start}    state = improve_all(env_data, state, calc_makespan_fn)
     score = calc_makespan_fn(state)
     best, best_score = state.copy(), score
-    failures = 0
+    failures, kicks, change = 0, 0, 0.0
     while not budget.exhausted():
         trial = perturb_once(env_data, state.copy(), calc_makespan_fn)
-        trial = improve_once(env_data, trial, calc_makespan_fn)
+        trial = improve_all(env_data, trial, calc_makespan_fn)
         trial_score = calc_makespan_fn(trial)
         budget.charge(1)
-        if trial_score <= score:
+        kicks += 1
+        change += abs(trial_score - score)
+        temperature = WARMTH * budget.remaining() * change / kicks
+        worse = trial_score - score
+        if worse <= 0.0 or (temperature > 0.0 and env_data["rng"].random() < math.exp(-worse / temperature)):
             state, score = trial.copy(), trial_score
         failures += 1
         if trial_score < best_score:
@@ -48,8 +87,31 @@ def run(env_data, state, calc_makespan_fn):
             state, score, failures = best.copy(), best_score, 0
     return best
 """
-_IMPROVING = "Improve `state`, then perturb and improve again while the share lasts; the best found."
-_CONSTRUCTING = "Construct a solution, improve it, then perturb and improve again while the share lasts."
+_ONE = "    return improve_once(env_data, state, calc_makespan_fn)\n"
+_TURNS = """    state = improve_once(env_data, state, calc_makespan_fn)
+    score = calc_makespan_fn(state)
+    while not env_data["budget"].exhausted():
+        trial = deepen_once(env_data, state.copy(), calc_makespan_fn)
+        trial = improve_once(env_data, trial, calc_makespan_fn)
+        trial_score = calc_makespan_fn(trial)
+        if trial_score >= score:
+            break
+        state, score = trial, trial_score
+    return state
+"""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """First values of a search's tunables."""
+
+    patience: int
+    """Kicks in vain before it returns to its best solution."""
+    parts: int
+    """Improvements that share the budget, if each takes all it may."""
+    warmth: float = 0.0
+    """Temperature, in mean changes of the score by a kick, at which worse solutions are accepted at first; it
+    falls with the budget that is left. 0 accepts what is no worse."""
 
 
 def is_iterated(source: str) -> bool:
@@ -57,10 +119,12 @@ def is_iterated(source: str) -> bool:
     return re.search(rf"^def {IMPROVE}\(", source, flags=re.MULTILINE) is not None
 
 
-def iterate(improver: str, perturbation: str, patience: int) -> str | None:
-    """Return an iterated local search around the ``run`` of `improver`, kicked by that of `perturbation`.
+def iterate(
+    improvers: Sequence[str], perturbation: str, habits: Habits, constructor: str | None = None
+) -> str | None:
+    """Return an iterated search around the ``run`` of one or two `improvers`, kicked by that of
+    `perturbation` and started from what `constructor`, an initialiser, makes, or else from what it is given.
 
-    The search accepts what is no worse and returns to its best solution after `patience` kicks in vain.
     ``None`` where one of the texts is such a search already, or has taken the names that are needed.
 
     Raises
@@ -68,27 +132,34 @@ def iterate(improver: str, perturbation: str, patience: int) -> str | None:
     ProposalError
         ``syntax``: a text is not Python.
     """
-    merged = _merge_modules(((improver, IMPROVE), (perturbation, PERTURB)))
-    driver = _DRIVER.format(patience=patience, summary=_IMPROVING, start="")
-    return None if merged is None else merged + driver
+    parts = [*zip(improvers, (IMPROVE, DEEPEN), strict=False), (perturbation, PERTURB)]
+    if constructor is not None:
+        parts.insert(0, (constructor, CONSTRUCT))
+    merged = _merge_modules(parts)
+    if merged is None:
+        return None
+    is_paired = len(improvers) > 1
+    return merged + _DRIVER.format(
+        patience=habits.patience,
+        parts=habits.parts,
+        warmth=habits.warmth,
+        turns=", both ways in turns until neither gains" if is_paired else "",
+        improvement=_TURNS if is_paired else _ONE,
+        summary="Construct a solution first, then improve, perturb and improve again; the best found."
+        if constructor is not None
+        else "Improve `state`, then perturb and improve again while the share lasts; the best found.",
+        start="" if constructor is None else f"    state = {CONSTRUCT}(env_data, state, calc_makespan_fn)\n",
+    )
 
 
-def construct_and_improve(constructor: str, improver: str, perturbation: str, patience: int) -> str | None:
-    """Return the same search, started from what the ``run`` of `constructor`, an initialiser, makes."""
-    merged = _merge_modules(((constructor, CONSTRUCT), (improver, IMPROVE), (perturbation, PERTURB)))
-    start = f"    state = {CONSTRUCT}(env_data, state, calc_makespan_fn)\n"
-    driver = _DRIVER.format(patience=patience, summary=_CONSTRUCTING, start=start)
-    return None if merged is None else merged + driver
-
-
-def _merge_modules(parts: tuple[tuple[str, str], ...]) -> str | None:
+def _merge_modules(parts: Sequence[tuple[str, str]]) -> str | None:
     """Return one module made of several, each with a name for its ``run``; the first keeps all others."""
     if any(is_iterated(source) for source, _ in parts):
         return None
-    imports: dict[str, None] = {}
+    imports: dict[str, None] = {"import math": None}
     texts: list[str] = []
     before: tuple[Statement, ...] = ()
-    bound = {"KICKS_IN_VAIN"}
+    bound = {*OWN_NAMES, "math"}
     for source, role in parts:
         pieces = _pieces(source)
         imports.update((_commented(piece).strip(), None) for piece in pieces if piece.is_import)

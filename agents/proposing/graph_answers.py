@@ -211,6 +211,9 @@ def _broken_rules(edit: EdgeEdit) -> Iterator[tuple[str, str]]:
     if not edited.has_route(task.max_length):
         most = f"{task.max_length} operators"
         yield "route", f"no pipeline of at most {most} would lead from START to END any more"
+    lost = graph.on_walks(task.max_length) - edited.on_walks(task.max_length) if task.keeps_reach else ()
+    for operator in sorted(lost):
+        yield "reach", f"no pipeline would pass {operator} any more"
 
 
 def addable_edges(task: ConnectTask) -> tuple[Edge, ...]:
@@ -232,7 +235,7 @@ def parse_edges(
     """Return the removed and the added edges of an answer, judged against `graph`.
 
     In replace mode ``delete_edges`` is either empty or names the task's edge; that edge is what is
-    removed. In delta mode both lists may be empty.
+    removed. Both lists may be empty in delta mode, and wherever no change is allowed.
 
     Raises
     ------
@@ -245,6 +248,8 @@ def parse_edges(
         raise ProposalError("keys", "expected exactly the keys add_edges and delete_edges")
     added = edge_list(answer["add_edges"], "add_edges")
     removed = edge_list(answer["delete_edges"], "delete_edges")
+    if task.allows_no_change and not added and not removed:
+        return (), ()
     if task.mode == "replace" and not removed and task.remove:
         removed = (task.remove,)
     if broken := check_edit(EdgeEdit(task, graph, removed, added)):

@@ -25,7 +25,7 @@ from dga2d.agents.proposing.graphs import (
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task
-from dga2d.agents.proposing.variation import variations
+from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, variations
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.graph import END, START, OperatorGraph
@@ -38,9 +38,15 @@ SUCCESSORS = 3.0
 
 
 class OfflineModel:
-    """`LanguageModel` that needs none. Attempt a of a task takes the a-th different answer of its stream."""
+    """`LanguageModel` that needs none. Attempt a of a task takes the a-th different answer of its stream.
 
-    name = "offline"
+    With `constants_only` new implementations are old ones with constants drawn at random: what better
+    proposals have to beat.
+    """
+
+    def __init__(self, constants_only: bool = False) -> None:
+        self.name = "offline:constants" if constants_only else "offline"
+        self._ways: Ways = constant_ways if constants_only else all_ways
 
     async def ready(self) -> None:
         """Return at once."""
@@ -53,7 +59,7 @@ class OfflineModel:
         """Answer from ``request.task`` and the stream named by ``request.seed``; never fails."""
         seed, *spawn_key = request.seed
         sequence = np.random.SeedSequence(seed, spawn_key=tuple(spawn_key))
-        text = offline_answer(request.task, np.random.Generator(np.random.Philox(sequence)))
+        text = offline_answer(request.task, np.random.Generator(np.random.Philox(sequence)), self._ways)
         return Completion(
             text=text,
             prompt_tokens=len(request.prompt.text) // 4,
@@ -63,19 +69,19 @@ class OfflineModel:
         )
 
 
-def offline_answer(task: Task, rng: np.random.Generator) -> str:
+def offline_answer(task: Task, rng: np.random.Generator, ways: Ways = all_ways) -> str:
     """Return the text of an answer; it starts with ``NO_VARIATION`` if there is nothing more to propose."""
-    for number, answer in enumerate(_answers(task, rng)):
+    for number, answer in enumerate(_answers(task, rng, ways)):
         if number == task.attempt:
             return answer
     return f"{NO_VARIATION} the offline proposer has no further proposal for this task\n"
 
 
-def _answers(task: Task, rng: np.random.Generator) -> Iterator[str]:
+def _answers(task: Task, rng: np.random.Generator, ways: Ways) -> Iterator[str]:
     if isinstance(task, InitializeTask):
         return graph_answers(task, rng)
     if isinstance(task, ImplementTask):
-        return (fence(source, "python") + "\n" for source in variations(task, rng))
+        return (fence(source, "python") + "\n" for source in variations(task, rng, ways))
     return edge_answers(task, rng)
 
 

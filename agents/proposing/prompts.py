@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, Task
+from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, RunFacts, Task
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.replay.state.graph import END, START
 
@@ -26,7 +26,13 @@ TEMPLATES: dict[type[Task], str] = {
     ImplementTask: "implement@1",
     ConnectTask: "connect@1",
 }
-"""Task → template that renders it now. Older versions stay in the folder: logs name them."""
+"""Task → template of its first edition. All versions stay in the folder: logs name them."""
+SECOND: dict[type[Task], str] = {ImplementTask: "implement@2", ConnectTask: "connect@2"}
+"""Task → template of its second edition."""
+CHARS_PER_TOKEN = 4
+"""Of prompts, as counted against their bound."""
+LEAST_FIRST = ("blocks", "positions", "tried", "neighbours", "gaps")
+"""Facts that a prompt over its bound leaves out, one item after the other, in this order."""
 
 
 MAX_PREVIOUS_CHARS = 20_000
@@ -43,11 +49,28 @@ class Prompt:
 
 
 def render(task: Task) -> Prompt:
-    """Return the prompt of a task."""
-    name = TEMPLATES[type(task)]
+    """Return the prompt of a task, in the edition that it asks for."""
+    if isinstance(task, ImplementTask) and task.facts is not None:
+        return _within_bound(task, task.facts)
+    is_second = isinstance(task, ConnectTask) and task.edition == 2
+    return _render(task, (SECOND if is_second else TEMPLATES)[type(task)])
+
+
+def _render(task: Task, name: str) -> Prompt:
     template = _environment().get_template(f"{name}.md")
     text = template.render({**_shareable(task), **_special(task)})
     return Prompt(text.strip() + "\n", name)
+
+
+def _within_bound(task: ImplementTask, facts: RunFacts) -> Prompt:
+    """Return the prompt with as many of the facts as its bound leaves room for."""
+    prompt = _render(task, SECOND[ImplementTask])
+    for field in LEAST_FIRST:
+        while len(prompt.text) > facts.max_tokens * CHARS_PER_TOKEN and (items := getattr(facts, field)):
+            kept = items[1:] if field == "tried" else items[:-1]
+            facts = replace(facts, **{field: kept})
+            prompt = _render(replace(task, facts=facts), SECOND[ImplementTask])
+    return prompt
 
 
 def _shareable(task: Task) -> dict[str, Any]:

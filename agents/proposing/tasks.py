@@ -78,6 +78,10 @@ class PoolEntry:
     source: str
     credit: float
     """Q̄(c) of Section 3.5; 0 when it was never activated."""
+    samples: int = 0
+    """Candidates that used it."""
+    error: float | None = None
+    """Standard error of the credit; ``None`` where it was never used."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,31 @@ class EdgeCredit:
 
     edge: Edge
     credit: float
+    samples: int = 0
+    error: float | None = None
+    """Standard error of the credit; ``None`` where no candidate went along it."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the second edition of the prompts tells of a run; lines of text."""
+
+    incumbent: tuple[str, ...]
+    """Its positions, with what they account for."""
+    neighbours: tuple[PoolEntry, ...]
+    """Code beside the operator in the incumbent."""
+    budget: str
+    instances: str
+    gaps: tuple[str, ...]
+    """By instance of the batch."""
+    positions: tuple[str, ...]
+    """What the operator did in the last generation."""
+    tried: tuple[str, ...]
+    """Earlier proposals with what they gained, the oldest first."""
+    blocks: tuple[str, ...]
+    """Exchangeable functions of other operators."""
+    max_tokens: int
+    """Bound of the prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,13 +155,24 @@ class ImplementTask(PastAttempts):
     removed: ImplementationId | None = None
     """The implementation that leaves the pool in ``replace`` mode."""
     others: tuple[Implementation, ...] = ()
-    """Implementations of other operators: donors of exchangeable blocks."""
+    """Implementations of other operators: what proposals may be made of."""
     perturbations: tuple[Implementation, ...] = ()
     """Those of `others` that perturb a solution."""
     improvers: tuple[Implementation, ...] = ()
     """Those of `others` that improve a solution by local search."""
+    intensifiers: tuple[Implementation, ...] = ()
+    """Those of `others` that improve a solution as long as they may."""
+    structure_only: bool = False
+    """Whether constants are set elsewhere, so that a proposal has to change more than them."""
     summary: str = ""
     """Where time and improvement went in the last generation."""
+    allows_no_change: bool = False
+    allows_configurations: bool = False
+    """Whether code that differs from a member of the pool in constants alone may take its place."""
+    near_copy_lines: int = 0
+    """Fewest new lines against every member of the pool."""
+    facts: RunFacts | None = None
+    """For the second edition of the prompt; ``None`` for the first."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +190,11 @@ class ConnectTask(PastAttempts):
     summary: str = ""
     structure: Structure = "dg"
     """What the graph may look like."""
+    allows_no_change: bool = False
+    keeps_reach: bool = False
+    """Whether every operator that is on some walk must stay on one."""
+    edition: Literal[1, 2] = 1
+    """Of the prompt."""
 
     def __post_init__(self) -> None:
         if self.mode == "replace" and self.remove is None:
@@ -170,15 +215,17 @@ Task = InitializeTask | ImplementTask | ConnectTask
 
 @dataclass(frozen=True)
 class PromptContext:
-    """The domain's card and the contracts of its library."""
+    """The domain's card, and the contracts and implementations of its library."""
 
     card: Card
     contracts: Mapping[OperatorId, OperatorContract]
+    implementations: tuple[Implementation, ...] = ()
 
     @classmethod
     def of(cls, card: Card, operators: tuple[Operator, ...]) -> PromptContext:
         """Return the context of a domain."""
-        return cls(card, {OperatorId(op.id): OperatorContract.of(op) for op in operators})
+        contracts = {OperatorId(op.id): OperatorContract.of(op) for op in operators}
+        return cls(card, contracts, tuple(c for op in operators for c in op.implementations))
 
 
 def improvement_summary(state: RunState, generation: GenerationState) -> str:

@@ -1,4 +1,6 @@
-"""New implementations out of old ones: tunables varied, blocks exchanged, parents recombined or iterated.
+"""New implementations out of old ones: searches composed, blocks exchanged, tunables varied or recombined.
+
+Where races set constants (`ImplementTask.structure_only`), what changes constants alone is left to them.
 
 Every variation is drawn from a random stream and keeps the parent's text outside of what it changes.
 """
@@ -6,14 +8,14 @@ Every variation is drawn from a random stream and keeps the parent's text outsid
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from dga2d.agents.proposing.answers import normalised_ast_digest
+from dga2d.agents.proposing.answers import near_copy_of, normalised_ast_digest
 from dga2d.agents.proposing.blocks import Module, exchange_block, read_module
-from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
+from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
@@ -22,62 +24,104 @@ DRAWS = 60
 """Variations drawn before giving up; draws that repeat a known text do not count as answers."""
 MAX_VARIED = 3
 """Most tunables changed in one perturbation."""
-ITERABLE = ("local_search", "intensification", "recombination")
+ENDLESS = ("intensification", "recombination")
+"""Categories of operators that improve as long as they may."""
+ITERABLE = ("local_search", *ENDLESS)
 """Categories of operators whose improvement may be repeated from perturbed solutions."""
 PATIENCE = (1, 3, 10, 30, 100)
 """Kicks in vain before an iterated search returns to its best solution."""
+PARTS, PARTS_OF_ENDLESS = (10, 50, 200), (2, 4, 8, 16)
+"""Parts of the budget of which an improvement may use one."""
+WARMTH = (0.0, 0.0, 0.05, 0.3)
+"""First temperatures at which an iterated search accepts what is worse."""
 SWAP_THEN_PERTURB = 0.4
 """Probability that an exchanged block or a recombination comes with one varied tunable."""
 
+Sources = tuple[str, ...]
 Variation = Callable[[np.random.Generator], str | None]
+Way = tuple[float, Variation]
+"""A kind of variation with its weight."""
+Ways = Callable[[PoolEntry, ImplementTask], list[Way]]
 
 
-def variations(task: ImplementTask, rng: np.random.Generator) -> Iterator[str]:
-    """Yield different variations of the task's parent, none of which runs like a member of the pool.
-
-    Where the parent has nothing to vary, the other members of the pool take its place by falling
-    credit. Ends when `DRAWS` draws are used up.
-
-    Raises
-    ------
-    ProposalError
-        ``syntax``: a member of the pool is not Python.
-    """
-    known = {normalised_ast_digest(entry.source) for entry in (*task.pool, task.parent)}
-    by_credit = sorted(task.pool, key=lambda entry: (-entry.credit, entry.id))
-    for base in (task.parent, *(entry for entry in by_credit if entry.id != task.parent.id)):
-        ways = _ways(base, task)
-        if not ways:
-            continue
-        weights = np.array([weight for weight, _ in ways])
-        for _ in range(DRAWS):
-            way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1]
-            text = way(rng)
-            if text is not None and (digest := normalised_ast_digest(text)) not in known:
-                known.add(digest)
-                yield text
-        return
-
-
-def _ways(base: PoolEntry, task: ImplementTask) -> list[tuple[float, Variation]]:
+def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the kinds of variation that `base` allows, with their weights."""
+    ways = _compositions(base, task)
+    if swaps := _block_swaps(base, task):
+        weight = 0.0 if task.structure_only else SWAP_THEN_PERTURB
+        ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, weight)))
+    return ways if task.structure_only else [*ways, *constant_ways(base, task)]
+
+
+def constant_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
+    """Return the kinds of variation that change constants alone, with their weights."""
     tunables = [tunable for tunable in find_tunables(base.source) if tunable.can_vary]
     mates = [entry for entry in task.pool if entry.id != base.id]
-    swaps = _block_swaps(base, task)
-    ways: list[tuple[float, Variation]] = []
+    ways: list[Way] = []
     if tunables:
         ways.append((0.5, lambda rng: perturb(base.source, rng)))
     if tunables and (related := [mate for mate in mates if _shared_values(tunables, mate)]):
         ways.append((0.2, lambda rng: _recombine(base, tunables, related, rng)))
         if worse := [mate for mate in related if mate.credit < base.credit]:
             ways.append((0.2, lambda rng: _move_away(base, tunables, worse, rng)))
-    if task.operator.category in ITERABLE and task.perturbations and not is_iterated(base.source):
-        ways.append((0.7, lambda rng: _iterate(base, (), task.perturbations, rng)))
-    if task.operator.is_initialiser and task.perturbations and task.improvers:
-        ways.append((0.7, lambda rng: _iterate(base, task.improvers, task.perturbations, rng)))
-    if swaps:
-        ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng)))
     return ways
+
+
+def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
+    """Return the iterated searches that `base` can be part of, with their weights."""
+    if is_iterated(base.source) or not task.perturbations:
+        return []
+    kicks, category = task.perturbations, task.operator.category
+    ways: list[Way] = []
+
+    def add(weight: float, category: str, *choices: Sources, starts: bool = False) -> None:
+        if all(choices):
+            ways.append((weight, lambda rng: _iterate(base, starts, category, choices, kicks, rng)))
+
+    own = (base.source,)
+    improvers, endless = _texts(task.improvers), _texts(task.intensifiers)
+    if category in ITERABLE:
+        add(0.35, category, own)
+        add(0.35, category, own, improvers)
+    if category == "local_search":
+        add(0.35, "intensification", endless, own)
+    if task.operator.is_initialiser:
+        add(0.2, "local_search", improvers, starts=True)
+        add(0.25, "local_search", improvers, improvers, starts=True)
+        add(0.25, "intensification", endless, starts=True)
+    return ways
+
+
+def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = all_ways) -> Iterator[str]:
+    """Yield different variations of the task's parent, none of which the task would refuse as known.
+
+    The other members of the pool follow by falling credit; each base gets `DRAWS` draws.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: a member of the pool is not Python.
+    """
+    keeps_constants = not task.structure_only
+
+    def digest(source: str) -> str:
+        return normalised_ast_digest(source, keeps_constants=keeps_constants)
+
+    known = {digest(entry.source) for entry in (*task.pool, task.parent)}
+    by_credit = sorted(task.pool, key=lambda entry: (-entry.credit, entry.id))
+    for base in (task.parent, *(entry for entry in by_credit if entry.id != task.parent.id)):
+        ways = ways_of(base, task)
+        if not ways:
+            continue
+        weights = np.array([weight for weight, _ in ways])
+        for _ in range(DRAWS):
+            way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1]
+            text = way(rng)
+            if text is None or digest(text) in known:
+                continue
+            known.add(digest(text))
+            if near_copy_of(text, task) is None:
+                yield text
 
 
 def perturb(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> str:
@@ -90,8 +134,8 @@ def perturb(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> st
     return rewrite(source, {tunables[i].name: vary(tunables[i], rng) for i in picked})
 
 
-def _maybe_perturb(source: str, rng: np.random.Generator) -> str:
-    return perturb(source, rng, most=1) if rng.random() < SWAP_THEN_PERTURB else source
+def _maybe_perturb(source: str, rng: np.random.Generator, probability: float = SWAP_THEN_PERTURB) -> str:
+    return perturb(source, rng, most=1) if rng.random() < probability else source
 
 
 def _shared_values(tunables: Iterable[Tunable], mate: PoolEntry) -> dict[str, Value]:
@@ -131,24 +175,30 @@ def _move_away(
 
 def _iterate(
     base: PoolEntry,
-    improvers: tuple[Implementation, ...],
+    starts: bool,
+    category: str,
+    choices: Sequence[Sources],
     perturbations: tuple[Implementation, ...],
     rng: np.random.Generator,
 ) -> str | None:
-    """Return the base repeated from solutions that a perturbation of another operator gives.
+    """Return an iterated search with an improver out of each of `choices` and a perturbation.
 
-    With `improvers` the base, an initialiser, starts an iterated local search out of two other operators.
+    `category` is that of the first improver; the base `starts` the search where it is an initialiser.
     """
-    improver = _draw(improvers, rng) if improvers else None
-    kick, patience = _draw(perturbations, rng), PATIENCE[int(rng.integers(len(PATIENCE)))]
-    if improver is None:
-        return iterate(base.source, kick, patience)
-    return construct_and_improve(base.source, improver, kick, patience)
+    improvers = list(dict.fromkeys(_draw(texts, rng) for texts in choices))
+    parts = PARTS_OF_ENDLESS if category in ENDLESS else PARTS
+    patience, part, warmth = (values[int(rng.integers(len(values)))] for values in (PATIENCE, parts, WARMTH))
+    habits = Habits(int(patience), int(part), float(warmth))
+    kick = _draw(_texts(perturbations), rng)
+    return iterate(improvers, kick, habits, base.source if starts else None)
 
 
-def _draw(implementations: tuple[Implementation, ...], rng: np.random.Generator) -> str:
-    ordered = sorted(implementations, key=lambda implementation: implementation.id)
-    return ordered[int(rng.integers(len(ordered)))].source
+def _draw(texts: Sources, rng: np.random.Generator) -> str:
+    return texts[int(rng.integers(len(texts)))]
+
+
+def _texts(implementations: tuple[Implementation, ...]) -> Sources:
+    return tuple(other.source for other in sorted(implementations, key=lambda other: other.id))
 
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
@@ -233,6 +283,14 @@ def _to_scale(tunable: Tunable, value: float) -> float:
     if tunable.is_logarithmic:
         return math.log(value / tunable.low) / math.log(tunable.high / tunable.low)
     return (value - tunable.low) / (tunable.high - tunable.low)
+
+
+def place_in_range(tunable: Tunable, value: Value) -> float | None:
+    """Return where a number lies in the range, 0 to 1; ``None`` if it lies outside or there is no range."""
+    is_number = tunable.kind != "choice" and isinstance(value, int | float)
+    if not is_number or not tunable.can_vary or not tunable.low <= float(value) <= tunable.high:
+        return None
+    return _to_scale(tunable, float(value))
 
 
 def _from_scale(tunable: Tunable, position: float) -> float:

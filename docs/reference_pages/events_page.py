@@ -35,15 +35,23 @@ GROUPS = {
         "PolicyCheckpointed",
     ),
     "Evolution": (
+        *("ImplementationProposed", "ImplementationMeasured"),
         *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
         *("ImplementationRejected", "ImplementationsKept", "EdgeReplaced", "EdgeRejected", "EdgesKept"),
     ),
+    "Races": ("RaceStarted", "RaceRoundScored", "IncumbentSelected"),
     "Model calls": (
         *("LLMCallReserved", "LLMCallSettled", "LLMCallAbandoned", "LLMCallRefused"),
         *("CallsSuspended", "CallsResumed"),
     ),
     "Validation and test": (
-        *("ValidationStarted", "PipelinesDecoded", "ValidationScored", "CheckpointSelected"),
+        *(
+            "ValidationStarted",
+            "PipelinesDecoded",
+            "ChallengersCompared",
+            "ValidationScored",
+            "CheckpointSelected",
+        ),
         *("TestStarted", "TestScored"),
     ),
 }
@@ -51,7 +59,8 @@ GROUPS = {
 
 PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
-    *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate"),
+    *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
+    *("Contender", "Configuration", "Standing", "PoolChange"),
 )
 """Models that are fields of events."""
 

@@ -191,23 +191,23 @@ def _baseline(
 
 
 def instances_claim(domain: Domain, refs: Iterable[InstanceRef]) -> Contradictions:
-    """Every instance can be had, twice alike, and has a reference."""
+    """Every instance can be had, twice alike, and a reference says where it comes from."""
     listed = [ref.key for ref in domain.generated()]
     if listed != sorted(set(listed)):
         yield "the generated instances are not sorted by key, or two have one key"
     refs = tuple(refs)
     for ref in refs:
         yield from _instance(domain, ref)
-    return f"{len(refs)} instances in {len({ref.group for ref in refs})} groups"
+    unknown = sum(ref.reference is None for ref in refs)
+    without = f", {unknown} without a reference: gaps will be to the baseline" if unknown else ""
+    return f"{len(refs)} instances in {len({ref.group for ref in refs})} groups{without}"
 
 
 def _instance(domain: Domain, ref: InstanceRef) -> Iterator[str]:
     if ref.domain != domain.name:
         yield f"{ref.key} says it belongs to {ref.domain!r}"
     reference = ref.reference
-    if reference is None:
-        yield f"{ref.key} has no reference value, so that its gap cannot be measured"
-    else:
+    if reference is not None:
         if not math.isfinite(reference.value):
             yield f"{ref.key}: the reference value is no finite number"
         if not reference.source.strip():

@@ -112,6 +112,8 @@ class InstanceRef:
     """File in its published format; ``None`` where the domain generates the instance itself."""
     reference: Reference | None = None
     """As in `Instance`."""
+    part: Literal["train", "validation", "test"] | None = None
+    """Split that its domain puts it into; ``None`` where the split is drawn."""
 
     @property
     def key(self) -> str:
@@ -366,11 +368,14 @@ def require_feasible(verdict: Verdict) -> float:
     return verdict.objective
 
 
-def normalised_gap(objective: float, reference: float, sense: Literal["min", "max"]) -> float:
-    """Return the gap g = (y − y_ref)/s for minimisation, (y_ref − y)/s for maximisation, s = max(|y_ref|, 1).
+def normalised_gap(
+    objective: float, reference: float, sense: Literal["min", "max"], scale: float | None = None
+) -> float:
+    """Return the gap g = (y − y_ref)/s for minimisation, (y_ref − y)/s for maximisation.
 
-    Positive: worse than the reference. A fraction, not a percentage.
+    Positive: worse than the reference. A fraction, not a percentage. s is `scale`, or else max(|y_ref|, 1).
     """
-    scale = max(abs(reference), 1.0)
+    if scale is None:
+        scale = max(abs(reference), 1.0)
     difference = objective - reference if sense == "min" else reference - objective
     return difference / scale

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from dga2d.domains.core.errors import BundlingError
-from dga2d.domains.core.statements import Statement, split_statements
+from dga2d.domains.core.statements import Statement, parse_quietly, split_statements
 
 PARTS = "parts"
 """The module that texts take shared definitions from."""
@@ -106,7 +106,7 @@ def take_apart(path: str, source: str) -> SourceText:
         level than imports, constants, functions, classes and strings.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse_quietly(source)
     except SyntaxError as error:
         raise BundlingError(path, error.lineno or 1, f"is not Python: {error.msg}") from error
     text = SourceText(path, source.split("\n"))
@@ -132,7 +132,7 @@ def takes_from_parts(source: str) -> bool:
     if _IMPORT.search(source) is None:
         return False
     try:
-        return any(map(_takes, ast.walk(ast.parse(source))))
+        return any(map(_takes, ast.walk(parse_quietly(source))))
     except SyntaxError:
         return False
 

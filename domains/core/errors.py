@@ -13,6 +13,7 @@ DomainError
 
 from __future__ import annotations
 
+import difflib
 import traceback
 from pathlib import Path
 
@@ -30,8 +31,11 @@ class UnknownDomainError(DomainError, LookupError):
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         self.name = name
         self.known = known
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
         super().__init__(
-            f"no domain is called {name!r}; known domains: {', '.join(known)}; --domain-path DIR adds others"
+            f"no domain is called {name!r}; {hint}known domains: {', '.join(known)}; "
+            "--domain-path DIR adds others"
         )
 
 

@@ -1,8 +1,10 @@
-"""Domains that are not part of the program: packages below a folder, or entry points of installed packages.
+"""Domains that are not part of the program: packages below a folder, entry points of installed packages, and
+problems in one file.
 
 A package folder ``NAME`` whose ``__init__.py`` defines ``DOMAIN`` is found below the folders of the *domain
 path* (``--domain-path``, else ``DGA2D_DOMAIN_PATH``); installed distributions name theirs in the entry point
-group ``dga2d.domains``. A plug-in is trusted like the program itself: it decides what a valid solution is.
+group ``dga2d.domains``. A problem's file is named by its path (:func:`use_problem_file`) and called by the
+file's name. A plug-in is trusted like the program itself: it decides what a valid solution is.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import cast
+from types import ModuleType
+from typing import Any, cast
 
 from dga2d.domains.core.contract import Domain
 from dga2d.domains.core.errors import PluginClashError, PluginError
@@ -77,7 +80,9 @@ class Plugin:
     folder: Path | None
     """The package's folder; ``None`` for an entry point, whose module is imported by its name."""
     where: str
-    """Folder or distribution, for people."""
+    """Folder, file or distribution, for people."""
+    file: Path | None = None
+    """The file of a problem in one file (:mod:`dga2d.domains.own`)."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class LoadedPlugin:
             "attribute": plugin.attribute,
             "folder": "" if plugin.folder is None else str(plugin.folder),
             "where": plugin.where,
+            "file": "" if plugin.file is None else str(plugin.file),
             "root": str(self.files.parent),
             "digest": self.digest,
         }
@@ -120,8 +126,9 @@ def load_again(address: Mapping[str, str]) -> Domain:
         It cannot be imported, or its files are not those the other process had.
     """
     folder = Path(address["folder"]) if address["folder"] else None
-    plugin = Plugin(address["name"], address["module"], address["attribute"], folder, address["where"])
-    if folder is None and address["root"] not in sys.path:
+    file = Path(address["file"]) if address["file"] else None
+    plugin = Plugin(address["name"], address["module"], address["attribute"], folder, address["where"], file)
+    if folder is None and file is None and address["root"] not in sys.path:
         sys.path.append(address["root"])
     loaded = load(plugin)
     if loaded.digest != address["digest"]:
@@ -130,6 +137,31 @@ def load_again(address: Mapping[str, str]) -> Domain:
 
 
 # -------------------------------------------------------------------- finding
+
+_problem_files: dict[str, Path] = {}
+"""Problems in one file that somebody named, by the name of their domain."""
+
+
+def use_problem_file(path: Path) -> str:
+    """Make the problem in a file known as a domain, as it stands there now; return the domain's name.
+
+    Raises
+    ------
+    PluginError
+        There is no such file, or its name makes no name for a domain.
+    """
+    path = path.expanduser().resolve()
+    if not path.is_file():
+        raise PluginError(path, None, "there is no such file")
+    name = re.sub(r"\W", "_", path.stem.lower())
+    fault = name_fault(name)
+    if fault is not None:
+        raise PluginError(path, None, f"{fault}; rename the file")
+    _problem_files[name] = path
+    known = _loaded.get(MODULE_PREFIX + name)
+    if known is not None and known.plugin.file is not None and known.digest != digest_of(path):
+        del _loaded[MODULE_PREFIX + name]
+    return name
 
 
 def plugin_names() -> tuple[str, ...]:
@@ -162,7 +194,7 @@ def find_plugin(name: str) -> Plugin | None:
     found = [plugin for plugin in _all(name) if plugin.name == name]
     if len(found) > 1:
         raise PluginClashError(name, found[0].where, found[1].where)
-    return found[0] if found else None
+    return found[0] if found else _recorded_plugin(name)
 
 
 def name_fault(name: str) -> str | None:
@@ -185,6 +217,8 @@ def _all(name: str | None = None) -> Iterator[Plugin]:
         module, _, attribute = point.value.partition("[")[0].strip().partition(":")
         where = f"entry point {point.name} of {_distribution(point)}"
         yield Plugin(point.name, module.strip(), attribute.strip() or "DOMAIN", None, where)
+    for own, file in _problem_files.items():
+        yield _of_file(own, file)
     for folder in domain_path():
         packages = sorted(folder.glob("*/__init__.py")) if name is None else [folder / name / "__init__.py"]
         for init in packages:
@@ -224,6 +258,65 @@ def _binds_domain(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "DOMAIN" and isinstance(node.ctx, ast.Store)
 
 
+_recorded: dict[str, tuple[Path, str]] = {}
+"""Problems in one file with which logs began: file, and the beginning of its digest, by name."""
+
+
+def recall_problem_file(name: str, path: Path, digest: str) -> None:
+    """Let the problem `name` be the one that a log names, unless somebody names its file.
+
+    It is imported only if it is asked for, and if the file is still what it was: `digest` is what its digest
+    begins with.
+    """
+    _recorded[name] = path, digest
+
+
+def _recorded_plugin(name: str) -> Plugin | None:
+    if name not in _recorded:
+        return None
+    path, digest = _recorded[name]
+    hint = f"with which the run began; say where it is: --domain-path {path.name}"
+    if not path.is_file():
+        raise PluginError(path, None, f"is not there any more, {hint}")
+    if not digest or not digest_of(path).startswith(digest):
+        raise PluginError(path, None, f"is not the file {hint} (a changed one, too)")
+    if not _imports_program(path):  # a log that somebody sent must not run whatever it names
+        raise PluginError(path, None, "is no problem's file: it does not import dga2d")
+    return _of_file(name, path)
+
+
+def _imports_program(path: Path) -> bool:
+    nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return any(name.partition(".")[0] == "dga2d" for name in names)
+
+
+def _of_file(name: str, file: Path) -> Plugin:
+    return Plugin(name, MODULE_PREFIX + name, "DOMAIN", None, str(file), file)
+
+
+def use_problem(problem: object) -> str:
+    """Return the name of a domain: that of a name, of a file's path, or of a problem's class or object.
+
+    Raises
+    ------
+    PluginError
+        The problem stands in no file, or its file asks for this while it is imported.
+    """
+    if isinstance(problem, str | Path):
+        return use_problem_file(Path(problem)) if str(problem).endswith(".py") else str(problem)
+    kind = problem if isinstance(problem, type) else type(problem)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file is None:
+        reason = "is defined in no file; evaluation processes need one: write the class to problem.py"
+        raise PluginError(kind.__name__, None, reason)
+    if kind.__module__.startswith(MODULE_PREFIX):
+        reason = 'the file starts a run when it is imported; put that below `if __name__ == "__main__":`'
+        raise PluginError(file, None, reason)
+    return use_problem_file(Path(file))
+
+
 # -------------------------------------------------------------------- loading
 
 _loaded: dict[str, LoadedPlugin] = {}
@@ -252,9 +345,10 @@ def load_folder(folder: Path) -> Domain:
 
 
 def _load(plugin: Plugin) -> LoadedPlugin:
-    before = None if plugin.folder is None else digest_of(plugin.folder)
+    place = plugin.folder or plugin.file
+    before = None if place is None else digest_of(place)
     module = _import(plugin)
-    files = plugin.folder or _files_of(plugin)
+    files = place or _files_of(plugin)
     origin = getattr(module, "__file__", None) or plugin.where
     domain = getattr(module, plugin.attribute, None)
     if domain is None:
@@ -269,19 +363,34 @@ def _load(plugin: Plugin) -> LoadedPlugin:
 
 def _import(plugin: Plugin) -> object:
     try:
+        if plugin.file is not None:
+            return _import_problem(plugin, plugin.file)
         if plugin.folder is None:
             return importlib.import_module(plugin.module)
-        return _import_folder(plugin.module, plugin.folder)
+        return _import_file(plugin.module, plugin.folder / "__init__.py")
+    except PluginError:
+        raise
     except Exception as error:  # whatever a package raises when it is imported
-        if plugin.folder is not None:
+        if plugin.folder is not None or plugin.file is not None:
             _forget(plugin.module)
         path, line = _place(error, plugin)
         raise PluginError(path, line, f"cannot be imported: {type(error).__name__}: {error}") from error
 
 
-def _import_folder(module: str, folder: Path) -> object:
+def _import_problem(plugin: Plugin, file: Path) -> object:
+    """Import a problem's file, which may import others beside it, and give it its ``DOMAIN``."""
+    from dga2d.domains.own.loading import domain_of
+
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    module: Any = _import_file(plugin.module, file)
+    module.DOMAIN = domain_of(module, plugin.name, str(file))
+    return module
+
+
+def _import_file(module: str, file: Path) -> ModuleType:
     _forget(module)
-    spec = importlib.util.spec_from_file_location(module, folder / "__init__.py")
+    spec = importlib.util.spec_from_file_location(module, file)
     assert spec is not None
     assert spec.loader is not None
     package = importlib.util.module_from_spec(spec)
@@ -299,10 +408,12 @@ def _place(error: Exception, plugin: Plugin) -> tuple[str, int | None]:
     """Return the file and line of the fault: in the plug-in, as deep as it goes there."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno
-    if plugin.folder is not None:
+    place = plugin.folder or plugin.file
+    if place is not None:
         frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).is_relative_to(plugin.folder)]
-        return (own[-1].filename, own[-1].lineno) if own else (str(plugin.folder / "__init__.py"), None)
+        own = [frame for frame in frames if Path(frame.filename).is_relative_to(place)]
+        first = place if plugin.folder is None else place / "__init__.py"
+        return (own[-1].filename, own[-1].lineno) if own else (str(first), None)
     return plugin.where, None
 
 

@@ -40,11 +40,17 @@ def part_sizes(n: int) -> tuple[int, int, int]:
 
 
 def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
-    """Split within each benchmark group: sort by id, shuffle with `seed`, cut by :func:`part_sizes`."""
+    """Split within each benchmark group: sort by id, shuffle with `seed`, cut by :func:`part_sizes`.
+
+    Instances that say to which part they belong go there.
+    """
     groups: dict[str, list[InstanceRef]] = {}
-    for ref in refs:
-        groups.setdefault(ref.group, []).append(ref)
     parts: tuple[list[InstanceRef], ...] = ([], [], [])
+    for ref in refs:
+        if ref.part is None:
+            groups.setdefault(ref.group, []).append(ref)
+        else:
+            parts[Splits._fields.index(ref.part)].append(ref)
     for group in sorted(groups):
         members = sorted(groups[group], key=lambda ref: ref.name)
         order = np.random.Generator(np.random.Philox(seed)).permutation(len(members))

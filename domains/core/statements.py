@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import symtable
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,15 +55,21 @@ class Statement:
         return ast.dump(self.node)
 
 
+_PARSING = threading.RLock()
+
+
 def parse_quietly(source: str) -> ast.Module:
     """Return the syntax tree of a text, without warnings about odd escapes.
+
+    One thread at a time: CPython 3.11 counts the depth of all trees in one place, and raises SystemError
+    where another thread comes between.
 
     Raises
     ------
     SyntaxError, ValueError, RecursionError, MemoryError
         The text is not Python, or too deeply nested to be read.
     """
-    with warnings.catch_warnings():
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd escapes: DeprecationWarning, from 3.12 on SyntaxWarning
         return ast.parse(source)
 

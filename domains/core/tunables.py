@@ -80,6 +80,59 @@ def find_tunables(source: str) -> tuple[Tunable, ...]:
     return tuple(found for found in _scan(source) if isinstance(found, Tunable))
 
 
+_COMPILERS = frozenset({"njit", "jit", "vectorize", "guvectorize", "cfunc", "stencil", "overload"})
+
+
+@lru_cache(maxsize=256)
+def compiled_part(source: str) -> str:
+    """Return the text without the values of tunables on which no machine code depends.
+
+    Texts that have this in common have the machine code in common: their values differ only where nothing
+    but plain Python functions reads them, which are not called while the module is loaded.
+
+    Raises
+    ------
+    SyntaxError
+        The text is not Python.
+    """
+    data = source.encode()
+    for tunable in reversed(find_tunables(source)):
+        if tunable.name in _read_by_python(source):
+            data = data[: tunable.start] + data[tunable.end :]
+    return data.decode()
+
+
+@lru_cache(maxsize=256)
+def _read_by_python(source: str) -> frozenset[str]:
+    """Return the tunables that plain functions alone read; none where it is unclear what is compiled."""
+    module = parse_quietly(source)
+    plain = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and _is_plain(node)}
+    elsewhere: list[ast.AST] = [node for node in module.body if node not in plain.values()]
+    elsewhere += [node.args for node in plain.values()]  # defaults and annotations
+    nodes = (node for part in elsewhere for node in ast.walk(part))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    if read & plain.keys() or any(map(_compiles, plain.values())) or any(map(_renames, ast.walk(module))):
+        return frozenset()
+    return frozenset(tunable.name for tunable in find_tunables(source)) - read
+
+
+def _is_plain(node: ast.FunctionDef) -> bool:
+    """Return whether a function and all those inside it are decorated by nothing."""
+    return not any(getattr(inner, "decorator_list", ()) for inner in ast.walk(node))
+
+
+def _compiles(node: ast.AST) -> bool:
+    """Return whether a compiler is named somewhere in the code."""
+    names = (getattr(inner, "id", getattr(inner, "attr", "")) for inner in ast.walk(node))
+    return not _COMPILERS.isdisjoint(names)
+
+
+def _renames(node: ast.AST) -> bool:
+    return isinstance(node, ast.ImportFrom) and any(
+        alias.asname is not None and alias.name in _COMPILERS for alias in node.names
+    )
+
+
 def tunable_faults(source: str) -> tuple[TunableFault, ...]:
     """Return what is wrong with every marker that declares no usable tunable: its constant stays fixed."""
     return tuple(found for found in _scan(source) if isinstance(found, TunableFault))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 
+from dga2d.domains.core.statements import parse_quietly
 from dga2d.domains.source_rules import tables
 from dga2d.domains.source_rules.declarations import WORD, is_slots, texts
 from dga2d.domains.source_rules.expressions import ExpressionChecker, SourceViolation
@@ -32,9 +32,7 @@ def check_source(source: str) -> tuple[SourceViolation, ...]:
     if len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
         return (SourceViolation(0, "size", f"the source is longer than {MAX_SOURCE_BYTES} bytes"),)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd escapes are the candidate's affair
-            tree = ast.parse(source)
+        tree = parse_quietly(source)  # odd escapes are the candidate's affair
         found = [*_characters(source), *_Checker(tree).violations()]
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0

@@ -5,7 +5,8 @@ Sums run in sorted order of the transitions: the result never depends on how a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -106,6 +107,16 @@ class CreditTable:
         kept = {t: r for t, r in self.records.items() if implementation not in t.members}
         return CreditTable(Map(kept), self.order)
 
+    def inherited(self, parent: ImplementationId, child: ImplementationId) -> CreditTable:
+        """Return the table after `child` took the place of `parent` in all its transitions."""
+
+        def renamed(part: ImplementationId) -> ImplementationId:
+            members = (child if member == parent else member for member in part.split(SEPARATOR))
+            return ImplementationId(SEPARATOR.join(members))
+
+        kept = self.without(child).records.items()
+        return CreditTable(Map({Transition(renamed(s), renamed(t)): r for (s, t), r in kept}), self.order)
+
     def implementation_credit(self, implementation: ImplementationId, epsilon: float) -> float:
         """Return Q̄(c): the activation-weighted mean over the transitions into or out of c; 0 if there are
         none (Eq. 10)."""
@@ -116,6 +127,33 @@ class CreditTable:
         credits = [self.implementation_credit(c, epsilon) for c in sorted(pool)]
         return sum(credits) / len(credits) if credits else 0.0
 
+    def operator_samples(self, pool: Iterable[ImplementationId]) -> int:
+        """Return how often a candidate used an implementation of the operator's pool."""
+        return sum(self.samples(c) for c in pool)
+
+    def samples(self, implementation: ImplementationId) -> int:
+        """Return n(c): the activations of the transitions into c."""
+        return self._samples.get(implementation, 0)
+
+    @cached_property
+    def _samples(self) -> dict[ImplementationId, int]:
+        found: dict[ImplementationId, int] = {}
+        for transition, record in self.records.items():
+            found[transition.target] = found.get(transition.target, 0) + record.activations
+        return found
+
+    def implementation_error(self, implementation: ImplementationId, rate: float) -> float | None:
+        """Return the standard error of Q̄(c); ``None`` where nothing was sampled (`standard_error`)."""
+        return standard_error(self._touching.get(implementation, ()), rate)
+
+    def edge_samples(self, edge: Edge, pools: Pools) -> int:
+        """Return the activations of the transitions between the pools of an edge's ends."""
+        return sum(record.activations for record in self._along(edge, pools))
+
+    def edge_error(self, edge: Edge, pools: Pools, rate: float) -> float | None:
+        """Return the standard error of an edge's credit; ``None`` where nothing was sampled."""
+        return standard_error(self._along(edge, pools), rate)
+
     def edge_credit(self, edge: Edge, pools: Pools, epsilon: float) -> float:
         """Return Q̄(O_i, O_j): the activation-weighted mean over the transitions between the two pools (Eq.
         14).
@@ -123,13 +161,29 @@ class CreditTable:
         ``START`` stands for c_start; edges into ``END`` carry no transitions and have credit 0. Under
         zero-order credit no transition knows its predecessor: an edge has the credit of its target's pool.
         """
+        return _weighted_mean(self._along(edge, pools), epsilon)
+
+    def _along(self, edge: Edge, pools: Pools) -> Iterator[TransitionRecord]:
+        """Yield the records of the transitions along an edge, in their order."""
         source, target = edge
         sources = {START_IMPLEMENTATION} if source == START else set(pools.get(source, ()))
         sources.add(NO_CONTEXT)
         targets = set() if target == END else set(pools.get(target, ()))
-        return _weighted_mean(
-            (r for t, r in self.ordered if t.predecessor in sources and t.target in targets), epsilon
-        )
+        return (r for t, r in self.ordered if t.predecessor in sources and t.target in targets)
+
+
+def standard_error(records: Iterable[TransitionRecord], rate: float) -> float | None:
+    """Return the standard error of the activation-weighted mean of some credits; ``None`` for none.
+
+    A credit is a moving average of n rewards of variance 1 (they are standardised): its variance is
+    ``α/(2 − α) · (1 − (1 − α)^2n)``. Transitions are taken as independent, though those of one candidate
+    share its reward; the true error is therefore no smaller than this.
+    """
+    variance, total = 0.0, 0
+    for _, n in records:
+        variance += n * n * rate / (2.0 - rate) * (1.0 - (1.0 - rate) ** (2 * n))
+        total += n
+    return math.sqrt(variance) / total if total else None
 
 
 def _weighted_mean(records: Iterable[TransitionRecord], epsilon: float) -> float:

@@ -6,13 +6,14 @@ Two runs that decided the same have the same digests, however their tasks were i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, canonical_bytes
+from dga2d.events.payloads import Step
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.run_state import GenerationState, RunState, ScoredProgram
+from dga2d.replay.state.run_state import GenerationState, Outcomes, RunState, ScoredProgram
 
 
 def _sha256(value: Any) -> str:
@@ -32,9 +33,11 @@ def pools_digest(pools: Mapping[OperatorId, tuple[ImplementationId, ...]]) -> st
 def state_digest(state: RunState) -> str:
     """Return the digest of everything later decisions depend on: graph, pools, Q and n, ledger, policy,
     progress, best program and checkpoint."""
-    generation = state.generation
+    generation, champion = state.generation, state.champion
+    raced = None if champion is None else [champion.generation, _steps(champion.steps)]
     return _sha256(
         {
+            **_edits(state),
             "graph": None if state.graph is None else _graph(state.graph),
             "pools": {operator: list(pool) for operator, pool in state.pools.items()},
             "credits": [[t.source, t.target, r.credit, r.activations] for t, r in state.credits.ordered],
@@ -45,8 +48,27 @@ def state_digest(state: RunState) -> str:
             "generation": None if generation is None else _generation(generation),
             "best": _program(state.best),
             "checkpoint": _program(state.checkpoint),
+            **({} if raced is None else {"champion": raced}),
+            **({"validated": _rounds(state)} if state.validated else {}),
         }
     )
+
+
+def _edits(state: RunState) -> dict[str, Any]:
+    """Return what later edits depend on besides credits; nothing where no setting asks for it."""
+    kept: dict[str, Any] = {}
+    if state.owed_trials:
+        kept["owed_trials"] = [[*trial.key, trial.left] for trial in state.owed_trials]
+    if state.tried:
+        kept["tried"] = {
+            operator: [
+                [t.generation, t.slot, t.implementation, t.parent, *t.gains, t.is_accepted] for t in all_
+            ]
+            for operator, all_ in state.tried.items()
+        }
+    if state.contributions:
+        kept["contributions"] = {name: list(share) for name, share in state.contributions.items()}
+    return kept
 
 
 def _graph(graph: OperatorGraph) -> dict[str, Any]:
@@ -70,23 +92,30 @@ def _ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _generation(generation: GenerationState) -> dict[str, Any]:
+    race = generation.race
+    raced = None if race is None else [[s.contender, s.gain, s.verdict] for s in race.standings]
     return {
         "number": generation.number,
-        "pipelines": [
-            [j, [[s.operator, s.implementation] for s in pipeline.steps]]
-            for j, pipeline in sorted(generation.pipelines.items())
-        ],
-        "outcomes": _outcomes(generation),
+        "pipelines": [[j, _steps(pipeline.steps)] for j, pipeline in sorted(generation.pipelines.items())],
+        "outcomes": _outcomes(generation.outcomes),
         "rewards": None if generation.scoring is None else list(generation.scoring.rewards),
         "validation": None
         if generation.validation is None or generation.validation.scores is None
         else list(generation.validation.scores),
+        **({} if race is None else {"race": [_outcomes(race.outcomes), raced]}),
     }
 
 
-def _outcomes(generation: GenerationState) -> list[tuple[int, str, float | None, str | None]]:
+def _rounds(state: RunState) -> list[Any]:
+    return [
+        [r.generation, r.instances, [_steps(s) for s in r.pipelines], r.objectives, r.comparison]
+        for r in state.validated
+    ]
+
+
+def _outcomes(outcomes: Outcomes) -> list[tuple[int, str, float | None, str | None]]:
     """Return rows sorted by candidate and instance."""
-    rows = generation.outcomes.rows
+    rows = outcomes.rows
     names = sorted(set[InstanceKey]().union(*rows.values()))
     return [
         (j, name, outcome.objective, outcome.failure)
@@ -99,5 +128,8 @@ def _outcomes(generation: GenerationState) -> list[tuple[int, str, float | None,
 def _program(program: ScoredProgram | None) -> Any:
     if program is None:
         return None
-    steps = [[s.operator, s.implementation] for s in program.steps]
-    return [program.generation, program.candidate, program.score, steps]
+    return [program.generation, program.candidate, program.score, _steps(program.steps)]
+
+
+def _steps(steps: Sequence[Step]) -> list[list[Any]]:
+    return [[s.operator, s.implementation, *([] if s.share is None else [s.share])] for s in steps]

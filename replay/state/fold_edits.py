@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
-from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.run_state import GenerationState, OwedTrial, Proposal, RunState, TriedCode
 
 
 @folds(p.ImplementationsKept)
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    _check_slot(generation, event, payload.slot)
+    _check_slot(generation, event, payload.slot, is_edge=False)
     require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
     verdicts = generation.implementation_verdicts.set(payload.slot, event.seq)
     return replace(state, generation=replace(generation, implementation_verdicts=verdicts))
 
 
-def _check_slot(generation: GenerationState, event: RecordedEvent, slot: int) -> None:
+def _check_slot(generation: GenerationState, event: RecordedEvent, slot: int, *, is_edge: bool) -> None:
     basis = require(generation.basis, event, "the credits have not been updated")
-    require(0 <= slot < basis.edits, event, f"there is no slot {slot}")
+    slots = basis.edits if is_edge else basis.implementation_slots
+    require(0 <= slot < slots, event, f"there is no slot {slot}")
 
 
 def _set_pool(
@@ -50,28 +51,122 @@ def _set_pool(
     # a resume may have lowered the limit below what the pool holds already
     most = max(state.settings.pool_limit, len(state.pools[operator]))
     require(0 < len(pool) <= most, event, f"the pool would have {len(pool)} members")
+    trials = [trial for trial in state.owed_trials if removed is None or trial.implementation != removed]
+    if added is not None and state.settings.trial_samples and state.generation is not None:
+        number, left = state.generation.number, state.settings.trial_samples
+        left -= _samples_in_gate(state.generation, added[0])
+        trials += [OwedTrial(number, added[0], None, left)] if left > 0 else []
     return replace(
         state,
         pools=state.pools.set(operator, pool),
         credits=credits,
         sources=sources,
         operator_of=operator_of,
+        owed_trials=tuple(sorted(trials, key=_trial_key)),
     )
+
+
+def _samples_in_gate(generation: GenerationState, implementation: ImplementationId) -> int:
+    """Return how often the gate ran new code in its program."""
+    found = [p.measured for p in generation.proposals.values() if p.implementation == implementation]
+    return max((len(measured.gains) for measured in found if measured is not None), default=0)
+
+
+def _with_gate_credits(state: RunState, slot: int) -> RunState:
+    """Return the state with the credits that the gate gave to what joined."""
+    proposal = None if state.generation is None else state.generation.proposals.get(slot)
+    if proposal is None or proposal.measured is None:
+        return state
+    credits = state.credits.update(
+        (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
+        for t in proposal.measured.credits
+    )
+    return replace(state, credits=credits)
+
+
+def _trial_key(trial: OwedTrial) -> tuple[int, str, str]:
+    return trial.key
+
+
+@folds(p.ImplementationProposed)
+def _implementation_proposed(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationProposed
+) -> RunState:
+    generation, new = open_generation(state, event, payload.generation), payload.implementation
+    _check_slot(generation, event, payload.slot, is_edge=False)
+    require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
+    require(payload.slot not in generation.proposals, event, "the slot has its proposal")
+    require(new.startswith(f"{payload.operator}."), event, f"{new} belongs elsewhere")
+    steps = (*payload.program, p.Step(operator=payload.operator, implementation=payload.parent))
+    known = all(state.operator_of.get(step.implementation) == step.operator for step in steps)
+    require(payload.program and known, event, "it is measured with an unknown implementation")
+    train = {entry.key for entry in state.header.splits.train}
+    is_sound = 0 < len(payload.instances) == len({*payload.instances} & train)
+    require(is_sound, event, "an instance is not of the training split")
+    proposal = Proposal(
+        seq=event.seq, program=payload.program, **payload.model_dump(exclude={"generation", "program"})
+    )
+    return replace(
+        state,
+        sources=state.sources.set(new, payload.source),
+        operator_of=state.operator_of.set(new, payload.operator),
+        generation=replace(generation, proposals=generation.proposals.set(payload.slot, proposal)),
+    )
+
+
+@folds(p.ImplementationMeasured)
+def _implementation_measured(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationMeasured
+) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    proposal = require(generation.proposals.get(payload.slot), event, "there is no such proposal")
+    require(proposal.measured is None, event, "it was measured before")
+    require(payload.gains, event, "nothing was measured")
+    tried = TriedCode(
+        payload.generation,
+        payload.slot,
+        proposal.implementation,
+        proposal.parent,
+        proposal.idea,
+        payload.gains,
+        payload.is_accepted,
+    )
+    operator, proposals = proposal.operator, generation.proposals
+    return replace(
+        state,
+        tried=state.tried.set(operator, (*state.tried.get(operator, ()), tried)),
+        generation=replace(
+            generation, proposals=proposals.set(payload.slot, replace(proposal, measured=payload))
+        ),
+    )
+
+
+def _accepted(
+    state: RunState, event: RecordedEvent, payload: p.ImplementationAdded | p.ImplementationReplaced
+) -> RunState:
+    judged = judge(state, event, payload.call, "accepted", bought=(payload.implementation,))
+    return _implementation_verdict(judged, event, payload)
 
 
 @folds(p.ImplementationAdded)
 def _implementation_added(state: RunState, event: RecordedEvent, payload: p.ImplementationAdded) -> RunState:
-    state = _implementation_verdict(judge(state, event, payload.call, "accepted"), event, payload)
-    return _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
+    state = _accepted(state, event, payload)
+    state = _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
+    return _with_gate_credits(state, payload.slot)
 
 
 @folds(p.ImplementationReplaced)
 def _implementation_replaced(
     state: RunState, event: RecordedEvent, payload: p.ImplementationReplaced
 ) -> RunState:
-    state = _implementation_verdict(judge(state, event, payload.call, "accepted"), event, payload)
-    added = (payload.implementation, payload.source)
-    return _set_pool(state, event, payload.operator, added, payload.removed)
+    state = _accepted(state, event, payload)
+    old, new, credits, shares = payload.removed, payload.implementation, state.credits, state.contributions
+    state = _set_pool(state, event, payload.operator, (new, payload.source), old)
+    if not payload.inherits_credits:
+        return _with_gate_credits(state, payload.slot)
+    if old in shares:
+        shares = shares.set(new, shares[old])
+    return replace(state, credits=credits.inherited(old, new), contributions=shares)
 
 
 @folds(p.ImplementationDeleted)
@@ -94,7 +189,7 @@ def _implementation_rejected(
 
 def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:
     generation = open_generation(state, event, number)
-    _check_slot(generation, event, slot)
+    _check_slot(generation, event, slot, is_edge=True)
     require(slot not in generation.edge_verdicts, event, "the slot has its verdict")
     verdicts = generation.edge_verdicts.set(slot, event.seq)
     return replace(state, generation=replace(generation, edge_verdicts=verdicts))
@@ -102,7 +197,8 @@ def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int)
 
 @folds(p.EdgeReplaced)
 def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplaced) -> RunState:
-    state = judge(state, event, payload.call, "accepted")
+    bought = tuple(">".join(edge) for edge in payload.added)
+    state = judge(state, event, payload.call, "accepted", bought=bought)
     state = _edge_verdict(state, event, payload.generation, payload.slot)
     before = require(state.graph, event, "there is no graph yet")
     require(payload.removed or payload.added, event, "the edit is empty")
@@ -117,7 +213,16 @@ def _edge_replaced(state: RunState, event: RecordedEvent, payload: p.EdgeReplace
     require(graph.has_route(state.settings.max_length), event, "the last route would be cut")
     broken = structure_violation(graph.edges, state.settings.structure)
     require(broken is None, event, "the structure would be lost")
-    return replace(state, graph=graph, graph_seq=event.seq)
+    return replace(state, graph=graph, graph_seq=event.seq, owed_trials=_edge_trials(state, payload))
+
+
+def _edge_trials(state: RunState, edit: p.EdgeReplaced) -> tuple[OwedTrial, ...]:
+    """Return the samples owed after an edit: those of its new edges are added, of removed ones dropped."""
+    trials = [trial for trial in state.owed_trials if trial.edge is None or trial.edge not in edit.removed]
+    if state.settings.trial_samples:
+        left = state.settings.trial_samples
+        trials += [OwedTrial(edit.generation, None, edge, left) for edge in edit.added]
+    return tuple(sorted(trials, key=_trial_key))
 
 
 @folds(p.EdgeRejected)

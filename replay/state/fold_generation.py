@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import math
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from immutables import MapMutation
+from immutables import Map, MapMutation
 
-from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEvent, StoredEvent, encode_payload
+from dga2d.events import (
+    ImplementationId,
+    InstanceKey,
+    OperatorId,
+    RecordedEvent,
+    StoredEvent,
+    encode_payload,
+    instance_and_copy,
+)
 from dga2d.events import payloads as p
+from dga2d.events.payloads import Edge
 from dga2d.replay.errors import DigestMismatchError
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
-from dga2d.replay.state.graph import walk_violation
+from dga2d.replay.state.graph import END, START, walk_violation
 from dga2d.replay.state.handler import Events, folds, open_generation, refuse, replace, require
+from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import (
+    Contribution,
     EvolutionBasis,
     GenerationState,
     GenerationSummary,
     Outcome,
     OutcomeRow,
     Outcomes,
+    OwedTrial,
+    RaceState,
+    RaceSummary,
     RunState,
     SampledPipeline,
     SavedPolicy,
     ScoredProgram,
     Scoring,
     ValidationState,
+    closed_round,
 )
 from dga2d.replay.state.work_rates import BASELINE
 
@@ -42,12 +61,14 @@ def _generation_started(state: RunState, event: RecordedEvent, payload: p.Genera
     )
     require(payload.graph_digest == graph_digest(graph), event, "the graph is another one")
     require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
-    return replace(state, generation=GenerationState(payload.generation, event.seq, state.settings.pipelines))
+    guide = tuple(step.operator for step in incumbent(state))
+    size = state.settings.pipelines
+    return replace(state, generation=GenerationState(payload.generation, event.seq, size, guide))
 
 
 @folds(p.PipelineSampled, takes_many=True)
 def _pipelines_sampled(state: RunState, events: Events) -> RunState:
-    same: dict[tuple[OperatorId, ImplementationId], p.Step] = {}
+    same: dict[tuple[OperatorId, ImplementationId, float | None], p.Step] = {}
     pipelines: MapMutation[int, SampledPipeline] | None = None
     for event, payload in events:
         generation = open_generation(state, event, payload.generation)
@@ -61,10 +82,10 @@ def _pipelines_sampled(state: RunState, events: Events) -> RunState:
         reason = walk_violation(payload.steps, payload.policy_steps, graph, state.pools, longest)
         if reason is not None:
             refuse(event, reason)
-        names = [(step.operator, step.implementation) for step in payload.steps]
+        names = [(step.operator, step.implementation, step.share) for step in payload.steps]
         for name in names:
             if name not in same:
-                same[name] = p.Step(operator=name[0], implementation=name[1])
+                same[name] = p.Step(operator=name[0], implementation=name[1], share=name[2])
         pipelines[payload.candidate] = SampledPipeline(event[1], tuple([same[name] for name in names]))
     if pipelines is None or state.generation is None:
         return state
@@ -157,6 +178,27 @@ def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> 
             "the candidate was never sampled",
             "{instance} is not in the shared batch",
         )
+    if split == "gate":
+        proposals = generation.proposals.values()
+        return _Evaluated(
+            number,
+            generation.gate_outcomes,
+            {arm for proposal in proposals for arm in (proposal.slot, proposal.control)},
+            {key for proposal in proposals for key in proposal.instances},
+            "no such arm is measured",
+            "{instance} is not measured on",
+        )
+    if split == "race":
+        race = require(generation.race, event, "no race is open")
+        awaited = list(race.awaited())
+        return _Evaluated(
+            number,
+            race.outcomes,
+            {candidate for candidate, _ in awaited},
+            {key for _, key in awaited},
+            "the contender is not evaluated in this round",
+            "{instance} is not part of the round",
+        )
     validation = require(generation.validation, event, "no validation is open")
     pipelines = require(validation.pipelines, event, "no validation is open")
     return _Evaluated(
@@ -181,6 +223,11 @@ def _with_outcomes(
         return state
     if split == "train":
         return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=seq))
+    if split == "gate":
+        return replace(state, generation=replace(generation, gate_outcomes=outcomes))
+    if split == "race" and generation.race is not None:
+        race = replace(generation.race, outcomes=outcomes, outcomes_seq=seq)
+        return replace(state, generation=replace(generation, race=race))
     if generation.validation is None:
         return state
     validation = replace(generation.validation, outcomes=outcomes, outcomes_seq=seq)
@@ -233,9 +280,75 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
         for t in payload.transitions
     )
-    edits = state.settings.edits_per_generation if state.settings.evolution else 0
-    basis = EvolutionBasis(event.seq, graph, state.pools, credits, state.ledger.left, edits)
-    return replace(state, credits=credits, generation=replace(generation, basis=basis))
+    edits, more = _slots(state.settings, generation.number, state.ledger.left)
+    basis = EvolutionBasis(event.seq, graph, state.pools, credits, state.ledger.left, edits, more)
+    return replace(
+        state,
+        credits=credits,
+        owed_trials=_trials_left(state, generation),
+        contributions=_contributions(state, generation),
+        generation=replace(generation, basis=basis),
+    )
+
+
+def _slots(settings: RunSettings, number: int, calls_left: int) -> tuple[int, int]:
+    """Return the slots that credit fills and those for the incumbent's operators.
+
+    Where calls are to be spent, the generations left share those left evenly; what a generation does not use
+    goes to the ones behind it.
+    """
+    last = settings.generations if settings.last_edits else settings.generations - 1
+    if not settings.evolution or number > last:
+        return 0, 0
+    edits, more = settings.edits_per_generation, settings.incumbent_edits
+    if settings.call_plan == "spend":
+        more = max(more, -(-calls_left // (last - number + 1)) - 2 * edits)
+    return edits, more
+
+
+def _trials_left(state: RunState, generation: GenerationState) -> tuple[OwedTrial, ...]:
+    """Return what still has to be sampled after the candidates of a generation."""
+    if not state.owed_trials:
+        return ()
+    used: Counter[ImplementationId | Edge] = Counter()
+    for pipeline in generation.pipelines.values():
+        used.update({step.implementation for step in pipeline.steps})
+        used.update(set(pairwise((START, *(step.operator for step in pipeline.steps), END))))
+    counted = (
+        replace(trial, left=trial.left - used[trial.implementation or trial.edge or (START, END)])
+        for trial in state.owed_trials
+    )
+    return tuple(trial for trial in counted if trial.left > 0)
+
+
+def _contributions(state: RunState, generation: GenerationState) -> Map[ImplementationId, Contribution]:
+    """Return what implementations account for, with a generation's training evaluations."""
+    settings = state.settings
+    if not (settings.incumbent_edits or settings.call_plan == "spend" or settings.prompt_edition == 2):
+        return state.contributions
+    shares = state.contributions.mutate()
+    for (j, _), outcome in sorted(generation.outcomes.items()):
+        steps, trace = generation.pipelines[j].steps, outcome.trace
+        efforts, gains = position_shares(trace, is_work=state.settings.work is not None)
+        for step, effort, gain in zip(steps, efforts, gains, strict=False):
+            old = shares.get(step.implementation, Contribution(0.0, 0.0, 0))
+            shares[step.implementation] = Contribution(old.effort + effort, old.gain + gain, old.runs + 1)
+    return shares.finish()
+
+
+def position_shares(trace: Sequence[p.PositionTrace], *, is_work: bool) -> tuple[list[float], list[float]]:
+    """Return each position's share of the effort and of the improvement of an evaluation; sums of 1 or 0.
+
+    Effort is work units with `is_work`, seconds otherwise; improvement is what the score went down by.
+    """
+    efforts = [float(t.work) if is_work else t.elapsed_s for t in trace]
+    gains = [0.0 if t.score_before is None else max(t.score_before - t.score_after, 0.0) for t in trace]
+    return _normalised(efforts), _normalised(gains)
+
+
+def _normalised(values: list[float]) -> list[float]:
+    total = math.fsum(values)
+    return [value / total if total > 0.0 else 0.0 for value in values]
 
 
 @folds(p.PolicyUpdated)
@@ -266,7 +379,8 @@ def _validation_started(state: RunState, event: RecordedEvent, payload: p.Valida
     require(generation.validation is None, event, "the generation was validated before")
     known = {entry.key for entry in state.header.splits.validation}
     require(
-        payload.instances and set(payload.instances) <= known,
+        payload.instances
+        and all(known.intersection((k, instance_and_copy(k)[0])) for k in payload.instances),
         event,
         "an instance is not of the validation split",
     )
@@ -291,6 +405,20 @@ def _pipelines_decoded(state: RunState, event: RecordedEvent, payload: p.Pipelin
     return replace(state, generation=replace(generation, validation=validation))
 
 
+@folds(p.ChallengersCompared)
+def _challengers_compared(state: RunState, event: RecordedEvent, payload: p.ChallengersCompared) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    validation = require(generation.validation, event, "no validation is open")
+    require(state.settings.pools_validations, event, "validations are not pooled")
+    require(validation.comparison is None, event, "the pipelines were compared before")
+    numbers = {*payload.better, payload.checkpoint, *(row.candidate for row in payload.comparisons)}
+    known = range(len(validation.pipelines or ()))
+    require(all(number in known for number in numbers), event, "no such validated pipeline")
+    require(0.0 <= payload.error < 1.0, event, "its error rate is no probability")
+    validation = replace(validation, comparison=payload)
+    return replace(state, generation=replace(generation, validation=validation))
+
+
 @folds(p.ValidationScored)
 def _validation_scored(state: RunState, event: RecordedEvent, payload: p.ValidationScored) -> RunState:
     generation = open_generation(state, event, payload.generation)
@@ -300,8 +428,11 @@ def _validation_scored(state: RunState, event: RecordedEvent, payload: p.Validat
     require(len(validation.outcomes) == needed, event, "evaluations of the validation are missing")
     require(validation.scores is None, event, "the validation was scored before")
     require(len(payload.scores) == len(pipelines), event, "one score per pipeline")
+    validated = state.validated
+    if state.settings.pools_validations:
+        validated = (*validated, closed_round(generation.number, validation))
     validation = replace(validation, scores=payload.scores, scored_seq=event.seq)
-    return replace(state, generation=replace(generation, validation=validation))
+    return replace(state, validated=validated, generation=replace(generation, validation=validation))
 
 
 @folds(p.CheckpointSelected)
@@ -334,8 +465,10 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         event,
         "the validation is not over",
     )
+    race = generation.race
+    require(race is None or race.selected_seq, event, "the race is not over")
     spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-    require(spoken == 2 * basis.edits, event, "verdicts on edits are missing")
+    require(spoken == basis.slots, event, "verdicts on edits are missing")
     digest = state_digest(state)
     if digest != payload.state_digest:
         raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)
@@ -358,6 +491,7 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         ),
         credits=basis.credits,
         policy=policy,
+        race=None if race is None else _race_summary(race),
     )
     return replace(
         state,
@@ -365,4 +499,16 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         completed=generation.number,
         completed_seq=event.seq,
         history=state.history.set(generation.number, summary),
+    )
+
+
+def _race_summary(race: RaceState) -> RaceSummary:
+    winner = race.contenders[race.winner] if race.winner else None
+    gains = [standing.gain for standing in race.standings if standing.gain is not None]
+    return RaceSummary(
+        contenders=len(race.contenders) - 1,
+        evaluations=len(race.outcomes),
+        winner=None if winner is None else winner.move,
+        change="" if winner is None else winner.change,
+        gain=max(gains, default=None),
     )

@@ -22,6 +22,7 @@ VALUES_BEFORE_SETTINGS = {
     "calibration": "off",
     "checkpoint_margin": 0.0,
     "checkpoint_rule": "pairs_and_score",
+    "rejection_limit": 0,
 }
 """Values under which old logs were decided, for settings that came later with another default."""
 

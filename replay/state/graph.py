@@ -145,6 +145,37 @@ class OperatorGraph:
             seen.update(frontier)
         return frozenset(o for o in self.operators if o in seen and o in self.steps_to_end)
 
+    def on_walks(self, max_length: int) -> frozenset[OperatorId]:
+        """Return the operators on some walk from ``START`` to ``END`` of at most `max_length` operators."""
+        reached, to_end = self._steps_from_start, self.steps_to_end
+        return frozenset(
+            o
+            for o in self.operators
+            if o in reached and o in to_end and reached[o] + to_end[o] - 1 <= max_length
+        )
+
+    def is_on_walk(self, edge: Edge, max_length: int) -> bool:
+        """Return whether a walk of at most `max_length` operators goes along `edge`."""
+        reached, to_end = self._steps_from_start.get(edge[0]), self.steps_to_end.get(edge[1])
+        return reached is not None and to_end is not None and reached + to_end <= max_length
+
+    def is_walk(self, walk: Sequence[OperatorId], max_length: int) -> bool:
+        """Return whether `walk`, closed by ``END``, is a pipeline of the graph."""
+        nodes = (*walk, END)
+        return all(
+            node in self.successors and nodes[i] in self.feasible_actions(nodes[:i], max_length)
+            for i, node in enumerate((START, *walk))
+        )
+
+    @cached_property
+    def _steps_from_start(self) -> Mapping[OperatorId, int]:
+        """Fewest edges from ``START`` to each node that it reaches."""
+        distance, frontier = {START: 0}, [START]
+        while frontier:
+            frontier = [t for node in frontier for t in self.successors.get(node, ()) if t not in distance]
+            distance.update(dict.fromkeys(frontier, max(distance.values()) + 1))
+        return distance
+
     def count_pipelines(self, max_length: int) -> int:
         """Return W_{≤L_max}: the number of pipelines of 1 … `max_length` operators (Eq. D.3, exact integers).
 
@@ -167,14 +198,14 @@ class OperatorGraph:
 
         An operator that is on no route comes behind the first initialiser that is on one.
         """
-        before, after = self._path(START, operator), self._path(operator, END)
+        before, after = self.path(START, operator), self.path(operator, END)
         if before and after:
             return (*before[1:], *after[1:-1])
         if operator in self.initialisers:
             return (operator,)
         return (min(self.initialisers & self.relevant), operator)
 
-    def _path(self, source: OperatorId, target: OperatorId) -> tuple[OperatorId, ...]:
+    def path(self, source: OperatorId, target: OperatorId) -> tuple[OperatorId, ...]:
         """Return a shortest path with both ends, found breadth first; ``()`` if there is none."""
         paths: dict[OperatorId, tuple[OperatorId, ...]] = {source: (source,)}
         frontier = [source]

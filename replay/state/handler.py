@@ -109,6 +109,7 @@ def judge(
     number: int,
     verdict: Literal["accepted", "rejected"],
     diagnostic: str | None = None,
+    bought: tuple[str, ...] = (),
 ) -> RunState:
     """Return the state after the asking agent judged the answer to call `number`.
 
@@ -121,7 +122,7 @@ def judge(
     require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
     require(call.status == "settled", event, f"call {number} was not answered")
     require(call.verdict is None, event, f"call {number} was judged before")
-    return replace(state, ledger=state.ledger.judge(number, event.seq, verdict, diagnostic))
+    return replace(state, ledger=state.ledger.judge(number, event.seq, verdict, diagnostic, bought))
 
 
 # ---------------------------------------------------------------- copies

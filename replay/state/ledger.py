@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from immutables import Map
 
 from dga2d.events import BlobDigest
 from dga2d.events.payloads import CallPurpose, LimitKind, microusd
 
+NO_FAULT = ("no_change:", "gate:")
+"""How diagnostics begin of answers with code that were sound and not taken."""
+LONGEST_REASON = 200
+"""Characters of a diagnostic that are said in a sentence."""
 CallStatus = Literal["reserved", "settled", "abandoned"]
 
 
@@ -49,6 +55,8 @@ class Call:
     judged_seq: int | None = None
     diagnostic: str | None = None
     """Why the answer was rejected."""
+    bought: tuple[str, ...] = ()
+    """What was accepted: an implementation, or edges as ``SOURCE>TARGET``."""
 
     @property
     def charged_tokens(self) -> int:
@@ -75,6 +83,22 @@ class RefusedCall:
     attempt: int
     limit: LimitKind
     reason: str
+
+
+class Rejections(NamedTuple):
+    """Answers with code that were rejected one after the other, up to the last one."""
+
+    in_a_row: int
+    commonest: str
+    """The first line of the commonest diagnostic, as it came last; empty where there is none."""
+    commonest_count: int
+    """How many of them were rejected for it, whatever numbers it names."""
+
+    @property
+    def sentence(self) -> str:
+        """What a person should know."""
+        answers = f"the last {self.in_a_row} answers with code were all rejected"
+        return f"{answers}, most often ({self.commonest_count}): {self.commonest}"
 
 
 @dataclass(frozen=True)
@@ -115,6 +139,21 @@ class Ledger:
             return min(self.refusals.values(), key=lambda refused: refused.seq).reason
         return None
 
+    @property
+    def rejections(self) -> Rejections:
+        """Answers with code rejected since the last one that was accepted."""
+        judged = [c for c in self.calls.values() if c.purpose == "implement" and c.judged_seq is not None]
+        judged = [c for c in judged if not (c.diagnostic or "").startswith(NO_FAULT)]
+        judged.sort(key=lambda call: call.judged_seq or 0)
+        after = 1 + max((i for i, call in enumerate(judged) if call.verdict == "accepted"), default=-1)
+        reasons = [(call.diagnostic or "").partition("\n")[0] for call in judged[after:]]
+        if not reasons:
+            return Rejections(0, "", 0)
+        kinds = [re.sub(r"\d+", "#", reason) for reason in reasons]
+        kind, count = Counter(kinds).most_common(1)[0]
+        last = max(i for i, other in enumerate(kinds) if other == kind)
+        return Rejections(len(reasons), reasons[last][:LONGEST_REASON], count)
+
     def calls_for(self, subject: str) -> tuple[Call, ...]:
         """Return the calls made for one edit, in order."""
         return tuple(self.calls[number] for number in self.by_subject.get(subject, ()))
@@ -147,8 +186,14 @@ class Ledger:
         return replace(self, refusals=self.refusals.set(refused.subject, refused))
 
     def judge(
-        self, number: int, seq: int, verdict: Literal["accepted", "rejected"], diagnostic: str | None = None
+        self,
+        number: int,
+        seq: int,
+        verdict: Literal["accepted", "rejected"],
+        diagnostic: str | None = None,
+        bought: tuple[str, ...] = (),
     ) -> Ledger:
         """Return the ledger after event `seq`, with which the asking agent judged an answer."""
-        call = replace(self.calls[number], verdict=verdict, judged_seq=seq, diagnostic=diagnostic)
+        call = self.calls[number]
+        call = replace(call, verdict=verdict, judged_seq=seq, diagnostic=diagnostic, bought=bought)
         return replace(self, calls=self.calls.set(number, call))

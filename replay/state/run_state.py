@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from immutables import Map
 
-from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RunId, decode_payload
+from dga2d.events import (
+    BlobDigest,
+    ImplementationId,
+    InstanceKey,
+    OperatorId,
+    RunId,
+    canonical_bytes,
+    decode_payload,
+    instance_and_copy,
+)
 from dga2d.events.payloads import (
+    ChallengersCompared,
+    Configuration,
+    Contender,
+    Edge,
     EvaluationRecorded,
     FailureKind,
+    ImplementationMeasured,
     InstanceEntry,
     PolicyUpdated,
     PositionTrace,
+    RaceMove,
     RunStarted,
+    Standing,
     Step,
     TestCandidate,
 )
@@ -26,6 +45,12 @@ from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.work_rates import WorkRates
+
+
+def program_key(steps: Iterable[Step]) -> str:
+    """Return a short name of a program; different programs have different ones."""
+    return hashlib.sha256(canonical_bytes(list(steps))).hexdigest()[:16]
+
 
 EvaluationKey = tuple[int, InstanceKey]
 """Candidate j and instance."""
@@ -127,7 +152,19 @@ class EvolutionBasis:
     calls_left: int
     """Calls not yet charged; shared out between the two evolvers."""
     edits: int
-    """Slots of each evolver, 0 where nothing evolves; fixed here, whatever a resume changes later."""
+    """Slots of each evolver that credit fills, 0 where nothing evolves; fixed here, whatever a resume changes
+    later."""
+    incumbent_edits: int = 0
+    """Further slots for implementations, filled with operators of the incumbent."""
+
+    @property
+    def implementation_slots(self) -> int:
+        return self.edits + self.incumbent_edits
+
+    @property
+    def slots(self) -> int:
+        """Verdicts that both evolvers owe together."""
+        return self.edits + self.implementation_slots
 
 
 @dataclass(frozen=True)
@@ -150,8 +187,134 @@ class ValidationState:
     decoded_seq: int = 0
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
+    comparison: ChallengersCompared | None = None
     scores: tuple[float, ...] | None = None
     scored_seq: int = 0
+
+
+@dataclass(frozen=True)
+class RaceState:
+    """Progress of the race of a generation."""
+
+    seq: int
+    contenders: tuple[Contender, ...]
+    instances: tuple[InstanceKey, ...]
+    rounds: tuple[int, ...]
+    selecting: int
+    left: tuple[int, ...]
+    """Contenders that have not left, without the incumbent."""
+    configurations: tuple[Configuration, ...] = ()
+    """What the contenders brought with them."""
+    round: int = 0
+    """Rounds scored or skipped: a single contender needs no selection."""
+    round_seq: int = 0
+    """Event that began the present round, or ended the last."""
+    standings: tuple[Standing, ...] = ()
+    """Of the last round that was scored."""
+    outcomes: Outcomes = NO_OUTCOMES
+    """By trial: see `candidate`."""
+    outcomes_seq: int = 0
+    selected_seq: int = 0
+    """Event that ended the race."""
+    winner: int = 0
+    """The contender that became the incumbent; 0 where it stayed."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no further round is run."""
+        return not self.left or self.round == len(self.rounds)
+
+    @cached_property
+    def trials(self) -> tuple[tuple[int, InstanceKey], ...]:
+        """The instances, each with the number of times it comes before, which names its random stream."""
+        seen: Counter[InstanceKey] = Counter()
+        found = []
+        for key in self.instances:
+            found.append((seen[key], key))
+            seen[key] += 1
+        return tuple(found)
+
+    def candidate(self, contender: int, repeat: int) -> int:
+        """Return the candidate number of a contender's evaluations on an instance that came `repeat` times
+        before."""
+        return repeat * len(self.contenders) + contender
+
+    @property
+    def used(self) -> slice:
+        """The trials by which the present round is scored: the finalist's took no part in its selection."""
+        is_selecting = self.round < self.selecting or not self.selecting
+        return slice(0 if is_selecting else self.rounds[self.selecting - 1], self.rounds[self.round])
+
+    def awaited(self) -> Iterator[EvaluationKey]:
+        """Yield what must be evaluated before the present round can be scored."""
+        if self.is_decided:
+            return
+        for contender in (0, *self.left):
+            for repeat, key in self.trials[self.used]:
+                yield self.candidate(contender, repeat), key
+
+
+@dataclass(frozen=True)
+class ValidatedRound:
+    """Objectives of one validation."""
+
+    generation: int
+    instances: tuple[InstanceKey, ...]
+    pipelines: tuple[tuple[Step, ...], ...]
+    objectives: tuple[tuple[float | None, ...], ...]
+    """By pipeline and instance; ``None`` for a failure."""
+    comparison: ChallengersCompared | None
+    """``None`` where the checkpoint did not take part."""
+
+    def row(self, steps: tuple[Step, ...]) -> tuple[float | None, ...]:
+        """Return the objectives of a pipeline that took part."""
+        return self.objectives[self.pipelines.index(steps)]
+
+
+def closed_round(number: int, validation: ValidationState) -> ValidatedRound:
+    """Return the objectives of the validation of generation `number`, which must be fully evaluated."""
+    assert validation.pipelines is not None
+    rows = [validation.outcomes.row(j) for j in range(len(validation.pipelines))]
+    objectives = tuple(tuple(row[key].objective for key in validation.instances) for row in rows)
+    return ValidatedRound(
+        number, validation.instances, validation.pipelines, objectives, validation.comparison
+    )
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """New code that has to pass the gate."""
+
+    seq: int
+    slot: int
+    """Candidate number of the program with the new code, too."""
+    call: int
+    operator: OperatorId
+    implementation: ImplementationId
+    source: BlobDigest
+    parent: ImplementationId
+    is_configuration: bool
+    idea: str
+    program: tuple[Step, ...] = ()
+    """Where it is measured, with its parent."""
+    control: int = -1
+    """Candidate number of that program."""
+    instances: tuple[InstanceKey, ...] = ()
+    measured: ImplementationMeasured | None = None
+    """``None`` while it is not over."""
+
+
+@dataclass(frozen=True)
+class TriedCode:
+    """New code that was measured, for the prompts to come."""
+
+    generation: int
+    slot: int
+    implementation: ImplementationId
+    parent: ImplementationId
+    idea: str
+    gains: tuple[float | None, ...]
+    is_accepted: bool
 
 
 @dataclass(frozen=True)
@@ -162,6 +325,8 @@ class GenerationState:
     seq: int
     size: int
     """Number of candidates N, fixed when the generation starts."""
+    guide: tuple[OperatorId, ...] = ()
+    """The incumbent's walk when the generation started."""
     pipelines: Map[int, SampledPipeline] = Map()
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
@@ -175,6 +340,10 @@ class GenerationState:
     """Slot → event of its verdict."""
     edge_verdicts: Map[int, int] = Map()
     """Slot → event of its verdict."""
+    proposals: Map[int, Proposal] = Map()
+    """By slot."""
+    gate_outcomes: Outcomes = NO_OUTCOMES
+    race: RaceState | None = None
     validation: ValidationState | None = None
 
 
@@ -186,6 +355,47 @@ class ScoredProgram:
     candidate: int
     score: float
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Champion:
+    """The program that won a race, or that no contender has beaten in one."""
+
+    generation: int
+    """Of the race that it won; 0 where it was the incumbent of the first."""
+    move: RaceMove
+    steps: tuple[Step, ...]
+
+
+class MoveRecord(NamedTuple):
+    """How contenders of one kind did in the first rounds of all races."""
+
+    entered: int = 0
+    stayed: int = 0
+
+
+class TriedConstant(NamedTuple):
+    """A number that a contender gave to a constant of the incumbent, and how it did in its first round."""
+
+    implementation: ImplementationId
+    """The text that is configured, without any configuration before (`RunState.unconfigured`)."""
+    name: str
+    value: float
+    stayed: bool
+
+
+@dataclass(frozen=True)
+class RaceSummary:
+    """How the race of a closed generation ended."""
+
+    contenders: int
+    """Without the incumbent."""
+    evaluations: int
+    winner: RaceMove | None
+    """Kind of the contender that became the incumbent; ``None`` where the incumbent stayed."""
+    change: str
+    gain: float | None
+    """Largest mean gain in its last round, a fraction; ``None`` where all contenders failed."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +435,40 @@ class GenerationSummary:
     """Q_{t+1} and n_{t+1}."""
     policy: PolicyUpdated
     """Figures of the policy's update."""
+    race: RaceSummary | None = None
+
+
+@dataclass(frozen=True)
+class OwedTrial:
+    """Samples in the incumbent's walk that new code or a new edge has yet to get."""
+
+    generation: int
+    """In which it was accepted."""
+    implementation: ImplementationId | None
+    """``None`` for an edge."""
+    edge: Edge | None
+    """``None`` for an implementation."""
+    left: int
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """By generation, code before edges, by name: an order that no timing changes."""
+        return (
+            self.generation,
+            "" if self.implementation is not None else ">".join(self.edge or ()),
+            self.implementation or "",
+        )
+
+
+class Contribution(NamedTuple):
+    """What an implementation accounted for in the pipelines that it was part of."""
+
+    effort: float
+    """Sum over evaluations of its share of the work or time."""
+    gain: float
+    """Sum over evaluations of its share of the improvement."""
+    runs: int
+    """Positions of evaluations that it filled."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +499,7 @@ class RunState:
     parent: tuple[RunId, int] | None = None
     """The run this one was last forked from, and the last event it shares with it."""
     sources: Map[ImplementationId, BlobDigest] = Map()
-    """Source of every implementation that ever was in a pool or the library."""
+    """Source of every implementation that ever was in a pool, in the library, or measured."""
     operator_of: Map[ImplementationId, OperatorId] = Map()
     graph: OperatorGraph | None = None
     graph_seq: int = 0
@@ -278,13 +522,33 @@ class RunState:
     """Oldest first; all but the last two and the checkpoint's may be gone from the disk."""
     best: ScoredProgram | None = None
     """A*, the best program on the shared training batch."""
+    champion: Champion | None = None
+    """The incumbent of the races; ``None`` before the first has ended."""
+    finalist: tuple[Step, ...] = ()
+    """The program that was ahead of the incumbent in the last race without beating it; empty if none was."""
+    raced: frozenset[str] = frozenset()
+    """Programs that lost a race, by `program_key`."""
+    configured: Map[ImplementationId, ImplementationId] = Map()
+    """Implementations made by setting constants of another → that one."""
+    moves: Map[str, MoveRecord] = Map()
+    """By kind of contender (`RaceMove`)."""
+    tried_constants: tuple[TriedConstant, ...] = ()
+    """Oldest first."""
     checkpoint: ScoredProgram | None = None
     """The best program on the validation split."""
     checkpoint_seq: int = 0
     """Event that selected it: the state there has its graph, pools and credits."""
     checkpoint_updates: int = 0
     """Updates the policy had learned from when it found the checkpoint."""
+    validated: tuple[ValidatedRound, ...] = ()
+    """Closed validations, where the checkpoint is chosen by all of them."""
     test: TestState | None = None
+    owed_trials: tuple[OwedTrial, ...] = ()
+    """What was accepted and has not been sampled often enough, in the order of `OwedTrial.key`."""
+    tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
+    """What the gate measured, by generation and slot."""
+    contributions: Map[ImplementationId, Contribution] = Map()
+    """Effort and improvement in training; kept where edits go to the incumbent's operators."""
     work_rates: WorkRates = field(default_factory=WorkRates)
     """What work units of implementations are worth; empty where they are taken as they are counted."""
 
@@ -293,6 +557,12 @@ class RunState:
         """``RunStarted`` of a run that has begun."""
         assert self.started is not None
         return self.started
+
+    def unconfigured(self, name: ImplementationId) -> ImplementationId:
+        """Return the implementation that `name` is a configuration of; itself if it is none."""
+        while name in self.configured:
+            name = self.configured[name]
+        return name
 
     def reference(self, key: InstanceKey) -> float:
         """Return y_ref of an instance of the manifest.
@@ -305,10 +575,12 @@ class RunState:
         return self.entry(key).reference
 
     def entry(self, key: InstanceKey) -> InstanceEntry:
-        """Return the manifest entry of an instance. Raises KeyError if it is in no split."""
+        """Return the manifest entry of an instance, whichever its random stream. Raises KeyError if it is
+        in no split."""
         splits = self.header.splits
-        for part in (splits.train, splits.validation, splits.test):
-            for entry in part:
-                if entry.key == key:
-                    return entry
+        for name in (key, instance_and_copy(key)[0]):
+            for part in (splits.train, splits.validation, splits.test):
+                for entry in part:
+                    if entry.key == name:
+                        return entry
         raise KeyError(key)

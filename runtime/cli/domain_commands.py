@@ -14,6 +14,7 @@ from dga2d.runtime.cli.options import (
     complete_domains,
     data_option,
     domain_argument,
+    domain_name,
     domain_path_option,
     json_option,
 )
@@ -74,7 +75,7 @@ def domains(context: click.Context, data_dir: Path | None, as_json: bool) -> Non
 
 
 @domains.command(hidden=True)
-@click.argument("name", shell_complete=complete_domains)
+@click.argument("name", shell_complete=complete_domains, callback=domain_name)
 @data_option
 @json_option
 @click.pass_obj
@@ -89,8 +90,9 @@ def show(given: tuple[Path | None, bool], name: str, data_dir: Path | None, as_j
         _print_domain(view)
 
 
-@domains.command(short_help="Write the skeleton of a domain of your own.")
+@domains.command(short_help="Write the beginning of a problem of your own.")
 @click.argument("name")
+@click.option("--package", is_flag=True, help="A package with files of its own for all parts, for experts.")
 @click.option(
     "--into",
     "folder",
@@ -98,32 +100,35 @@ def show(given: tuple[Path | None, bool], name: str, data_dir: Path | None, as_j
     default=Path("."),
     show_default="the working directory",
     metavar="DIR",
-    help="Folder in which the package NAME is made.",
+    help="Folder in which NAME.py, or the package NAME, is made.",
 )
 @domain_path_option
 @json_option
-def new(name: str, folder: Path, as_json: bool) -> None:
-    """Write a domain that works at once, the 0/1 knapsack, into the folder NAME; its README says
-    what to change.
+def new(name: str, package: bool, folder: Path, as_json: bool) -> None:
+    """Write a problem that works at once into the file NAME.py, whose text says what to change; with
+    --package the 0/1 knapsack into the folder NAME, where a README says it.
 
     \b
     Examples:
-      dga2d domains new knapsack
-      dga2d evolve knapsack --domain-path . --generations 5 --work 2000
+      dga2d domains new trips
+      dga2d evolve trips.py --generations 5 --work 2000
+      dga2d domains new knapsack --package
     """
-    from dga2d.runtime.domain_check import write_skeleton
+    from dga2d.runtime.domain_check import write_problem_file, write_skeleton
 
-    written = write_skeleton(name, folder)
+    written = write_skeleton(name, folder) if package else write_problem_file(name, folder)
+    place = str(folder / name if package else folder)
     if as_json:
-        print_json({"domain": name, "folder": str(folder / name), "files": [str(path) for path in written]})
+        print_json({"domain": name, "folder": place, "files": [str(path) for path in written]})
         return
     for path in written:
         click.echo(path)
-    click.echo(f"next: dga2d domains check {name} --domain-path {folder}")
+    check = f"{name} --domain-path {folder}" if package else str(folder / f"{name}.py")
+    click.echo(f"next: dga2d domains check {check}")
 
 
 @domains.command(short_help="Prove a domain sound, claim by claim.")
-@click.argument("name", shell_complete=complete_domains)
+@click.argument("name", shell_complete=complete_domains, callback=domain_name)
 @click.option("--evaluators", type=click.IntRange(1), help="Evaluation workers; one per core by default.")
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @data_option

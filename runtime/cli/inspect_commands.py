@@ -12,7 +12,7 @@ import click
 from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
 from dga2d.runtime.cli.run_display import print_results
 from dga2d.runtime.errors import ExitCode, UsageError
-from dga2d.runtime.terminal.output import print_csv, print_json, print_table
+from dga2d.runtime.terminal.output import print_csv, print_json, print_table, shown
 
 
 @click.command(short_help="List the runs of a database.")
@@ -52,10 +52,11 @@ def runs(url: str, as_json: bool) -> None:
 @run_argument
 @click.option("--at", "seq", type=click.IntRange(1, LARGEST_INTEGER), help="State after this event.")
 @click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
+@click.option("--internals", is_flag=True, help="Also graph, credits, digests and the figures of the theory.")
 @store_option
 @json_option
-def show(run: str, seq: int | None, generation: int | None, url: str, as_json: bool) -> None:
-    """Show RUN: progress, best algorithm, graph, credits, ledger."""
+def show(run: str, seq: int | None, generation: int | None, internals: bool, url: str, as_json: bool) -> None:
+    """Show RUN: results and progress; with --internals the graph, credits, policy and digests, too."""
     import anyio
 
     from dga2d.runtime.inspection.runs import read_state_view
@@ -66,7 +67,7 @@ def show(run: str, seq: int | None, generation: int | None, url: str, as_json: b
     if as_json:
         print_json(view)
     else:
-        _print_state(view)
+        _print_state(view, internals)
 
 
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
@@ -171,18 +172,38 @@ def _hash(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def _print_state(view: dict[str, Any]) -> None:
+def _print_state(view: dict[str, Any], internals: bool) -> None:
     click.echo(f"run          {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
     if view["forked_from"] is not None:
         click.echo(f"forked       from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
-    click.echo(f"status       {view['status']}{': ' + view['reason'] if view['reason'] else ''}")
+    click.echo(f"status       {view['status']}{': ' + shown(view['reason']) if view['reason'] else ''}")
     if view["suspension"] is not None:
-        click.echo(f"waiting      model calls are suspended: {view['suspension']}")
+        click.echo(f"waiting      model calls are suspended: {shown(view['suspension'])}")
     generation = view["open_generation"]
     opened = "" if generation is None else f", generation {generation} open"
     click.echo(f"progress     {view['completed_generations']} generations closed{opened}")
-    click.echo(f"digest       {view['state_digest']}")
     print_results(view)
+    ledger = view["ledger"]
+    click.echo(f"calls        {ledger['used']} of {ledger['limit']}")
+    if ledger["rejections"]["sentence"] is not None:
+        click.echo(f"rejected     {shown(ledger['rejections']['sentence'])}")
+    columns = ("generation", "best %", "so far %", "validation %", "failed", "calls")
+    keys = ("generation", "best_gap_percent", "best_so_far_percent", "validation_gap_percent")
+    if view["history"]:
+        click.echo()
+        print_table(
+            columns,
+            [
+                (*(row[key] for key in keys), f"{row['failures']}/{row['candidates']}", row["calls"])
+                for row in view["history"]
+            ],
+        )
+    if internals:
+        _print_internals(view)
+
+
+def _print_internals(view: dict[str, Any]) -> None:
+    click.echo(f"\ndigest       {view['state_digest']}")
     graph = view["graph"]
     if graph is not None:
         click.echo(
@@ -194,25 +215,12 @@ def _print_state(view: dict[str, Any]) -> None:
             [(row["operator"], row["credit"], len(row["implementations"])) for row in view["operators"]],
         )
     if view["history"]:
-        print_table(
-            ("generation", "best %", "so far %", "validation %", "failed", "calls", "state digest"),
-            [
-                (
-                    row["generation"],
-                    row["best_gap_percent"],
-                    row["best_so_far_percent"],
-                    row["validation_gap_percent"],
-                    f"{row['failures']}/{row['candidates']}",
-                    row["calls"],
-                    row["state_digest"][:16],
-                )
-                for row in view["history"]
-            ],
-        )
+        click.echo()
+        rows = [(row["generation"], row["mean_score"], row["state_digest"]) for row in view["history"]]
+        print_table(("generation", "mean score", "state digest"), rows)
     if view["diagnostics"]:
+        click.echo()
         _print_diagnostics(view["diagnostics"])
-    ledger = view["ledger"]
-    click.echo(f"calls        {ledger['used']} of {ledger['limit']}")
 
 
 def _print_diagnostics(rows: list[dict[str, Any]]) -> None:
@@ -244,6 +252,8 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
             ("purpose", "calls", "accepted", "rejected", "abandoned", "tokens in", "tokens out", "USD"),
             [(purpose, *row.values()) for purpose, row in ledger["by_purpose"].items()],
         )
+        trials = ledger["trials"]
+        click.echo(f"{trials['tried']} of {trials['answered']} answers with code or edges led to a trial")
     if list_calls:
         print_table(
             (

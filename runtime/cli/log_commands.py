@@ -214,32 +214,52 @@ def _print_part(row: dict[str, Any]) -> None:
         click.echo(f"error: {row['part']}: {row['difference']}", err=True)
 
 
-@click.command(name="export", short_help="Write a run to one file.")
+@click.command(name="export", short_help="Write a run to one file, or as tables.")
 @run_argument
 @click.option(
     "-o",
     "--output",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="File to write; RUN.dga2d.zip in the working directory by default.",
+    metavar="FILE|DIR|URL",
+    help="Where it goes: the file of an archive (RUN.dga2d.zip by default), the folder of tables (RUN), or a "
+    "folder or tracking server of MLflow (mlruns).",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["archive", "csv", "parquet", "mlflow"]),
+    default="archive",
+    show_default=True,
+    help="The whole run, to be imported again; or tables of its generations, evaluations and calls.",
 )
 @store_option
 @json_option
-def export_command(run: str, path: Path | None, url: str, as_json: bool) -> None:
+def export_command(run: str, path: str | None, kind: Any, url: str, as_json: bool) -> None:
     """Write all events of RUN and all texts and solutions they name to one verified zip file.
 
+    Other formats are for other programs, and cannot be imported again.
+
     \b
-    Example:
+    Examples:
       dga2d export jsp-k3v9q2 -o night.zip
+      dga2d export jsp-k3v9q2 --format csv -o tables
     """
     import anyio
 
-    from dga2d.runtime.inspection.log_reading import export_to
+    if kind == "archive":
+        from dga2d.runtime.inspection.log_reading import export_to
 
-    path = path or Path(f"{run}.dga2d.zip")
-    check_writable(path)
-    _report(anyio.run(export_to, url, run, path), path, as_json)
+        archive = Path(path or f"{run}.dga2d.zip")
+        check_writable(archive)
+        _report(anyio.run(export_to, url, run, archive), archive, as_json)
+        return
+    from dga2d.runtime.inspection.tables import export_tables
+
+    written = anyio.run(export_tables, url, run, kind, path or ("mlruns" if kind == "mlflow" else run))
+    if as_json:
+        print_json({"run": run, "format": kind, "written": written})
+    else:
+        click.echo("\n".join(written))
 
 
 @click.command(name="import", short_help="Import a run from a file that `export` wrote.")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
-from dga2d.store import DEFAULT_URL
+from dga2d.store import DEFAULT_URL, database_url
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -21,11 +22,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that a log and its database hold."""
-
-
-def database_url(text: str) -> str:
-    """Return `text` if it is a URL, else the URL of the SQLite file of that path."""
-    return text if "://" in text else f"sqlite+aiosqlite:///{Path(text).expanduser()}"
 
 
 store_option = click.option(
@@ -53,8 +49,11 @@ _data_option = click.option(
 
 def _use_domain_path(context: click.Context, parameter: click.Parameter, folders: tuple[Path, ...]) -> None:
     """Let the registry look for plug-ins there; a subcommand without the option keeps its group's."""
-    from dga2d.domains.core.plugins import use_domain_path
+    from dga2d.domains.core.plugins import use_domain_path, use_problem_file
 
+    for file in (folder for folder in folders if folder.suffix == ".py"):
+        use_problem_file(file)
+    folders = tuple(folder for folder in folders if folder.suffix != ".py")
     if folders or _DOMAIN_PATH_KEY not in context.meta:
         use_domain_path(folders)
         context.meta[_DOMAIN_PATH_KEY] = folders
@@ -70,7 +69,8 @@ domain_path_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_use_domain_path,
-    help="Folder with domains of your own, one package folder each; may be given several times.",
+    help="Folder with domains of your own, one package folder each, or a problem's file; may be given "
+    "several times.",
 )
 
 
@@ -150,7 +150,10 @@ def settings_options(command: Command) -> Command:
 
 def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
     flag, annotation = "--" + name.replace("_", "-"), field.annotation
-    default = "none" if field.default is None else field.default
+    from dga2d.runtime.runs.presets import DEFAULT
+
+    value = {"preset": "default", **DEFAULT}.get(name, field.default)
+    default = "none" if value is None else value
     shown = f"{' '.join((field.description or '').split()).replace('``', '')}  [default: {default}]"
     if annotation is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=shown)
@@ -188,6 +191,22 @@ def complete_domains(context: click.Context, parameter: click.Parameter, incompl
         return []
 
 
+def complete_instances(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the instances of the domain given before that begin with `incomplete`; the shell adds files."""
+    from dga2d.runtime.runs.problem import Problem
+
+    files = CompletionItem(incomplete, type="file")
+    data = context.params.get("data_dir") or os.environ.get("DGA2D_DATA")
+    try:
+        splits = Problem.open(context.params["domain"], None if data is None else Path(data)).splits
+    except (DomainError, Dga2dError, KeyError):
+        return [files]
+    keys = sorted(ref.key for part in splits for ref in part)
+    return [*(CompletionItem(key) for key in keys if key.startswith(incomplete)), files]
+
+
 def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the runs whose names begin with `incomplete`, latest first; none where there is no database."""
     return _runs(context, incomplete, None)
@@ -202,20 +221,26 @@ def complete_runs_of_domain(context: click.Context, parameter: click.Parameter, 
 def _runs(context: click.Context, incomplete: str, domain: str | None) -> list[str]:
     import anyio
 
+    from dga2d.runtime.inspection.runs import run_names
+
     url = database_url(context.params.get("url") or os.environ.get("DGA2D_STORE") or DEFAULT_URL)
     try:
-        names = anyio.run(_run_names, url, domain)
+        names = anyio.run(run_names, url, domain)
     except Dga2dError:
         return []
     return [name for name in reversed(names) if name.startswith(incomplete)]
 
 
-async def _run_names(url: str, domain: str | None) -> list[str]:
-    from dga2d.store import open_store
-
-    async with open_store(url, create=False, read_only=True) as store:
-        return [run.run_id for run in await store.runs() if domain is None or run.domain == domain]
-
-
 run_argument = click.argument("run", shell_complete=complete_runs)
-domain_argument = click.argument("domain", shell_complete=complete_domains)
+
+
+def domain_name(context: click.Context, parameter: click.Parameter, given: str) -> str:
+    """Return the name of the domain that is meant: a name, or the path of a problem's file."""
+    if not given.endswith(".py"):
+        return given
+    from dga2d.domains.core.plugins import use_problem_file
+
+    return use_problem_file(Path(given))
+
+
+domain_argument = click.argument("domain", shell_complete=complete_domains, callback=domain_name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dga2d.runtime.cli.grouped_help import GroupedCommand
 from dga2d.runtime.cli.options import (
     accept_code_option,
     data_option,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dga2d.runtime.terminal.progress import Progress
 
 
-@click.command(short_help="Start a run: evolve a solver for DOMAIN.")
+@click.command(cls=GroupedCommand, short_help="Start a run: evolve a solver for DOMAIN.")
 @domain_argument
 @seed_option
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
@@ -74,7 +75,7 @@ def evolve(
     return conclude(finished, url, show)
 
 
-@click.command(short_help="Continue a run that was stopped, or extend it.")
+@click.command(cls=GroupedCommand, short_help="Continue a run that was stopped, or extend it.")
 @run_argument
 @settings_options
 @data_option

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -13,6 +13,7 @@ import click
 
 from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.terminal.notify import check_targets, notify
 from dga2d.runtime.terminal.output import check_writable, print_json, shown, write_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ class DisplayOptions:
     """No progress on stderr."""
     as_json: bool
     """The outcome as JSON on stdout."""
+    max_hours: float | None = None
+    """Wall-clock hours after which the run is paused."""
+    notify: tuple[str, ...] = ()
+    """URLs and commands that are told of the end."""
 
     def check_report(self) -> None:
         """Refuse a report that could not be written, before anything is done."""
@@ -50,12 +55,37 @@ def display_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_display(
-        *args: Any, report_file: Path | None, no_report: bool, quiet: bool, as_json: bool, **kwargs: Any
+        *args: Any,
+        report_file: Path | None,
+        no_report: bool,
+        quiet: bool,
+        as_json: bool,
+        max_hours: float | None,
+        notify: tuple[str, ...],
+        **kwargs: Any,
     ) -> Any:
-        show = DisplayOptions(report_file, not no_report, quiet, as_json)
+        show = DisplayOptions(report_file, not no_report, quiet, as_json, max_hours, notify)
         return command(*args, show=show, **kwargs)
 
-    return cast("Command", report_option(quiet_option(json_option(log_options(with_display)))))
+    options = (_max_hours_option, _notify_option, report_option, quiet_option, json_option, log_options)
+    decorated: Any = with_display
+    for option in reversed(options):
+        decorated = option(decorated)
+    return cast("Command", decorated)
+
+
+_max_hours_option = click.option(
+    "--max-hours",
+    type=click.FloatRange(0, min_open=True),
+    metavar="HOURS",
+    help="Pause the run after so many hours by the clock; `dga2d resume` goes on.",
+)
+_notify_option = click.option(
+    "--notify",
+    multiple=True,
+    metavar="URL|COMMAND",
+    help="Tell this address (a POST with JSON) or program of the end, a pause or a failure.",
+)
 
 
 Session = Callable[["Progress", "Interruption"], Awaitable["Finished"]]
@@ -77,6 +107,7 @@ def follow(session: Session, show: DisplayOptions, go_on: str | None = None) -> 
     from dga2d.runtime.terminal.progress import show_progress
 
     show.check_report()
+    check_targets(show.notify)
 
     async def interruptible() -> Finished | None:
         with anyio.CancelScope() as scope, stop.cancels(scope):
@@ -86,11 +117,32 @@ def follow(session: Session, show: DisplayOptions, go_on: str | None = None) -> 
     with show_progress(show.quiet, show.as_json) as watcher:
         stop = Interruption(watcher, go_on)
         finished = None
-        with stop.handles_signals(), suppress(Interrupted):
+        with (
+            _telling_of_failure(show, go_on),
+            stop.handles_signals(),
+            stop.after_hours(show.max_hours),
+            suppress(Interrupted),
+        ):
             finished = anyio.run(interruptible)
     if finished is None:
         raise StoppedWhileStartingError(stop.signal_name or "a signal", stop.go_on)
     return finished
+
+
+@contextmanager
+def _telling_of_failure(show: DisplayOptions, go_on: str | None) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        run = "" if go_on is None else go_on.rpartition(" ")[2]
+        reason = f"{type(error).__name__}: {error}"
+        _tell(show, {"run": run, "status": "failed", "reason": reason, "verdict": None})
+        raise
+
+
+def _tell(show: DisplayOptions, facts: dict[str, Any]) -> None:
+    for problem in notify(show.notify, facts):
+        click.echo(f"warning: {problem}", err=True)
 
 
 def _write_report(finished: Finished, url: str, path: Path) -> None:
@@ -130,7 +182,7 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
         "store": url,
         "generations": state.completed,
         **_read_results(finished, url),
-        "ledger": ledger_view(state.ledger),
+        "ledger": ledger_view(state),
         "history": history_view(state),
         "head_hash": finished.head_hash,
         "report": None if path is None else str(path),
@@ -139,14 +191,15 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
         print_json(view)
     else:
         _print_summary(view)
+    verdict = None if view["verdict"] is None else view["verdict"]["sentence"]
+    _tell(show, {key: view[key] for key in ("run", "status", "reason", "store")} | {"verdict": verdict})
     return exit_code(view)
 
 
 def exit_code(view: dict[str, Any]) -> int:
     """Return 0 for a run that did all that was asked, 3 for one that hit a limit or was interrupted."""
-    reached_end = view["status"] == "completed" and str(view["reason"]).startswith("all ")
-    spent = "model calls" in str(view["reason"])
-    is_stopped = spent or not reached_end or _has_open_test(view)
+    reached_end = view["status"] == "completed" and str(view["reason"]).endswith(" generations done")
+    is_stopped = not reached_end or _has_open_test(view)
     return int(ExitCode.STOPPED if is_stopped else ExitCode.OK)
 
 
@@ -164,6 +217,12 @@ def print_results(view: dict[str, Any]) -> None:
         program = view[key]
         if program is not None:
             click.echo(f"{key:<12} gap {figure_text(program)} on the {split}: {algorithm_text(program)}")
+    if (incumbent := view["incumbent"]) is not None:
+        races = f"won {incumbent['won']} of {incumbent['races']} races"
+        since = f", the last in generation {incumbent['generation']}" if incumbent["generation"] else ""
+        click.echo(f"incumbent    contenders {races}{since}: {algorithm_text(incumbent)}")
+    if "baseline" in view["gaps_against"]:
+        click.echo(f"gaps         are to {view['gaps_against']}: below 0 is better")
     if view["test"] is not None and view["test"]["finished"]:
         figures = test_texts(view["test"])
         is_kept = view["verdict"] is not None and view["verdict"]["outcome"] == "baseline kept"
@@ -180,6 +239,11 @@ def _print_summary(view: dict[str, Any]) -> None:
         for purpose, row in ledger["by_purpose"].items()
     )
     click.echo(f"model calls  {ledger['used']} of {ledger['limit']}: {per_purpose or 'none'}")
+    if (share := ledger["trials"]["tried_share"]) is not None:
+        click.echo(f"tried        {100 * share:.0f} % of the calls for code and edges led to a trial")
+    sentence = view["ledger"]["rejections"]["sentence"]
+    if sentence is not None and sentence != view["reason"]:
+        click.echo(f"rejected     {shown(sentence)}")
     if view["report"] is not None:
         click.echo(f"report       {view['report']}")
     click.echo(f"log          {view['store']}, head {view['head_hash']}")

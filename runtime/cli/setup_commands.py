@@ -7,15 +7,17 @@ import os
 import platform
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dga2d import __version__
+from dga2d.runtime.cache import cache_dir, is_cache_usable
 from dga2d.runtime.cli.options import json_option, settings_from, settings_options, store_option
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.terminal.output import print_json, print_table
+from dga2d.runtime.terminal.output import print_json, print_table, status_line
 from dga2d.store import MissingDatabaseError, StoreError, open_store
 
 WIDTH = 100
@@ -52,10 +54,21 @@ def annotated_toml(settings: Any) -> str:
 
 
 @click.command(short_help="Say what works on this machine.")
+@click.option(
+    "--warm",
+    is_flag=True,
+    help="Also compile the decoders and baselines of all problems, so that no `solve` has to wait for it.",
+)
 @store_option
 @json_option
-def doctor(url: str, as_json: bool) -> int:
-    """Check Python, packages, the sandbox's layers and the database."""
+def doctor(warm: bool, url: str, as_json: bool) -> int:
+    """Check Python, packages, the sandbox's layers and the database.
+
+    \b
+    Examples:
+      dga2d doctor
+      dga2d doctor --warm
+    """
     from importlib.metadata import version
 
     report = examine(url)
@@ -68,12 +81,14 @@ def doctor(url: str, as_json: bool) -> int:
             name: version(name) for name in ("torch", "transformers", "numba", "numpy", "sqlalchemy")
         },
         **report,
+        "warmed": _warm_all() if warm and report["is_cache_usable"] else None,
     }
     if as_json:
         print_json(view)
     else:
         _print_doctor(view)
     is_usable = view["is_database_usable"] and view["is_cache_usable"]
+    is_usable = is_usable and all(row["failure"] is None for row in view["warmed"] or ())
     return ExitCode.OK if is_usable else ExitCode.DIFFERENCE
 
 
@@ -84,6 +99,27 @@ def _print_doctor(view: dict[str, Any]) -> None:
     click.echo(f"cores {view['cores']}, memory {view['memory_gib']:.1f} GiB, cache {cache}")
     click.echo(f"database {view['store']}: {view['database']}")
     print_table(("sandbox layer", "state"), list(view["sandbox"].items()))
+    if view["warmed"] is not None:
+        rows = [(row["domain"], row["compiled"], row["seconds"], row["failure"]) for row in view["warmed"]]
+        print_table(("problem", "compiled now", "seconds", "failure"), rows)
+
+
+def _warm_all() -> list[dict[str, Any]]:
+    """Compile what the baselines of each problem need; return one row per problem."""
+    import anyio
+
+    from dga2d.domains.core.registry import domain_names
+    from dga2d.runtime.runs.solving import warm
+
+    announce, rows = status_line(), []
+    for name in domain_names():
+        announce(f"compiling {name}")
+        start = time.perf_counter()
+        compiled, failure = anyio.run(warm, name)
+        seconds = round(time.perf_counter() - start, 1)
+        rows.append({"domain": name, "compiled": compiled, "seconds": seconds, "failure": failure})
+    announce("")
+    return rows
 
 
 def examine(url: str) -> dict[str, Any]:
@@ -92,7 +128,6 @@ def examine(url: str) -> dict[str, Any]:
     import psutil
 
     from dga2d.runtime.evaluation import probe_sandbox
-    from dga2d.runtime.evaluator import cache_dir, is_cache_usable
 
     is_usable, database = anyio.run(_database, url)
     return {

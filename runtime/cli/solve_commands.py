@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dga2d.runtime.cache import cache_dir
 from dga2d.runtime.cli.options import (
+    complete_instances,
     complete_runs_of_domain,
     data_option,
     domain_argument,
@@ -20,15 +24,18 @@ from dga2d.runtime.cli.options import (
     store_option,
 )
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.terminal.output import check_writable, print_json, status_line, write_file
+from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
+from dga2d.runtime.terminal.output import check_writable, print_json, shown, status_line, write_file
 
 if TYPE_CHECKING:
+    from dga2d.runtime.evaluation import SandboxMode
     from dga2d.runtime.runs.solving import Method, Solved
+    from dga2d.runtime.solver_export import Choice
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
 @domain_argument
-@click.argument("instance")
+@click.argument("instance", shell_complete=complete_instances)
 @click.option(
     "--run",
     "run_id",
@@ -65,7 +72,7 @@ def solve(
     time_limit: float,
     work: int | None,
     seed: int,
-    sandbox: str,
+    sandbox: SandboxMode,
     output: Path | None,
     picture: Path | None,
     data_dir: Path | None,
@@ -81,30 +88,23 @@ def solve(
       dga2d solve jsp ta/ta01 --method cp-sat
     """
     start = time.perf_counter()
-    import anyio
-
-    from dga2d.domains.core.registry import get_domain
-    from dga2d.replay.settings import RunSettings
-    from dga2d.runtime.runs.config import make_settings
-    from dga2d.runtime.runs.solving import check_picture, draw, solve_instance
-
     if run_id is not None and method is not None:
         raise UsageError("--run and --method exclude each other: which algorithm is to solve it?")
     for path in (output, picture):
         if path is not None:
             check_writable(path)
-    if picture is not None:
-        check_picture(picture)
-    settings: RunSettings = make_settings({}, {"time_limit": time_limit, "work": work, "sandbox": sandbox})
-    algorithm = method or "safe"
-    announce = status_line()
-    arguments = (domain, instance, url, run_id, algorithm, settings, seed, data_dir, announce)
-    solved = anyio.run(solve_instance, *arguments)
-    announce("")
+    limits = {"time_limit": time_limit, "work": work, "sandbox": sandbox}
+    with _launched(None if method == "cp-sat" else sandbox) as zygote:
+        solved = _solve(
+            domain, instance, url, run_id, method or "safe", limits, seed, data_dir, picture, zygote
+        )
     startup_s = max(time.perf_counter() - start - solved.elapsed_s, 0.0)
     if output is not None:
         write_file(output, solved.solution_text)
     if picture is not None:
+        from dga2d.domains.core.registry import get_domain
+        from dga2d.runtime.runs.solving import draw
+
         draw(get_domain(domain), solved, picture)
     view = {
         **_view(solved),
@@ -116,6 +116,55 @@ def solve(
         print_json(view)
     else:
         _print_solved(view)
+
+
+@contextmanager
+def _launched(sandbox: SandboxMode | None) -> Iterator[Zygote | None]:
+    """Launch an evaluation worker, if any, which gets ready while this process loads what it needs."""
+    zygote = None
+    if sandbox is not None:
+        folder = cache_dir().resolve()
+        with suppress(OSError):  # it is said where the folder is needed
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            zygote = launch(sandbox, folder)
+    try:
+        yield zygote
+    finally:
+        if zygote is not None:
+            dismiss(zygote)
+
+
+def _solve(
+    domain: str,
+    instance: str,
+    url: str,
+    run_id: str | None,
+    method: Method,
+    limits: dict[str, Any],
+    seed: int,
+    data_dir: Path | None,
+    picture: Path | None,
+    zygote: Zygote | None,
+) -> Solved:
+    import anyio
+
+    from dga2d.runtime.runs.config import make_settings
+    from dga2d.runtime.runs.solving import check_picture, solve_instance
+
+    if picture is not None:
+        check_picture(picture)
+    settings = make_settings({}, limits)
+    announce = status_line()
+
+    def warn(text: str) -> None:
+        announce("")
+        click.echo(f"dga2d: {shown(text)}", err=True)
+
+    arguments = (domain, instance, url, run_id, method, settings, seed, data_dir, announce, warn, zygote)
+    try:
+        return anyio.run(solve_instance, *arguments)
+    finally:
+        announce("")
 
 
 def _view(solved: Solved) -> dict[str, Any]:
@@ -132,6 +181,7 @@ def _view(solved: Solved) -> dict[str, Any]:
         "gap_percent": percent(solved.gap),
         "elapsed_s": solved.elapsed_s,
         "work": solved.work,
+        "fallback": solved.fallback,
     }
 
 
@@ -158,42 +208,76 @@ def _print_solved(view: dict[str, Any]) -> None:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    default="solver.py",
-    show_default=True,
     metavar="FILE",
-    help="File to write.",
+    help="File to write; solver.py by default.",
+)
+@click.option(
+    "--package",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write a package that pip installs, with metadata and tests, into a new folder instead.",
+)
+@click.option(
+    "--checkpoint", "choice", flag_value="checkpoint", help="The best validated algorithm (the default)."
+)
+@click.option("--best", "choice", flag_value="best", help="The best algorithm on the training batch.")
+@click.option(
+    "--generation", type=click.IntRange(0), metavar="N", help="As the run stood when generation N had closed."
 )
 @domain_path_option
 @store_option
 @json_option
-def solver(run: str, output: Path, url: str, as_json: bool) -> None:
+def solver(
+    run: str,
+    output: Path | None,
+    folder: Path | None,
+    choice: Choice | None,
+    generation: int | None,
+    url: str,
+    as_json: bool,
+) -> None:
     """Export the best validated algorithm of RUN: FILE needs numpy and numba only.
 
     \b
-    Example:
+    Examples:
       dga2d solver jsp-k3v9q2 -o solver.py
+      dga2d solver jsp-k3v9q2 --best --generation 20 --package jsp-solver
       python solver.py INSTANCE --time-limit 10 -o SOLUTION
     """
     import anyio
 
-    from dga2d.runtime.solver_export import export_solver
+    from dga2d.domains.budget import bounded_shares
+    from dga2d.domains.core.registry import get_domain
+    from dga2d.runtime.inspection.views import percent, pipeline_text
+    from dga2d.runtime.solver_export import export_solver, write_package
 
-    check_writable(output)
-    exported = anyio.run(export_solver, url, run, datetime.now(UTC))
-    write_file(output, exported.text)
+    if output is not None and folder is not None:
+        raise UsageError("--output and --package exclude each other: a file or a package?")
+    target = output or Path("solver.py")
+    if folder is None:
+        check_writable(target)
+    exported = anyio.run(export_solver, url, run, datetime.now(UTC), choice, generation)
+    if folder is None:
+        write_file(target, exported.text)
+    else:
+        write_package(folder, get_domain(exported.domain), exported)
+        target = folder
+    parts = bounded_shares(exported.shares)
     if as_json:
         print_json(
             {
                 "run": run,
-                "output": str(output),
+                "output": str(target),
                 "generation": exported.generation,
                 "pipeline": list(exported.operators),
+                "budget_percent": [percent(part) for part in parts],
                 "origin": exported.origin,
                 "results": list(exported.results),
                 "head_hash": exported.head_hash,
             }
         )
     else:
-        click.echo(output)
-        for fact in (" → ".join(exported.operators), exported.origin, *exported.results):
+        click.echo(target)
+        for fact in (pipeline_text(exported.operators, parts), exported.origin, *exported.results):
             click.echo(f"  {fact}")

@@ -20,17 +20,21 @@ from dga2d.domains.claims import Examination, Trial, examine
 from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.errors import described
 from dga2d.domains.core.registry import loaded_plugin
+from dga2d.domains.own.claims import functions_claim
+from dga2d.domains.own.domain import OwnDomain
 from dga2d.replay.settings import RunSettings
+from dga2d.runtime.cache import cache_dir
 from dga2d.runtime.domain_check import whole_run
 from dga2d.runtime.domain_check.processes import examine_elsewhere
 from dga2d.runtime.domain_check.trials import misconduct, solve_with_baselines, try_operators
 from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.evaluator import cache_dir, evaluation_limits
+from dga2d.runtime.evaluator import evaluation_limits
 from dga2d.runtime.runs.problem import Problem
 
 N_INSTANCES = 2
 """Training instances, besides the smoke instance, that operators are tried on: those with the least data."""
-INSTANCES = "instances can be had and have references"
+INSTANCES = "instances can be had, twice alike"
+FUNCTIONS = "score and check repeat themselves and touch nothing"
 SPLITS = "no split is empty"
 LEFTOVERS = "nothing of the skeleton's problem is left"
 SCORING = "decoder and verifier agree"
@@ -93,7 +97,8 @@ async def check_domain(name: str, data_dir: Path | None, settings: RunSettings) 
         ):
             yield Finding(title, None, NOT_TRIED)
         return
-    async for finding in _check_work(problem, settings):
+    check = _check_own if isinstance(problem.domain, OwnDomain) else _check_work
+    async for finding in check(problem, settings):
         yield finding
     with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
         run = whole_run.evolve_and_replay(problem, Path(folder), data_dir, settings.evaluators)
@@ -116,18 +121,34 @@ def check_descriptions(problem: Problem) -> Iterator[Finding]:
         yield Finding.of(LEFTOVERS, examine(claims.leftovers_claim, domain, plugin.files))
 
 
-async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
-    """Try the claims about what operators, decoder, verifier and outputs do."""
+async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
+    """Try the claims about the functions of a problem in one file; its operators are the program's."""
     domain = problem.domain
+    assert isinstance(domain, OwnDomain)
+    refs = [ref for part in problem.splits for ref in part]
+    yield Finding.of(FUNCTIONS, examine(functions_claim, domain, refs))
     instances = small_instances(problem, N_INSTANCES)
-    pool = EvaluatorPool(
+    async with _open_pool(domain, settings) as pool:
+        solved = await _examined(solve_with_baselines(pool, domain, instances))
+    yield Finding.of(BASELINES, solved)
+    yield Finding.of(SOLVER_FILE, await _examined(whole_run.solver_file(problem)))
+
+
+def _open_pool(domain: Domain, settings: RunSettings) -> EvaluatorPool:
+    return EvaluatorPool(
         domain.name,
         workers=settings.evaluators or os.cpu_count() or 1,
         limits=evaluation_limits(settings),
         sandbox=settings.sandbox,
         cache_dir=cache_dir(),
     )
-    async with pool:
+
+
+async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
+    """Try the claims about what operators, decoder, verifier and outputs do."""
+    domain = problem.domain
+    instances = small_instances(problem, N_INSTANCES)
+    async with _open_pool(domain, settings) as pool:
         trials = await try_operators(pool, domain, instances)
         conduct = await _examined(misconduct(pool, domain))
         solved = await _examined(solve_with_baselines(pool, domain, instances))

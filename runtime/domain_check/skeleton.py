@@ -1,7 +1,9 @@
-"""Writes the skeleton domain into a folder of its own, under a name of its own."""
+"""Writes what a problem of one's own begins with: a file, or a package, under a name of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 
 from dga2d.domains.claims import skeleton_texts
@@ -11,7 +13,7 @@ from dga2d.runtime.errors import OutputFileError, UsageError
 
 
 def write_skeleton(name: str, folder: Path) -> tuple[Path, ...]:
-    """Write the package ``folder/name``; the files written, sorted.
+    """Write the package ``folder/name``; return the files written, sorted.
 
     Raises
     ------
@@ -20,19 +22,34 @@ def write_skeleton(name: str, folder: Path) -> tuple[Path, ...]:
     OutputFileError
         The system refused.
     """
+    target = _checked(name, folder / name)
+    return _written({target / path: text for path, text in skeleton_texts(name).items()})
+
+
+def write_problem_file(name: str, folder: Path) -> tuple[Path, ...]:
+    """Write the problem ``folder/name.py``; return its path. Raises as `write_skeleton`."""
+    target = _checked(name, folder / f"{name}.py")
+    text = files("dga2d.domains.own").joinpath("template.py.txt").read_text(encoding="utf-8")
+    title = "".join(word.capitalize() for word in name.split("_"))
+    return _written({target: text.replace("NAME", name).replace("TITLE", title)})
+
+
+def _checked(name: str, target: Path) -> Path:
     fault = name_fault(name)
     if fault is not None:
         raise UsageError(fault)
-    target = folder / name
     if target.exists():
         raise UsageError(f"{target} is there already; choose another name, or another folder with --into")
     if name in domain_names():
         raise UsageError(f"there is a domain {name!r} already; choose another name")
-    texts = skeleton_texts(name)
-    try:
-        for path, text in texts.items():
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            (target / path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputFileError(target, error.strerror or str(error)) from error
-    return tuple(sorted(target / path for path in texts))
+    return target
+
+
+def _written(texts: Mapping[Path, str]) -> tuple[Path, ...]:
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputFileError(path, error.strerror or str(error)) from error
+    return tuple(sorted(texts))

@@ -128,4 +128,5 @@ async def solve_with_baselines(
         elif reference is not None:
             gaps[name].append(normalised_gap(outcome.objective, reference.value, domain.sense))
     means = [f"{name} {100 * sum(found) / len(found):.2f} %" for name, found in gaps.items() if found]
-    return Examination("mean gaps: " + ", ".join(means), tuple(grouped(failures)))
+    text = "mean gaps: " + ", ".join(means) if means else f"{len(tasks)} solutions"
+    return Examination(text, tuple(grouped(failures)))

@@ -35,6 +35,7 @@ def check_settings(n_training: int, evaluators: int | None) -> RunSettings:
     return make_settings(
         {},
         {
+            "preset": "none",
             "generations": GENERATIONS,
             "pipelines": 3,
             "batch_size": min(3, n_training),

@@ -9,10 +9,12 @@ earlier.
 
 from __future__ import annotations
 
+import gc
 import linecache
 import marshal
 import os
 import random
+import select
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +29,14 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Decoder, State
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
+from dga2d.runtime.evaluation.compiled_code import BYTECODE, bytecode_name
+from dga2d.runtime.evaluation.sandbox import rlimits
 from dga2d.runtime.evaluation.sandbox.seal import ANSWER_FD, ORDER_FD
 
 SEALED, STARTED, COMPILING, COMPILED, ANSWER = b"R", b"S", b"C", b"c", b"A"
 MakeDecoder = Callable[[Mapping[str, Any]], Decoder]
-_BYTECODE = "bytecode"
-"""Entry of a program's compiled code that is not numba's."""
+_TRIVIAL = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
+_FOLDER = "/dga2d"
 _INT32 = np.iinfo(np.int32)
 
 
@@ -42,10 +46,12 @@ class Program:
 
     operator: str
     path: str
-    """Names the text in tracebacks and the place of its machine code; there is no such file."""
+    """Names the text in tracebacks and the place of its machine code; there is no such file, and texts that
+    share machine code share it."""
     source: str
     compiled: dict[str, bytes] = field(default_factory=dict)
-    """What an earlier preparation of the same text compiled: byte code and numba's files."""
+    """What an earlier preparation compiled: byte code of this text or one that differs in constants, and
+    numba's files, which both share."""
 
     @classmethod
     def from_message(cls, data: bytes) -> Program:
@@ -59,55 +65,104 @@ class Program:
 class Order:
     """What a child is to do with its programs."""
 
+    n_programs: int
     budget: float
     unit: Literal["s", "work"]
     seed: tuple[int, ...]
     scales: tuple[float, ...]
     """What a work unit counts, by position."""
+    shares: tuple[float, ...]
+    """Parts of the budget, by position; empty: equal."""
     is_preparation: bool
     """Whether it may compile outside its budget, and hands back what it compiled of its last program."""
+    cpu_s: float
+    """Processor time, which the child limits itself where the zygote cannot."""
+
+    @classmethod
+    def from_message(cls, data: bytes) -> Order:
+        """Return the order that :meth:`message` packed as `data`."""
+        fields = wire.decode(data)
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("seed", "scales", "shares")}})
+
+    def message(self) -> bytes:
+        """Return the order as its child is sent it."""
+        return wire.encode(vars(self))
 
 
 class _InvalidAnswerError(Exception):
     """The candidate returned something that is no state of this encoding."""
 
 
-def carry_out(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder) -> None:
-    """Run `programs` and write the answer to :data:`ANSWER_FD`. Call in a sealed child only."""
+class Rehearsal:
+    """A trivial evaluation that a child runs while it waits, so as to own what it will write to.
+
+    Until a process writes to a page of its memory it shares it with its zygote; the kernel copies pages one
+    by one, which takes most of the time of a short evaluation.
+    """
+
+    def __init__(self, environment: Mapping[str, Any]) -> None:
+        program = Program("rehearsal", f"{_FOLDER}/rehearsal.py", _TRIVIAL)
+        _code(program)
+        self._program = wire.encode({**vars(program), "compiled": wire.encode(program.compiled)})
+        self._order = Order(1, 1, "work", (0,), (), (), False, 1.0).message()
+        self._environment = environment
+
+    def run(self, make_decoder: MakeDecoder) -> None:
+        """Evaluate the trivial program on the environment and forget the answer."""
+        order, programs = Order.from_message(self._order), [Program.from_message(self._program)]
+        evaluate(order, programs, time.perf_counter, lambda: wire.encode(self._environment), make_decoder)
+
+
+def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None) -> None:
+    """Carry out one order and write the answer to :data:`ANSWER_FD`. Call in a sealed child only."""
+    if rehearsal is not None and not select.select([ORDER_FD], [], [], 0)[0]:
+        rehearsal.run(make_decoder)
+    try:
+        order = Order.from_message(_read_frame())
+        programs = [Program.from_message(_read_frame()) for _ in range(order.n_programs)]
+    except EOFError:  # dismissed, or the zygote is gone
+        return
+    if sys.platform != "linux":
+        rlimits.limit_cpu(order.cpu_s)
+    gc.freeze()
+    gc.enable()
     _write(SEALED)
     last_words = _failure("out_of_memory", "the memory limit was exceeded")
     try:
-        answer = _answer(order, programs, make_decoder)
+        clock = _compile_in_memory(order, programs)
+        answer = evaluate(order, programs, clock, _receive_instance, make_decoder)
     except MemoryError:
         answer = last_words
     _write(ANSWER + answer)
 
 
-def rehearse(environment: Mapping[str, Any], decoder: Decoder) -> None:
-    """Run a trivial evaluation, so that a waiting child already owns copies of the memory it touches."""
-    rng = seeded_generator((0,))
-    budget = Budget(1, "work", 1)
-    execution = execute([lambda env_data, state, score: state], environment, decoder, budget, rng)
-    _solution(execution, budget.work, {})
+def _receive_instance() -> bytes:
+    _write(STARTED)
+    return _read_frame()
 
 
-def _answer(order: Order, programs: Sequence[Program], make_decoder: MakeDecoder) -> bytes:
+def evaluate(
+    order: Order,
+    programs: Sequence[Program],
+    clock: Callable[[], float],
+    receive_instance: Callable[[], bytes],
+    make_decoder: MakeDecoder,
+) -> bytes:
+    """Import `programs`, receive the encoded environment, run them, and return the encoded answer."""
     sources = {program.path: program.source for program in programs}
-    clock = _compile_in_memory(order, programs)
     loaded: dict[str, Run] = {}
     runs: list[Run] = []
     is_loading = True
     try:
         rng = seeded_generator(order.seed)
         for index, program in enumerate(programs):
-            if program.path not in loaded:  # an implementation that comes twice is imported once
-                loaded[program.path] = _load(program)
-            runs.append(_checked(loaded[program.path], index))
+            if program.source not in loaded:  # an implementation that comes twice is imported once
+                loaded[program.source] = _load(program)
+            runs.append(_checked(loaded[program.source], index))
         is_loading = False
-        _write(STARTED)
-        environment = wire.decode(read_frame(ORDER_FD))
+        environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
-        budget = Budget(order.budget, order.unit, len(runs), clock, order.scales)
+        budget = Budget(order.budget, order.unit, len(runs), clock, order.scales, order.shares)
         execution = execute(runs, environment, decoder, budget, rng)
         return _solution(execution, budget.work, programs[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:
@@ -123,9 +178,9 @@ def _compile_in_memory(order: Order, programs: Sequence[Program]) -> Callable[[]
 
     In a preparation that clock stands still while the compiler works.
     """
-    numba_cache.use_memory({program.path: program.compiled for program in programs})
-    for program in programs:  # numba and tracebacks quote lines
-        lines = program.source.splitlines(keepends=True)
+    for program in programs:
+        numba_cache.keep(program.path, program.compiled)
+        lines = program.source.splitlines(keepends=True)  # which numba and tracebacks quote
         linecache.cache[program.path] = (len(program.source), None, lines, program.path)
     if order.is_preparation and not programs[-1].compiled:
         numba_cache.shorten_slice_errors()
@@ -147,31 +202,34 @@ def _load(program: Program) -> Run:
 
 
 def _code(program: Program) -> CodeType:
-    known = program.compiled.get(_BYTECODE)
+    name = bytecode_name(program.source)
+    known = program.compiled.get(name)
     if known is not None:
         code: CodeType = marshal.loads(known)
         return code
+    for other in [key for key in program.compiled if key.startswith(BYTECODE)]:
+        del program.compiled[other]  # of the same text with other constants
     code = compile(program.source, program.path, "exec", dont_inherit=True)
-    program.compiled[_BYTECODE] = marshal.dumps(code)
+    program.compiled[name] = marshal.dumps(code)
     return code
 
 
-def read_frame(descriptor: int) -> bytes:
-    """Read one message and return it as it was encoded.
+def _read_frame() -> bytes:
+    """Read one message from :data:`ORDER_FD` and return it as it was encoded.
 
     Raises
     ------
     EOFError
         The pipe ended before it.
     """
-    prefix = _read(descriptor, wire.PREFIX.size)
-    return prefix + _read(descriptor, sum(wire.PREFIX.unpack(prefix)))
+    prefix = _read(wire.PREFIX.size)
+    return prefix + _read(sum(wire.PREFIX.unpack(prefix)))
 
 
-def _read(descriptor: int, size: int) -> bytes:
+def _read(size: int) -> bytes:
     chunks = []
     while size:
-        chunk = os.read(descriptor, min(size, 1 << 20))
+        chunk = os.read(ORDER_FD, min(size, 1 << 20))
         if not chunk:
             raise EOFError
         chunks.append(chunk)

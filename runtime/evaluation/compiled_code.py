@@ -12,8 +12,15 @@ import os
 import secrets
 from pathlib import Path
 
+BYTECODE = "bytecode-"
+"""What the entry of compiled code that is not numba's begins with; the digest of the text follows."""
 _DIGEST_BYTES = 32
 _FOLDER = "machine-code"
+
+
+def bytecode_name(source: str) -> str:
+    """Return the name under which compiled code holds the byte code of a text."""
+    return BYTECODE + hashlib.sha256(source.encode()).hexdigest()
 
 
 class CompiledCodeStore:

@@ -33,6 +33,8 @@ def decoder_address(domain: str, domain_file: Path | None) -> dict[str, Any]:
     if domain_file is not None:
         return {"file": str(domain_file)}
     plugin = loaded_plugin(domain)
+    if plugin is not None and plugin.plugin.file is not None:
+        return {"plugin": plugin.address()}
     module = next(module for module, function in solver_entries(domain) if function == _FUNCTION)
     if plugin is None:
         return {"module": module}

@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -112,15 +112,19 @@ def _caching(decorator: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def use_memory(files: Mapping[str, Files]) -> None:
-    """Read and keep the machine code of implementations in `files`, by path; save no other machine code."""
+_in_memory: dict[str, Files] = {}
+"""Machine code of implementations by path."""
+
+
+def use_memory() -> None:
+    """Read and keep machine code of implementations in memory from now on; save no other machine code."""
     on_disk: Any = caching.IndexDataCacheFile
     load: Any = caching.Cache.load_overload
     save: Any = caching.Cache.save_overload
 
     def cache_file(cache_path: str, filename_base: str, source_stamp: object) -> Any:
-        if cache_path in files:
-            return MemoryCacheFile(files[cache_path], cache_path, filename_base, source_stamp)
+        if cache_path in _in_memory:
+            return MemoryCacheFile(_in_memory[cache_path], cache_path, filename_base, source_stamp)
         return on_disk(cache_path, filename_base, source_stamp)
 
     def save_overload(cache: Any, signature: object, data: object) -> None:
@@ -137,6 +141,11 @@ def use_memory(files: Mapping[str, Files]) -> None:
     replaced.IndexDataCacheFile = cache_file
     replaced.Cache.save_overload = save_overload
     replaced.Cache.load_overload = load_overload
+
+
+def keep(path: str, files: Files) -> None:
+    """Take the machine code of the implementation at `path` from `files`, and put there what it compiles."""
+    _in_memory[path] = files
 
 
 def platform() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -17,15 +18,17 @@ from anyio import to_thread
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance
 from dga2d.domains.core.registry import get_domain
+from dga2d.domains.core.tunables import compiled_part
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.answers import EvaluationFailure, compiled_code, failed, judge, read_ending
-from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
+from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, bytecode_name
 from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
-from dga2d.runtime.evaluation.errors import CacheFolderError
+from dga2d.runtime.evaluation.errors import CacheFolderError, WireError
+from dga2d.runtime.evaluation.launch import Zygote, launch
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.worker import ZygoteSettings
+from dga2d.runtime.evaluation.worker import Worker, ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
 from dga2d.runtime.user_key import KEY_BYTES, user_key
 
@@ -33,6 +36,8 @@ _WORLDS_KEPT = 64
 _PROGRAMS_KEPT = 1024
 _PREPARATION_S = 1e9
 """Others wait for preparations, so these start before every evaluation, the longest texts first."""
+_SMALL_BYTES = 1 << 14
+"""Instance and answer of which the solution is verified sooner than a thread could be asked to do it."""
 _HANDOVER_BYTES_PER_S = 32 << 20
 """What an evaluation's time limit allows for, besides its grace, while its instance is handed over."""
 
@@ -60,6 +65,8 @@ class EvaluatorPool:
         Amount and unit of requests that bring no budget of their own; without it they must.
     domain_file
         Trusted Python file that defines ``DOMAIN``, instead of a registered domain.
+    launched
+        The first worker's process, if it was launched ahead; the pool takes it over when it is entered.
     has_source_rules
         Whether texts that break the static rules are refused unseen; only tests of the sandbox switch it off.
     """
@@ -74,6 +81,7 @@ class EvaluatorPool:
         domain_file: Path | None = None,
         has_source_rules: bool = True,
         budget: tuple[float, Literal["s", "work"]] | None = None,
+        launched: Zygote | None = None,
     ) -> None:
         if workers < 1:
             raise ValueError(f"expected at least one worker, got {workers}")
@@ -84,6 +92,7 @@ class EvaluatorPool:
         self._mode: SandboxMode = sandbox
         self._cache = cache_dir.resolve()
         self._budget = None if budget is None else _Budget(*budget)
+        self._launched = launched
         self._has_source_rules = has_source_rules
         self._violations: dict[str, EvaluationFailure | None] = {}
         self._preparations: dict[str, EvaluationFailure | None] = {}
@@ -109,14 +118,19 @@ class EvaluatorPool:
         CacheFolderError
             The folder for machine code cannot be made or written to.
         """
-        settings = await to_thread.run_sync(self._settings)
-        self._worker_pool = await WorkerPool(settings, self._n_workers).__aenter__()
+        prepare_folder(self._cache)
+        worker = Worker(self._launched or launch(self._mode, self._cache))
+        try:
+            settings = await to_thread.run_sync(self._settings)
+            self._worker_pool = await WorkerPool(settings, self._n_workers, worker).__aenter__()
+        except BaseException:
+            await worker.stop()
+            raise
         key = user_key("machine-code") or secrets.token_bytes(KEY_BYTES)  # or this pool's own
         self._compiled = CompiledCodeStore(self._cache, key, self._worker_pool.platform)
         return self
 
     def _settings(self) -> ZygoteSettings:
-        _prepare_folder(self._cache)
         self._domain = self._load_domain()
         smoke = self._domain.environment(self._domain.smoke_instance())
         self._rehearsal = self._domain.rehearsal_instance()
@@ -128,8 +142,8 @@ class EvaluatorPool:
         exc_type: type[BaseException] | None,
         exc: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._worker_pool.__aexit__(exc_type, exc, traceback)
+    ) -> None:
+        await self._worker_pool.__aexit__(exc_type, exc, traceback)
 
     def _load_domain(self) -> Domain:
         if self._domain_file is not None:
@@ -151,6 +165,11 @@ class EvaluatorPool:
         """Number of workers that evaluate or compile at this moment."""
         return self._worker_pool.busy
 
+    @property
+    def compiling(self) -> int:
+        """Number of implementations whose first compilation is under way or waited for."""
+        return sum(lock.locked() for lock in self._preparing.values())
+
     # ---------------------------------------------------------------- callers
 
     async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
@@ -167,19 +186,25 @@ class EvaluatorPool:
         """
         failure = self._check_sources(request.steps)
         if failure is None:
-            failure = await self._prepare(request.steps)
+            failure = await self.prepare(request.steps)
         if failure is not None:
             return failed(failure.kind, failure.diagnostic)
         world = await self._world(request.instance)
         budget = self._budget_of(request)
         job = await self._job(world, request.steps, budget, request.seed, self._deadlines(budget, world))
-        job.fields |= {"scales": list(request.scales), "run_cpu_s": request.cpu_limit_s}
+        job.fields |= {
+            "scales": list(request.scales),
+            "shares": list(request.shares),
+            "run_cpu_s": request.cpu_limit_s,
+        }
         is_long = budget.unit == "s" or request.budget is None
         ended = await self._worker_pool.submit(job, budget.amount if is_long else 0.0)
         if ended is None:
             return failed("crashed", "the evaluation worker died twice while it ran this task")
-        outcome = read_ending(ended, request.cpu_limit_s)
-        return await to_thread.run_sync(judge, self._domain, request.instance, ended, outcome)
+        arguments = (self._domain, request.instance, ended, read_ending(ended, request.cpu_limit_s))
+        if len(world.data) + len(ended["answer"]) <= _SMALL_BYTES:
+            return judge(*arguments)
+        return await to_thread.run_sync(judge, *arguments)
 
     def _budget_of(self, request: EvaluationRequest) -> _Budget:
         if request.budget is not None:
@@ -206,7 +231,16 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- first compilation
 
-    async def _prepare(self, steps: Sequence[Implementation]) -> EvaluationFailure | None:
+    async def uncompiled(self, steps: Sequence[Implementation]) -> int:
+        """Return how many of `steps` have no compiled code from before and will be compiled first."""
+        missing = {step.digest: step for step in steps if step.id not in self._preparations}
+        return sum([not await to_thread.run_sync(self._is_kept, step) for step in missing.values()])
+
+    def _is_kept(self, step: Implementation) -> bool:
+        kept = self._compiled.load(_code_name(step))
+        return kept is not None and _holds(kept, step)
+
+    async def prepare(self, steps: Sequence[Implementation]) -> EvaluationFailure | None:
         """Compile each implementation once, all at the same time; return the first failure in their order."""
         if any(step.id not in self._preparations for step in steps):
             try:
@@ -230,6 +264,8 @@ class EvaluatorPool:
 
         It runs alone or behind the library's initialiser, so that what comes back is its own.
         """
+        if await to_thread.run_sync(self._is_kept, step):  # it passed before
+            return None
         steps: tuple[Implementation, ...] = (step,)
         if not self._is_initialiser(step, is_first):
             steps = (self._initialiser(), step)
@@ -274,9 +310,9 @@ class EvaluatorPool:
 
     def _keep(self, step: Implementation, code: bytes) -> None:
         self._programs[step.id] = _program(step, code)
-        if self._compiled.load(step.digest) != code:
+        if self._compiled.load(_code_name(step)) != code:
             with suppress(OSError):  # a full disk, say: this pool has it in memory, the next compiles again
-                self._compiled.save(step.digest, code)
+                self._compiled.save(_code_name(step), code)
 
     def _is_initialiser(self, step: Implementation, is_first: bool) -> bool:
         for operator in self._domain.operators():
@@ -314,6 +350,7 @@ class EvaluatorPool:
             "unit": budget.unit,
             "seed": list(seed),
             "scales": [],
+            "shares": [],
             "deadlines": list(deadlines),
             "run_cpu_s": None,
             "is_preparation": False,
@@ -322,7 +359,7 @@ class EvaluatorPool:
 
     async def _program(self, step: Implementation) -> Parcel:
         if step.id not in self._programs:
-            code = await to_thread.run_sync(self._compiled.load, step.digest)
+            code = await to_thread.run_sync(self._compiled.load, _code_name(step))
             self._programs[step.id] = _program(step, code)
         self._programs.move_to_end(step.id)
         while len(self._programs) > _PROGRAMS_KEPT:
@@ -330,10 +367,26 @@ class EvaluatorPool:
         return self._programs[step.id]
 
 
+def _code_name(step: Implementation) -> str:
+    """Return the name of the machine code of a text, which configurations of one text have in common."""
+    try:
+        return hashlib.sha256(compiled_part(step.source).encode()).hexdigest()
+    except SyntaxError:
+        return step.digest
+
+
+def _holds(code: bytes, step: Implementation) -> bool:
+    """Return whether `code` is of this very text and not only of one with other constants."""
+    try:
+        return bytecode_name(step.source) in wire.decode(code)
+    except WireError:
+        return False
+
+
 def _program(step: Implementation, code: bytes | None) -> Parcel:
     fields = {
         "operator": step.operator,
-        "path": f"/dga2d/impl_{step.digest[:12]}.py",
+        "path": f"/dga2d/impl_{_code_name(step)[:12]}.py",
         "source": step.source,
     }
     return Parcel(wire.encode(fields if code is None else {**fields, "compiled": code}))
@@ -348,7 +401,7 @@ def _violation(step: Implementation) -> EvaluationFailure | None:
     return EvaluationFailure(kind, f"the source of {step.operator} breaks the rules:\n{listed}"[:1500])
 
 
-def _prepare_folder(folder: Path) -> None:
+def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryFile(dir=folder):

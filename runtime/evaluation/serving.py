@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import sys
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dga2d.domains.core.contract import Decoder, State
-from dga2d.runtime.evaluation import child, numba_cache, wire
-from dga2d.runtime.evaluation.child import MakeDecoder
+from dga2d.runtime.evaluation import child, memory_image, numba_cache, wire
+from dga2d.runtime.evaluation.child import MakeDecoder, Order, Rehearsal
 from dga2d.runtime.evaluation.decoders import load_make_decoder
 from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluation.off_heap import OffHeapFile
 from dga2d.runtime.evaluation.sandbox import file_tree, landlock, rlimits
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, NEEDS, Seal
+from dga2d.runtime.evaluation.sandbox.seccomp import Filter
 from dga2d.runtime.evaluation.supervise import Child, Deadlines, kill_descendants
 from dga2d.runtime.evaluation.wire import Message
 
 _LONGEST_SEQUENCE = 1 << 20
+_SPARES = 2
+"""Children that wait: while one works, the next has time to get ready."""
+_FOLDERS_NAMED = ("HOME", "XDG_CACHE_HOME", "PYTHONPATH")
+"""Variables that tell a zygote of the user's folders, and a candidate nothing."""
 
 
 class Hangup(Exception):
@@ -73,8 +79,8 @@ class Channel:
             raise Hangup from error
 
 
-_ORDER = ("programs", "budget", "unit", "seed", "scales", "is_preparation", "deadlines", "run_cpu_s")
-"""Fields of a request that its child needs."""
+_ORDER = ("budget", "unit", "seed", "scales", "shares", "is_preparation")
+"""Fields of a request that its child gets as they are."""
 
 
 class Zygote:
@@ -90,8 +96,8 @@ class Zygote:
         self._hung_up = False
         self._leaves_nothing = "seccomp" in seal.layers and seal.limits.processes == 0
         """Whether no candidate can start a process: only then may one of ours wait beside it."""
-        self._spare: Child | None = None
-        """Forked ahead of the next request."""
+        self._spares: deque[Child] = deque()
+        """Forked ahead of the next requests, oldest first."""
 
     def serve(self) -> None:
         """Serve requests until the parent hangs up."""
@@ -102,10 +108,11 @@ class Zygote:
 
     def _evaluate(self, request: Message) -> None:
         self._keep_files(request)
-        commanded = self._commanded_child(request)
+        deadlines = _deadlines(request, self._seal)
+        commanded = self._commanded_child(request, deadlines)
         try:
             ending = commanded.see_end(
-                _deadlines(request, self._seal),
+                deadlines,
                 request["answer_bytes"],
                 [self._files[name] for name in request["programs"]],
                 self._files[request["world"]],
@@ -117,7 +124,8 @@ class Zygote:
             self._channel.send_file(self._answer, ending.answer_bytes)
             self._answer.clear()
             if self._leaves_nothing:  # before the burial: the kernel takes the dead apart meanwhile
-                self._spare = self._fork(is_ahead=True)
+                while len(self._spares) < _SPARES:
+                    self._spares.append(self._fork(is_ahead=True))
         finally:
             commanded.bury(with_descendants=not self._leaves_nothing)
 
@@ -131,46 +139,32 @@ class Zygote:
 
     # ---------------------------------------------------------------- children
 
-    def _commanded_child(self, request: Message) -> Child:
+    def _commanded_child(self, request: Message, deadlines: Deadlines) -> Child:
         """Return a child at work on `request`: the one that waits, or a new one."""
-        order = wire.encode({name: request[name] for name in _ORDER})
-        if self._spare is not None:
-            waiting, self._spare = self._spare, None
-            try:
-                waiting.command(order)
+        fields = {name: request[name] for name in _ORDER}
+        order = Order(n_programs=len(request["programs"]), cpu_s=deadlines.cpu_s, **fields).message()
+        while self._spares:
+            waiting = self._spares.popleft()
+            with suppress(BrokenPipeError, ProcessLookupError):
+                waiting.command(order, deadlines.cpu_s)
                 return waiting
-            except BrokenPipeError:  # it died, of a lack of memory say
-                waiting.bury(with_descendants=False)
+            waiting.bury(with_descendants=False)  # it died, of a lack of memory say
         forked = self._fork(is_ahead=False)
-        with contextlib.suppress(BrokenPipeError):  # its death will be seen
-            forked.command(order)
+        with suppress(BrokenPipeError, ProcessLookupError):  # its death will be seen
+            forked.command(order, deadlines.cpu_s)
         return forked
 
     def _fork(self, is_ahead: bool) -> Child:
         """Fork a child that waits for its order; one that is forked ahead has time to rehearse."""
-        rehearsal = None
-        if is_ahead and self._decoding is not None:
-            rehearsal = self._decoding.rehearse
-        return Child.fork(self._carry_out, rehearsal)
-
-    def _carry_out(self, order_pipe: int, answer: int) -> None:
-        """Seal the process and run the candidate. Called in the child."""
-        try:
-            request = wire.decode(child.read_frame(order_pipe))
-            frames = [child.read_frame(order_pipe) for _ in request["programs"]]
-        except EOFError:  # dismissed, or the zygote is gone
-            return
         assert self._decoding is not None
-        programs = [child.Program.from_message(frame) for frame in frames]
-        order = child.Order(
-            request["budget"],
-            request["unit"],
-            tuple(request["seed"]),
-            tuple(request["scales"]),
-            request["is_preparation"],
-        )
-        self._seal.close(answer, order_pipe, cpu_s=_deadlines(request, self._seal).cpu_s)
-        child.carry_out(order, programs, self._decoding.make_decoder)
+        rehearsal = self._decoding.rehearsal if is_ahead else None
+        return Child.fork(partial(self._carry_out, rehearsal))
+
+    def _carry_out(self, rehearsal: Rehearsal | None, order: int, answer: int) -> None:
+        """Seal the process and run the candidate. Called in the child."""
+        assert self._decoding is not None
+        self._seal.close(answer, order)
+        child.serve(self._decoding.make_decoder, rehearsal)
 
     def _is_cancelled(self) -> bool:
         try:
@@ -198,13 +192,9 @@ class Decoding:
 
     def __init__(self, make_decoder: MakeDecoder, smoke: bytes) -> None:
         self.make_decoder = make_decoder
-        self._environment = wire.decode(smoke)
-        self._decoder = make_decoder(self._environment)
-        warm_decoder(self._environment, self._decoder)
-
-    def rehearse(self) -> None:
-        """Run a trivial evaluation."""
-        child.rehearse(self._environment, self._decoder)
+        environment = wire.decode(smoke)
+        self.rehearsal = Rehearsal(environment)
+        warm_decoder(environment, make_decoder(environment))
 
 
 def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
@@ -226,7 +216,9 @@ def warm_decoder(environment: Mapping[str, Any], decoder: Decoder) -> None:
 def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
     """Return the seal with every layer that is wanted and possible, and why the others are missing."""
     missing = dict(configuration["missing"])
-    baseline_bytes, baseline_tasks = rlimits.baseline_bytes(), rlimits.baseline_tasks()
+    limits = EvaluationLimits(**configuration["limits"])
+    resource_limits = rlimits.limits_of_child(limits)
+    program = configuration.get("filter", b"")
     ruleset = -1
     if configuration["mode"] == "off":
         missing.update((layer, "switched off") for layer in LAYERS if layer not in ALWAYS)
@@ -245,12 +237,11 @@ def _prepare_seal(configuration: Message) -> tuple[Seal, dict[str, str]]:
         except OSError as error:
             missing.setdefault("landlock", error.strerror or str(error))
     seal = Seal(
-        limits=EvaluationLimits(**configuration["limits"]),
+        limits=limits,
         layers=frozenset(LAYERS) - missing.keys(),
         landlock_ruleset=ruleset,
-        seccomp_filter=configuration.get("filter", b""),
-        baseline_bytes=baseline_bytes,
-        baseline_tasks=baseline_tasks,
+        seccomp_filter=Filter(program) if program else None,
+        resource_limits=resource_limits,
     )
     return seal, missing
 
@@ -260,20 +251,24 @@ def start(channel: Channel, refusal: str | None) -> Zygote:
 
     `refusal` is the reason why there are no namespaces, ``None`` if there are.
     """
+    numba_cache.cache_implementations()
+    child.seed_compiled_code(0)  # brings numba's compiler and runtime into memory
     configuration = channel.receive()
     if refusal is not None:
         configuration["missing"].setdefault("namespaces", refusal)
-    numba_cache.cache_implementations()
-    child.seed_compiled_code(0)  # brings numba's compiler and runtime into memory
     make_decoder = load_make_decoder(configuration["decoder"])
     decoding = None if make_decoder is None else Decoding(make_decoder, configuration["smoke"])
+    numba_cache.use_memory()
+    for name in _FOLDERS_NAMED:
+        os.environ.pop(name, None)
+    memory_image.settle()
     seal, missing = _prepare_seal(configuration)
-    gc.collect()
-    gc.freeze()
     sandbox_status = configuration["sandbox_status"] or self_test(seal, missing)
     kill_descendants()
     closed = frozenset(layer for layer, state in sandbox_status.items() if state == ACTIVE)
     for layer in sorted(closed & missing.keys()):
         raise OSError(f"the layer {layer} works in other workers, but not in this one: {missing[layer]}")
+    seal = replace(seal, layers=closed)
+    seal.close_worker()
     channel.send(op="ready", sandbox_status=sandbox_status, platform=numba_cache.platform())
-    return Zygote(channel, replace(seal, layers=closed), decoding)
+    return Zygote(channel, seal, decoding)

@@ -7,6 +7,7 @@ imported; from then on its time counts. It has ended its work as soon as its who
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import select
@@ -20,7 +21,7 @@ from typing import Literal, Protocol
 
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.off_heap import OffHeapFile, read_chunk, wipe
-from dga2d.runtime.evaluation.sandbox import namespaces
+from dga2d.runtime.evaluation.sandbox import namespaces, rlimits
 
 End = Literal["answered", "died", "timeout", "cpu_timeout", "oversized_answer", "cancelled"]
 _SEALED, _STARTED, _COMPILING, _COMPILED, _ANSWER = b"RSCcA"
@@ -207,37 +208,39 @@ class Child:
         self._status: int | None = None
 
     @classmethod
-    def fork(cls, carry_out: Callable[[int, int], None], rehearse: Callable[[], None] | None) -> Child:
-        """Fork a process that will call `carry_out` with the descriptors of its order and its answer pipe.
+    def fork(cls, carry_out: Callable[[int, int], None]) -> Child:
+        """Fork a process that calls `carry_out` with the descriptors of its order and its answer pipe.
 
-        While it waits it calls `rehearse`, to have copied the memory that every order writes to.
+        The garbage collector sleeps in it: a collection would copy what it shares with its zygote.
         """
         order_reader, order_writer = os.pipe()
         answer_reader, answer_writer = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.close(order_writer)
-                os.close(answer_reader)
-                if rehearse is not None:
-                    rehearse()
-                carry_out(order_reader, answer_writer)
-            finally:
-                os._exit(0 if sys.exc_info()[0] is None else 70)
+        gc.disable()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    carry_out(order_reader, answer_writer)
+                finally:
+                    os._exit(0 if sys.exc_info()[0] is None else 70)
+        finally:
+            gc.enable()
         os.close(order_reader)
         os.close(answer_writer)
         os.set_blocking(order_writer, False)
         os.set_blocking(answer_reader, False)
         return cls(pid, order_writer, answer_reader)
 
-    def command(self, order: bytes) -> None:
+    def command(self, order: bytes, cpu_s: float) -> None:
         """Send the child its order, as much of it as its pipe takes; :meth:`see_end` sends the rest.
 
         Raises
         ------
-        BrokenPipeError
+        BrokenPipeError, ProcessLookupError
             It is dead.
         """
+        if sys.platform == "linux":  # elsewhere it limits itself
+            rlimits.limit_cpu(cpu_s, self.pid)
         self._unsent = order[os.write(self._order, order) :]
 
     def see_end(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,30 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import Process
-from anyio.streams.buffered import BufferedByteReceiveStream
 
-import dga2d
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.errors import WireError, WorkerStartError
+from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch, zygote_command, zygote_environment
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.sandbox import seccomp
 
-GONE = (
-    anyio.EndOfStream,
-    anyio.IncompleteRead,
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
-    OSError,
-)
+GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 """What reading from or writing to a dead zygote raises."""
 _START_S = 120.0
 _END_S = 10.0
-_LOCATORS = (
-    "dga2d.runtime.evaluation.numba_cache.ImplementationCacheLocator,InTreeCacheLocator,UserWideCacheLocator"
-)
-"""Value of ``NUMBA_CACHE_LOCATOR_CLASSES``; to import the class here would load numba."""
-_THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM", "BLIS")
 
 
 @dataclass(frozen=True)
@@ -74,34 +59,22 @@ class ZygoteSettings:
         )
 
 
-def zygote_command(mode: SandboxMode) -> list[str]:
-    """Return the command of a zygote: safe path and no user site, so that nothing shadows our modules."""
-    return [sys.executable, "-P", "-s", "-m", "dga2d.runtime.evaluation.zygote", mode]
-
-
-def zygote_environment(cache: Path) -> dict[str, str]:
-    """Return a clean environment: what the interpreter needs and nothing of the caller's, such as keys."""
-    return {
-        "PYTHONPATH": str(Path(dga2d.__file__).parent.parent),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "LANG": "C.UTF-8",
-        "PATH": os.defpath,
-        "HOME": str(cache),
-        "XDG_CACHE_HOME": str(cache),
-        "NUMBA_CACHE_LOCATOR_CLASSES": _LOCATORS,
-        **{f"{library}_NUM_THREADS": "1" for library in _THREADS},
-    }
-
-
 class Worker:
     """A running zygote. One request at a time."""
 
-    def __init__(self, process: Process, sandbox_status: dict[str, str]) -> None:
-        self._process = process
+    def __init__(self, process: Zygote) -> None:
+        assert process.stdin is not None
         assert process.stdout is not None
-        self._answers = BufferedByteReceiveStream(process.stdout)
-        self.sandbox_status = sandbox_status
+        assert process.stderr is not None
+        self._process = process
+        self._requests = process.stdin.fileno()
+        self._answers = process.stdout.fileno()
+        self._errors = process.stderr.fileno()
+        self._received = bytearray()
+        self._is_stopped = False
+        self.is_sending = False
+        """Whether a message is under way; where that was cancelled, the zygote has but a part of it."""
+        self.sandbox_status: dict[str, str] = {}
         self.platform = ""
         """Processor and versions that its machine code depends on."""
         self.held: dict[str, int] = {}
@@ -109,87 +82,102 @@ class Worker:
 
     @classmethod
     async def start(cls, settings: ZygoteSettings) -> Worker:
-        """Start a zygote and wait until it is warm.
+        """Start a zygote and wait until it is warm; raises as `configure`."""
+        worker = cls(launch(settings.mode, settings.cache))
+        await worker.configure(settings)
+        return worker
+
+    async def configure(self, settings: ZygoteSettings) -> None:
+        """Tell the zygote its settings and wait until it is warm; stop it where that fails.
 
         Raises
         ------
         WorkerStartError
             It ended or was silent for two minutes.
         """
-        with anyio.CancelScope(shield=True):  # a start that is given up half-way would leave a process behind
-            process = await anyio.open_process(
-                zygote_command(settings.mode),
-                env=zygote_environment(settings.cache),
-                cwd=settings.cache,
-                start_new_session=True,
-            )
-        worker = cls(process, {})
         try:
             with anyio.fail_after(_START_S):
-                await worker.send(settings.message())
-                ready = await worker.receive(1 << 20)
-            worker.sandbox_status = dict(ready["sandbox_status"])
-            worker.platform = str(ready["platform"])
+                await self.send(settings.message())
+                ready = await self.receive(1 << 20)
+            self.sandbox_status = dict(ready["sandbox_status"])
+            self.platform = str(ready["platform"])
         except (*GONE, WireError) as error:
-            reason = await worker._last_words() or str(error) or type(error).__name__
-            await worker.stop()
+            reason = await self._last_words() or str(error) or type(error).__name__
+            await self.stop()
             raise WorkerStartError(reason) from error
         except BaseException:
-            await worker.stop()
+            await self.stop()
             raise
-        return worker
 
     async def _last_words(self) -> str:
         """Return the last line on the zygote's stderr."""
-        assert self._process.stderr is not None
         text = bytearray()
-        with anyio.move_on_after(1.0), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        with anyio.move_on_after(1.0), suppress(anyio.EndOfStream):
             while len(text) < 1 << 16:
-                text += await self._process.stderr.receive()
+                text += await self._read(self._errors)
         lines = text.decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""
 
     async def send(self, message: bytes) -> None:
         """Send an encoded message; raise one of `GONE` if the zygote is gone."""
-        assert self._process.stdin is not None
-        await self._process.stdin.send(message)
+        self.is_sending = True
+        left = memoryview(message)
+        while left:
+            try:
+                left = left[os.write(self._requests, left) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._requests)
+        self.is_sending = False
 
     async def receive(self, max_bytes: int) -> wire.Message:
-        """Return the next message.
+        """Return the next message; the answer that it announces is its field ``answer``.
+
+        A call that is cancelled loses nothing.
 
         Raises
         ------
         WireError
-            It is malformed or longer than `max_bytes`.
-        anyio.EndOfStream, anyio.IncompleteRead
+            It is malformed or longer than `max_bytes`, its answer aside.
+        anyio.EndOfStream
             The zygote is gone.
         """
-        prefix = await self._answers.receive_exactly(wire.PREFIX.size)
-        size = sum(wire.PREFIX.unpack(prefix))
+        await self._receive_up_to(wire.PREFIX.size)
+        size = wire.PREFIX.size + sum(wire.PREFIX.unpack_from(self._received))
         if size > max_bytes:
             raise WireError(f"message of {size} bytes exceeds {max_bytes}")
-        return wire.decode(prefix + await self._answers.receive_exactly(size))
+        await self._receive_up_to(size)
+        message = wire.decode(bytes(self._received[:size]))
+        end = size + int(message.get("answer_bytes", 0))
+        await self._receive_up_to(end)
+        message["answer"] = bytes(self._received[size:end])
+        del self._received[:end]
+        return message
 
-    async def receive_bytes(self, size: int) -> bytes:
-        """Return the next `size` bytes; raise one of `GONE` if the zygote is gone."""
-        return await self._answers.receive_exactly(size) if size else b""
+    async def _receive_up_to(self, size: int) -> None:
+        while len(self._received) < size:
+            self._received += await self._read(self._answers)
+
+    async def _read(self, pipe: int) -> bytes:
+        """Return the bytes that come next; raise `anyio.EndOfStream` where none will come."""
+        if self._is_stopped:
+            raise anyio.EndOfStream
+        await anyio.wait_readable(pipe)
+        chunk = os.read(pipe, 1 << 16)
+        if not chunk:
+            raise anyio.EndOfStream
+        return chunk
 
     async def stop(self) -> None:
         """Kill the zygote and everything it started, and collect it; safe to call twice."""
+        if self._is_stopped:
+            return
         with anyio.CancelScope(shield=True):
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGKILL)
-            with anyio.move_on_after(_END_S):
-                await self._process.wait()
-                await self._drain()
-            await self._process.aclose()
-
-    async def _drain(self) -> None:
-        """Read until the last process that holds the pipe, PID 1 of the namespace, is gone."""
-        assert self._process.stdout is not None
-        with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            while True:
-                await self._process.stdout.receive()
+            self._process.kill()
+            with anyio.move_on_after(_END_S), suppress(anyio.EndOfStream):
+                while True:  # until the last process that holds the pipe, PID 1 of the namespace, is gone
+                    await self._read(self._answers)
+            self._is_stopped = True
+            dismiss(self._process)
 
 
 def build_filter(limits: EvaluationLimits) -> tuple[bytes, dict[str, str]]:

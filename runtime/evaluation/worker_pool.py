@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.errors import (
@@ -31,6 +28,8 @@ _BYTES_HELD = 128 << 20
 """What a zygote keeps of programs and environments for later requests."""
 _HANG_LIMIT_S = 10.0
 """Seconds past a child's last possible end before its zygote counts as hung."""
+_CANCEL_S = 2.0
+"""Seconds in which a zygote must end the child of a cancelled evaluation."""
 _MESSAGE_BYTES = 1 << 16
 _TRIES = 2
 _STARTS = 5
@@ -50,7 +49,7 @@ class Parcel:
 
 @dataclass
 class Job:
-    """One request to a zygote and who waits for it."""
+    """One request to a zygote."""
 
     programs: Sequence[Parcel]
     world: Parcel
@@ -60,11 +59,6 @@ class Job:
     """Latest moment at which the child has ended, counted from the request."""
     answer_bytes: int
     """Largest answer."""
-    done: anyio.Event = field(default_factory=anyio.Event)
-    cancelled: anyio.Event = field(default_factory=anyio.Event)
-    ended: wire.Message | None = None
-    """The zygote's last message; ``None`` when workers died of it."""
-    error: Exception | None = None
 
     @property
     def parcels(self) -> tuple[Parcel, ...]:
@@ -72,18 +66,37 @@ class Job:
         return tuple({parcel.name: parcel for parcel in (*self.programs, self.world)}.values())
 
 
+@dataclass(eq=False)
+class _Slot:
+    """The place of one worker, which starts with the first job."""
+
+    worker: Worker | None = None
+
+
+class _Turn:
+    """A wait for a slot."""
+
+    def __init__(self) -> None:
+        self.come = anyio.Event()
+        self.slot: _Slot | None = None
+        self.is_given_up = False
+
+
 class WorkerPool:
-    """`n_workers` zygotes that serve jobs, longest expected first.
+    """`n_workers` zygotes that serve jobs; those that wait, longest expected first.
 
     Use as an async context manager; on leaving it, by whatever way, no process is left.
     """
 
-    def __init__(self, settings: ZygoteSettings, n_workers: int) -> None:
+    def __init__(self, settings: ZygoteSettings, n_workers: int, first: Worker) -> None:
         self._settings = settings
-        self._n_workers = n_workers
-        self._queue: list[tuple[float, int, Job]] = []
-        self._order = itertools.count()
-        self._group: TaskGroup
+        self._first = first
+        self._idle = [_Slot() for _ in range(n_workers)]
+        self._waiting: list[tuple[float, int, _Turn]] = []
+        self._numbers = itertools.count()
+        self._running: set[anyio.CancelScope] = set()
+        self._is_closed = False
+        self._all_left = anyio.Event()
         self.sandbox_status: dict[str, str] = {}
         """Layer of the sandbox → ``active``, proven by a self-test, or why it is not."""
         self.platform = ""
@@ -92,7 +105,7 @@ class WorkerPool:
         """Zygotes that serve a job at this moment."""
 
     async def __aenter__(self) -> Self:
-        """Start the workers.
+        """Configure the first worker, which is launched; others start when they are needed.
 
         Raises
         ------
@@ -104,7 +117,8 @@ class WorkerPool:
         if self._settings.mode != "off":
             program, missing = await to_thread.run_sync(build_filter, self._settings.limits)
             self._settings = replace(self._settings, seccomp_filter=program, missing=missing)
-        first = await Worker.start(self._settings)
+        first = self._first
+        await first.configure(self._settings)
         self.sandbox_status = first.sandbox_status
         self.platform = first.platform
         absent = {layer: state for layer, state in self.sandbox_status.items() if state != ACTIVE}
@@ -112,10 +126,7 @@ class WorkerPool:
             await first.stop()
             raise SandboxUnavailableError(absent)
         self._settings = replace(self._settings, sandbox_status=self.sandbox_status)
-        self._send_token, self._tokens = anyio.create_memory_object_stream[None](math.inf)
-        self._group = await anyio.create_task_group().__aenter__()
-        for index in range(self._n_workers):
-            self._group.start_soon(self._work, first if index == 0 else None)
+        self._idle[-1].worker = first
         return self
 
     async def __aexit__(
@@ -123,20 +134,17 @@ class WorkerPool:
         exc_type: type[BaseException] | None,
         exc: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
-        self._group.cancel_scope.cancel()
-        is_cancelled = exc is not None and isinstance(exc, anyio.get_cancelled_exc_class())
-        try:
-            if is_cancelled:
-                return await self._group.__aexit__(exc_type, exc, traceback)
-            await self._group.__aexit__(None, None, None)  # errors of the caller pass as they are
-            return None
-        finally:
-            for _, _, job in self._queue:
-                job.error = PoolClosedError()
-                job.done.set()
-            self._send_token.close()
-            self._tokens.close()
+    ) -> None:
+        self._is_closed = True
+        with anyio.CancelScope(shield=True):
+            for scope in self._running:
+                scope.cancel()
+            if self._running:
+                await self._all_left.wait()
+            async with anyio.create_task_group() as group:
+                for slot in self._idle:
+                    if slot.worker is not None:
+                        group.start_soon(slot.worker.stop)
 
     async def submit(self, job: Job, expected_s: float) -> wire.Message | None:
         """Run `job` and return the zygote's last message, ``None`` if workers died of it.
@@ -148,51 +156,69 @@ class WorkerPool:
         WorkerStartError
             A dead worker could not be replaced.
         PoolClosedError
-            The pool was left while the job waited.
+            The pool was left before the job ended.
         """
-        heapq.heappush(self._queue, (-expected_s, next(self._order), job))
-        self._send_token.send_nowait(None)
-        try:
-            await job.done.wait()
-        except BaseException:
-            job.cancelled.set()
-            raise
-        if job.error is not None:
-            raise job.error
-        return job.ended
-
-    async def _work(self, worker: Worker | None) -> None:
-        """Serve jobs with one zygote after another."""
-        try:
-            while True:
-                await self._tokens.receive()
-                _, _, job = heapq.heappop(self._queue)
-                job.error = PoolClosedError()
-                self.busy += 1
-                try:
-                    worker = await self._serve(worker, job)
-                finally:
-                    self.busy -= 1
-                    job.done.set()
-        finally:
-            if worker is not None:
-                await worker.stop()
-
-    async def _serve(self, worker: Worker | None, job: Job) -> Worker | None:
-        """Run `job`, a second time if its zygote dies; return the zygote to go on with."""
-        for _ in range(_TRIES):
-            if job.cancelled.is_set():
-                break
+        with anyio.CancelScope() as scope:
+            self._running.add(scope)
             try:
-                worker = worker or await self._replacement()
-                if await self._run_safely(worker, job):
-                    break
-            except (WorkerStartError, SandboxUnavailableError) as error:
-                job.error = error
-                return None
-            worker = None
-        job.error = None
-        return worker
+                if not self._is_closed:
+                    return await self._run_in_turn(job, expected_s)
+            finally:
+                self._running.discard(scope)
+                if self._is_closed and not self._running:
+                    self._all_left.set()
+        raise PoolClosedError
+
+    async def _run_in_turn(self, job: Job, expected_s: float) -> wire.Message | None:
+        slot = self._idle.pop() if self._idle else await self._turn(expected_s)
+        self.busy += 1
+        try:
+            return await self._serve(slot, job)
+        finally:
+            self.busy -= 1
+            self._pass_on(slot)
+
+    async def _turn(self, expected_s: float) -> _Slot:
+        turn = _Turn()
+        heapq.heappush(self._waiting, (-expected_s, next(self._numbers), turn))
+        try:
+            await turn.come.wait()
+        except BaseException:
+            turn.is_given_up = True
+            if turn.slot is not None:
+                self._pass_on(turn.slot)
+            raise
+        assert turn.slot is not None
+        return turn.slot
+
+    def _pass_on(self, slot: _Slot) -> None:
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.is_given_up:
+                turn.slot = slot
+                turn.come.set()
+                return
+        self._idle.append(slot)
+
+    async def _serve(self, slot: _Slot, job: Job) -> wire.Message | None:
+        """Run `job`, a second time if its zygote dies."""
+        for _ in range(_TRIES):
+            worker, slot.worker = slot.worker or await self._replacement(), None
+            is_alive = False
+            try:
+                ended = await self._exchange(worker, job)
+                is_alive = ended is not None
+            except anyio.get_cancelled_exc_class():
+                is_alive = not self._is_closed and await self._end_child(worker)
+                raise
+            finally:
+                if is_alive:
+                    slot.worker = worker
+                else:
+                    await worker.stop()
+            if ended is not None:
+                return ended
+        return None
 
     async def _replacement(self) -> Worker:
         """Start a new zygote; one that is killed while it starts is no reason to give up."""
@@ -201,44 +227,33 @@ class WorkerPool:
                 return await Worker.start(self._settings)
         return await Worker.start(self._settings)
 
-    async def _run_safely(self, worker: Worker, job: Job) -> bool:
-        """Run `job` once; return whether its zygote survived. One that did not is gone by then."""
-        is_alive = False
-        try:
-            is_alive = await self._run(worker, job)
-        finally:
-            if not is_alive:
-                await worker.stop()
-        return is_alive
-
-    async def _run(self, worker: Worker, job: Job) -> bool:
-        """Run `job` once; return whether the zygote survived it."""
-        number = next(self._order)
-        job.ended = None
+    async def _exchange(self, worker: Worker, job: Job) -> wire.Message | None:
+        """Run `job` once; return the zygote's last message, ``None`` if the zygote did not survive it."""
+        number = next(self._numbers)
         try:
             with anyio.fail_after(job.last_end_s + _HANG_LIMIT_S):
                 await worker.send(self._request(worker, job, number))
-                async with anyio.create_task_group() as group:
-                    group.start_soon(partial(self._pass_on_cancellation, worker, job))
-                    job.ended = await worker.receive(_MESSAGE_BYTES)
-                    job.ended["answer"] = await worker.receive_bytes(job.ended["answer_bytes"])
-                    group.cancel_scope.cancel()
-        except* (*GONE, WireError, TimeoutError):
-            job.ended = None
-        if job.ended is None or job.ended["id"] != number:
-            return False
-        if job.ended["is_sealed"] or job.ended["end"] != "died":
-            return True
-        if job.ended["exit_code"] < 0:  # somebody killed it before the candidate's first line
-            job.ended = None
-            return False
+                ended = await worker.receive(_MESSAGE_BYTES)
+        except (*GONE, WireError, TimeoutError):
+            return None
+        if ended["id"] != number:
+            return None
+        if ended["is_sealed"] or ended["end"] != "died":
+            return ended
+        if ended["exit_code"] < 0:  # somebody killed it before the candidate's first line
+            return None
         raise SandboxUnavailableError({"child": "it could not be sealed"})
 
     @staticmethod
-    async def _pass_on_cancellation(worker: Worker, job: Job) -> None:
-        await job.cancelled.wait()
-        with anyio.CancelScope(shield=True):
+    async def _end_child(worker: Worker) -> bool:
+        """Have the zygote end its child; return whether it did."""
+        if worker.is_sending:
+            return False
+        with anyio.move_on_after(_CANCEL_S, shield=True), suppress(*GONE, WireError):
             await worker.send(wire.encode({"op": "cancel"}))
+            await worker.receive(_MESSAGE_BYTES)
+            return True
+        return False
 
     def _request(self, worker: Worker, job: Job, number: int) -> bytes:
         """Return the message for `job`, followed by the parcels that the zygote does not hold yet."""

@@ -23,7 +23,10 @@ def main(mode: str) -> int:
         namespaces.become_init()
     elif sys.platform == "linux":
         privileges.adopt_orphans()
-    from dga2d.runtime.evaluation import serving  # numpy and numba: loaded in the new namespaces
+    from dga2d.runtime.evaluation import memory_image
+
+    memory_image.import_numba()  # in the new namespaces
+    from dga2d.runtime.evaluation import serving
 
     channel = serving.Channel()
     try:

@@ -11,7 +11,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
 
-BACKENDS = "offline, openai:MODEL, anthropic:MODEL, local:PATH or recorded:RUN"
+BACKENDS = "offline, offline:constants, openai:MODEL, anthropic:MODEL, local:PATH or recorded:RUN"
 
 
 @asynccontextmanager
@@ -43,8 +43,8 @@ async def open_model(
     kind, _, rest = settings.llm.partition(":")
     if settings.llm_microusd is not None and kind in ("openai", "anthropic"):
         _require_prices(settings)
-    if settings.llm == "offline":
-        yield OfflineModel()
+    if kind == "offline" and rest in ("", "constants"):
+        yield OfflineModel(constants_only=bool(rest))
     elif kind in ("openai", "anthropic"):
         from dga2d.runtime.gateway.endpoint import endpoint_of
         from dga2d.runtime.gateway.remote import open_remote

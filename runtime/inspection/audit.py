@@ -40,7 +40,7 @@ async def audit_run(url: str, run_id: str, full: bool = False) -> dict[str, Any]
     return {
         "run": run_id,
         "events": state.seq,
-        "ledger": {**ledger_view(state.ledger), **_groups(state.ledger)},
+        "ledger": {**ledger_view(state), **_groups(state.ledger)},
         "calls": [{**row, **what.get(row["call"], nothing)} for row in calls_view(state.ledger)],
         "refused": _refused(state.ledger),
         "checks": [{"check": text, "holds": holds} for text, holds in _checks(log, full)],

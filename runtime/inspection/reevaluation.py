@@ -15,13 +15,13 @@ from dga2d.agents.evaluator_pool import Evaluate, SourceReader, evaluation_reque
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
 from dga2d.events import RunId, blob_digest
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.replay.loading import load_state
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.evaluator import check_evaluator, open_evaluator
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import reopen_problem
+from dga2d.runtime.runs.states import load_state
 from dga2d.store import EventStore, open_store, verified
 
 AT_ONCE = 64
@@ -69,6 +69,7 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
         state = await load_state(store, RunId(run_id))
         count, sample = 0, list[Recorded]()
         if state.started is not None:
+            check_evaluator(run_id, state.header.sandbox, None)
             count, sample = await _sample(store, RunId(run_id), state, fraction, data_dir)
     remade = [pair async for pair in _reevaluate(sample)]
     under_work = [pair for pair in remade if pair.recorded.unit == "work"]

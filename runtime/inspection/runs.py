@@ -13,7 +13,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
-from dga2d.runtime.runs.states import load_state, snapshot_seal
+from dga2d.runtime.runs.states import load_state, recall_problem, snapshot_seal
 from dga2d.store import (
     EventStore,
     open_store,
@@ -22,6 +22,12 @@ from dga2d.store import (
 
 if TYPE_CHECKING:
     from dga2d.agents.decision_replay import DecisionVerifier
+
+
+async def run_names(url: str, domain: str | None = None) -> list[str]:
+    """Return the names of the runs of a database, oldest first; those of `domain` alone if one is given."""
+    async with open_store(url, create=False, read_only=True) as store:
+        return [run.run_id for run in await store.runs() if domain is None or run.domain == domain]
 
 
 async def list_runs(url: str) -> list[dict[str, Any]]:
@@ -116,6 +122,7 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
                 if snapshots is not None:
                     snapshots.compare(event, state)
                 if verify:
+                    recall_problem(state)
                     verifier = verifier or _verifier(state.header.domain, store)
                     await verifier.check(before, event)
                     report["decisions"] = verifier.decisions

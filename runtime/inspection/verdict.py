@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from dga2d.events import InstanceKey, RecordedEvent, RunId
+from dga2d.events import InstanceKey, RecordedEvent, RunId, instance_and_copy
 from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.runtime.inspection.views import count_instances
@@ -193,8 +193,11 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - reach, mean + reach)
 
 
-def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps) -> RunVerdict:
-    """Return the verdict on two algorithms over the instances on which both were evaluated."""
+def compare(
+    split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps, pairs_text: str = ""
+) -> RunVerdict:
+    """Return the verdict on two algorithms over the instances on which both were evaluated; `pairs_text` says
+    what the pairs are if not instances."""
     pairs = [(evolved[key], baseline[key]) for key in evolved if key in baseline]
     both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
     failures = sum(ours is None for ours, _ in pairs)
@@ -208,7 +211,8 @@ def compare(split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps)
     if failures != their_failures:
         is_better = failures < their_failures and (points is None or points.mean >= 0.0)
     outcome: VerdictOutcome = "improved" if is_better and won else "not improved"
-    details = _details(split, len(pairs), points, won, lost, (failures, their_failures))
+    place = f"{len(pairs)} {pairs_text}" if pairs_text else count_instances(len(pairs), PLACES[split])
+    details = _details(split, place, points, won, lost, (failures, their_failures))
     return RunVerdict(
         outcome,
         split,
@@ -236,7 +240,7 @@ def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: 
 
 
 def _details(
-    split: str, instances: int, points: Interval | None, won: int, lost: int, failures: tuple[int, int]
+    split: str, place: str, points: Interval | None, won: int, lost: int, failures: tuple[int, int]
 ) -> str:
     facts = []
     if points is not None and points.low is not None:
@@ -245,7 +249,7 @@ def _details(
     if any(failures):
         facts.append(f"failed on {failures[0]}, the safe baseline on {failures[1]}")
     chosen = "; these chose the algorithm, `dga2d test` compares on held-out ones" if split != "test" else ""
-    return f"on {count_instances(instances, PLACES[split])} ({', '.join(facts)}){chosen}"
+    return f"on {place} ({', '.join(facts)}){chosen}"
 
 
 def _verdict(
@@ -257,8 +261,23 @@ def _verdict(
     tested = _tested_gaps(state)
     if tested is not None and state.test is not None and state.test.candidates[0].pipeline == program.steps:
         return _in_seconds_too(state.test, compare("test", tested["evolved"], tested["baseline"]), state)
+    if pooled := _pooled(state, program.steps, baseline):
+        return compare("validation", *pooled, "pairs of a validation instance and a random stream")
     before = record.gaps(state.header, baseline, program.generation)
     return compare("validation", validated, before) if validated and before else None
+
+
+def _pooled(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] | None:
+    """Return the gaps of two pipelines in all validations in which both took part; ``None`` if there is none
+    or validations are not pooled."""
+    first, second = dict[InstanceKey, float | None](), dict[InstanceKey, float | None]()
+    for round_ in state.validated:
+        if all(steps in round_.pipelines for steps in programs):
+            for gaps, steps in zip((first, second), programs, strict=True):
+                objectives = dict(zip(round_.instances, round_.row(steps), strict=True))
+                found = gaps_of(state.header, "validation", objectives)
+                gaps.update((InstanceKey(f"{round_.generation} {key}"), gap) for key, gap in found.items())
+    return (first, second) if first else None
 
 
 def _in_seconds_too(test: TestState, verdict: RunVerdict, state: RunState) -> RunVerdict:
@@ -302,11 +321,14 @@ def gaps_of(
     """Return gaps in percent behind the references of a split."""
     from dga2d.domains.core.contract import normalised_gap  # numpy; a log is read without it
 
-    references = {entry.key: entry.reference for entry in getattr(header.splits, split)}
-    return {
-        key: None if objective is None else 100.0 * normalised_gap(objective, references[key], header.sense)
-        for key, objective in sorted(objectives.items())
-    }
+    entries = {entry.key: entry for entry in getattr(header.splits, split)}
+    gaps: dict[InstanceKey, float | None] = {}
+    for key, objective in sorted(objectives.items()):
+        entry = entries[key if key in entries else instance_and_copy(key)[0]]
+        gaps[key] = None
+        if objective is not None:
+            gaps[key] = 100.0 * normalised_gap(objective, entry.reference, header.sense, entry.scale)
+    return gaps
 
 
 def _bounds(interval: Interval | None) -> list[float] | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from dga2d.events.payloads import Step, TestCandidate
+from dga2d.events.payloads import ChallengersCompared, RunStarted, Step, TestCandidate, shares_of
 from dga2d.replay.state.digest import state_digest
-from dga2d.replay.state.graph import OperatorGraph
+from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
-from dga2d.replay.state.run_state import RunState, ScoredProgram
+from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
 from dga2d.store import RunSummary
 
 if TYPE_CHECKING:
@@ -48,9 +49,33 @@ def run_row(run: RunSummary) -> dict[str, Any]:
     }
 
 
-def steps_view(steps: tuple[Step, ...]) -> list[dict[str, str]]:
-    """Return a pipeline as operators and implementations."""
-    return [{"operator": s.operator, "implementation": s.implementation} for s in steps]
+def steps_view(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """Return a pipeline as operators and implementations, with the parts of the budget that its positions
+    are given where these are not equal."""
+    rows: list[dict[str, Any]] = [{"operator": s.operator, "implementation": s.implementation} for s in steps]
+    for row, part in zip(rows, _budget_parts(steps), strict=False):
+        row["budget_percent"] = percent(part)
+    return rows
+
+
+def pipeline_text(operators: Sequence[str], parts: Sequence[float] = ()) -> str:
+    """Return a pipeline for people: operators, with the `parts` of the budget where these are not equal."""
+    named = zip_longest(operators, parts)
+    return " → ".join(name if part is None else f"{name} ({part:.0%})" for name, part in named)
+
+
+def steps_text(steps: Sequence[Step]) -> str:
+    """Return the same of recorded steps."""
+    return pipeline_text([step.operator for step in steps], _budget_parts(steps))
+
+
+def _budget_parts(steps: Sequence[Step]) -> tuple[float, ...]:
+    """Return the fractions of the budget by position; empty where they are equal."""
+    if not (shares := shares_of(steps)):
+        return ()
+    from dga2d.domains.budget import bounded_shares  # a log is read without the domains
+
+    return bounded_shares(shares)
 
 
 def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, Any] | None:
@@ -65,6 +90,51 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
         "is_safe_baseline": program.steps == state.header.baseline,
         "pipeline": steps_view(program.steps),
     }
+
+
+def comparison_view(comparison: ChallengersCompared, candidate: int) -> dict[str, Any] | None:
+    """Return how a validated pipeline compared with the checkpoint of that time, in percentage points of the
+    gap; ``None`` for that checkpoint itself."""
+    for row in comparison.comparisons:
+        if row.candidate == candidate:
+            bounds = None if row.interval is None else [percent(bound) for bound in row.interval]
+            figures = {"points": percent(row.mean_gain), "interval_points": bounds}
+            counts = {"pairs": row.pairs, "won": row.won, "lost": row.lost, "p_value": row.p_value}
+            return {**figures, **counts, "is_better": candidate in comparison.better}
+    return None
+
+
+def comparison_text(view: Mapping[str, Any]) -> str:
+    """Return a `comparison_view` for people."""
+    bounds = view["interval_points"]
+    interval = "" if bounds is None else f"95 % interval {bounds[0]:.2f} to {bounds[1]:.2f}, "
+    counts = f"{view['pairs']} pairs, {view['won']} won, {view['lost']} lost, p = {view['p_value']:.2g}"
+    return f"{view['points']:+.2f} points ({interval}{counts})"
+
+
+def validations_view(state: RunState) -> list[dict[str, Any]]:
+    """Return the closed validations, where they are pooled: what was compared with the checkpoint."""
+    rows = []
+    for round_ in state.validated:
+        if (comparison := round_.comparison) is not None:
+            found = [
+                {"pipeline": steps_view(steps), **view}
+                for j, steps in enumerate(round_.pipelines)
+                if (view := comparison_view(comparison, j)) is not None
+            ]
+            kept = steps_view(round_.pipelines[comparison.checkpoint])
+            head = {"generation": round_.generation, "error": comparison.error, "checkpoint": kept}
+            rows.append({**head, "comparisons": found})
+    return rows
+
+
+def _selection_view(state: RunState) -> dict[str, Any] | None:
+    """Return the comparison that selected the checkpoint; ``None`` where there was none."""
+    for round_ in state.validated:
+        checkpoint, comparison = state.checkpoint, round_.comparison
+        if checkpoint is not None and comparison is not None and round_.generation == checkpoint.generation:
+            return comparison_view(comparison, round_.pipelines.index(checkpoint.steps))
+    return None
 
 
 def figure_text(view: Mapping[str, Any]) -> str:
@@ -103,6 +173,46 @@ def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def gaps_against(header: RunStarted) -> str:
+    """Return what the run's gaps are measured against, in words."""
+    splits = header.splits
+    origins = {entry.origin for part in (splits.train, splits.validation, splits.test) for entry in part}
+    baseline = "what the safe baseline reached before the run began"
+    if origins == {"baseline"}:
+        return baseline
+    known = "the best known objective"
+    return f"{known}, and where none is known {baseline}" if "baseline" in origins else known
+
+
+def incumbent_view(state: RunState) -> dict[str, Any] | None:
+    """Return what the races found, and how the last one ended; ``None`` before the first has ended."""
+    champion = state.champion
+    if champion is None:
+        return None
+    raced = [(number, race) for number, s in sorted(state.history.items()) if (race := s.race) is not None]
+    return {
+        "generation": champion.generation or None,
+        "move": champion.move,
+        "is_safe_baseline": champion.steps == state.header.baseline,
+        "pipeline": steps_view(champion.steps),
+        "races": len(raced),
+        "won": sum(race.winner is not None for _, race in raced),
+        "last_race": None if not raced else race_view(*raced[-1]),
+    }
+
+
+def race_view(generation: int, race: RaceSummary) -> dict[str, Any]:
+    """Return how the race of a generation ended."""
+    return {
+        "generation": generation,
+        "contenders": race.contenders,
+        "evaluations": race.evaluations,
+        "winner": race.winner,
+        "change": race.change,
+        "gain_points": percent(race.gain),
+    }
+
+
 def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
     """Return A*, the checkpoint, the held-out test and the verdict."""
     best, checkpoint = program_view(state, state.best), program_view(state, state.checkpoint)
@@ -110,11 +220,14 @@ def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
         best |= {"interval_percent": None, "instances": len(state.header.batch)}
     if checkpoint is not None:
         estimate = {} if achievement.validation is None else achievement.validation.view()
+        checkpoint["comparison"] = _selection_view(state)
         checkpoint |= {key: estimate.get(key) for key in ("interval_percent", "instances")}
     verdict = achievement.verdict
     return {
+        "gaps_against": gaps_against(state.header),
         "best": best,
         "checkpoint": checkpoint,
+        "incumbent": incumbent_view(state),
         "test": test_view(state, achievement),
         "verdict": None if verdict is None else verdict.view(),
     }
@@ -122,7 +235,8 @@ def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
 
 def algorithm_text(program: Mapping[str, Any]) -> str:
     """Return the operators of a `program_view`, and say if it is the safe baseline."""
-    names = " → ".join(step["operator"] for step in program["pipeline"])
+    parts = [step["budget_percent"] / 100.0 for step in program["pipeline"] if "budget_percent" in step]
+    names = pipeline_text([step["operator"] for step in program["pipeline"]], parts)
     return f"{names} (the safe baseline)" if program["is_safe_baseline"] else names
 
 
@@ -136,8 +250,9 @@ def graph_view(graph: OperatorGraph, max_length: int) -> dict[str, Any]:
     }
 
 
-def ledger_view(ledger: Ledger) -> dict[str, Any]:
-    """Return the totals of the model-call ledger and a table per purpose."""
+def ledger_view(state: RunState) -> dict[str, Any]:
+    """Return the totals of the model-call ledger, a table per purpose, and what came to a trial."""
+    ledger = state.ledger
     calls = list(ledger.calls.values())
     purposes = sorted({call.purpose for call in calls})
     return {
@@ -149,6 +264,8 @@ def ledger_view(ledger: Ledger) -> dict[str, Any]:
         "money_limit_usd": None if ledger.microusd_limit is None else ledger.microusd_limit / 1e6,
         "charged_usd": ledger.charged_microusd / 1e6,
         "refused": len(ledger.refusals),
+        "rejections": rejections_view(ledger),
+        "trials": trials_view(state),
         "prompt_tokens": ledger.prompt_tokens,
         "completion_tokens": ledger.completion_tokens,
         "cost_usd": ledger.cost_usd,
@@ -157,6 +274,37 @@ def ledger_view(ledger: Ledger) -> dict[str, Any]:
             purpose: totals_of([call for call in calls if call.purpose == purpose]) for purpose in purposes
         },
     }
+
+
+def trials_view(state: RunState) -> dict[str, Any]:
+    """Return how many calls for code or edges were answered, and how many of them led to a trial: what they
+    brought was part of a candidate, or was measured against its parent."""
+    calls = [c for c in state.ledger.calls.values() if c.purpose != "initialize" and c.status == "settled"]
+    walks = {walk for summary in state.history.values() for walk in summary.walks}
+    if state.generation is not None:
+        sampled = state.generation.pipelines.values()
+        walks |= {tuple(step.implementation for step in pipeline.steps) for pipeline in sampled}
+    used: set[str] = set()
+    for walk in walks:
+        used.update(walk)
+        nodes = (START, *(step.rpartition(".")[0] for step in walk), END)
+        used.update(">".join(edge) for edge in pairwise(nodes))
+    tried = sum(not used.isdisjoint(c.bought) or (c.diagnostic or "").startswith("gate:") for c in calls)
+    share = round(tried / len(calls), 4) if calls else None
+    return {"answered": len(calls), "tried": tried, "tried_share": share}
+
+
+REJECTIONS_OF_NOTE = 6
+"""From so many answers with code rejected one after the other, a person is told."""
+
+
+def rejections_view(ledger: Ledger) -> dict[str, Any]:
+    """Return how many answers with code were rejected one after the other, and why; the sentence is ``None``
+    while there are too few to speak of.
+    """
+    found = ledger.rejections
+    sentence = found.sentence if found.in_a_row >= REJECTIONS_OF_NOTE else None
+    return {**found._asdict(), "sentence": sentence}
 
 
 def totals_of(calls: Sequence[Call]) -> dict[str, Any]:
@@ -218,6 +366,7 @@ def history_view(state: RunState) -> list[dict[str, Any]]:
             "validation_gap_percent": None if s.validation is None else gap_of(s.validation, failed),
             "calls": s.calls,
             "state_digest": s.state_digest,
+            "race": None if s.race is None else race_view(s.number, s.race),
         }
         for _, s in sorted(state.history.items())
     ]
@@ -288,8 +437,9 @@ def run_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str
         "graph": None if state.graph is None else graph_view(state.graph, state.settings.max_length),
         "operators": operator_credits(state),
         **results_view(state, achievement),
+        "validations": validations_view(state),
         "history": history_view(state),
-        "ledger": ledger_view(state.ledger),
+        "ledger": ledger_view(state),
         "policy": policy_view(state),
     }
 

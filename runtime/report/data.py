@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from anyio import to_thread
 
 from dga2d.events import RunId
 from dga2d.events import payloads as p
-from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
@@ -29,9 +29,17 @@ from dga2d.runtime.report.evaluations import (
     make_tables,
     position_means,
 )
-from dga2d.runtime.report.lineage import BlobReader, Descent, ReportedEdit, describe_edit, draw_descent
+from dga2d.runtime.report.lineage import (
+    BlobReader,
+    Descent,
+    ReportedEdit,
+    describe_edit,
+    draw_descent,
+    restored_lines,
+)
 from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
+from dga2d.runtime.runs.config import make_settings
 from dga2d.store import EventStore, open_store, verified
 
 ReportPart = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
@@ -71,7 +79,7 @@ class ReportData:
     head_hash: str
     splits: dict[str, int]
     changed_settings: dict[str, Any]
-    """Settings that are not the defaults."""
+    """Settings that are not those of the preset."""
     sandbox: dict[str, str]
     policy_name: str
     baseline: tuple[str, ...]
@@ -97,6 +105,11 @@ class ReportData:
     """Drawing of the edits; ``None`` while there is no new implementation."""
     algorithm: tuple[PositionShare, ...] = ()
     """The checkpoint, or the best on the training batch where nothing was validated; may be empty."""
+
+    @cached_property
+    def restored(self) -> dict[int, int]:
+        """Lines deleted before and brought back, by the event of the edit."""
+        return restored_lines(self.edits)
 
 
 async def read_report_data(url: str, run_id: str) -> ReportData:
@@ -140,7 +153,7 @@ async def gather_report_data(
     `known` keeps the edits of this run, by event, from one call to the next.
     """
     header = state.header
-    defaults = RunSettings().model_dump()
+    defaults = make_settings({}, {"preset": state.settings.preset}).model_dump()
     found = incumbents(state, notes)
     edits = await _edits(store, state, notes, {} if known is None else known) if "edits" in parts else ()
     return ReportData(

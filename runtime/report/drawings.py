@@ -132,7 +132,7 @@ def _values(history: list[dict[str, Any]], axis: Axis, key: str) -> Iterable[tup
 def _range(best_so_far: list[float]) -> tuple[float, float]:
     """Return the range from 0, or below a best that beats the reference, to above the first incumbent."""
     low = min(0.0, best_so_far[-1])
-    high = max(1.2 * best_so_far[0], 3.0 * best_so_far[-1], low + 0.1)
+    high = max(1.2 * best_so_far[0], 3.0 * best_so_far[-1], low + 0.1, -0.1 * low)
     return 1.1 * low, high
 
 

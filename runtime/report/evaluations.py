@@ -9,9 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dga2d.domains.budget import bounded_shares
 from dga2d.domains.core.contract import normalised_gap
-from dga2d.events import InstanceKey
-from dga2d.events.payloads import Step
+from dga2d.events import InstanceKey, instance_and_copy
+from dga2d.events.payloads import InstanceEntry, Step, shares_of
 from dga2d.replay.state.graph import START
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import test_label
@@ -24,6 +25,8 @@ class PositionMeans:
 
     operator: str
     implementation: str
+    budget_percent: float
+    """Part of the budget that it is given."""
     time_percent: float | None
     """Share of the evaluation's time; ``None`` where it was never evaluated successfully."""
     improvement_percent: float | None
@@ -43,7 +46,7 @@ def position_means(steps: Sequence[Step], evaluations: Iterable[Evaluation]) -> 
     """Return the means over those `evaluations` of the pipeline `steps` that succeeded."""
     traces = [e.trace for e in evaluations if e.failure is None and len(e.trace) == len(steps)]
     total = sum(position.elapsed_s for trace in traces for position in trace)
-    rows = []
+    rows, parts = [], bounded_shares(shares_of(steps))
     for index, step in enumerate(steps):
         positions = [trace[index] for trace in traces]
         gains = [gain for q in positions if (gain := improvement_percent(q)) is not None]
@@ -51,6 +54,7 @@ def position_means(steps: Sequence[Step], evaluations: Iterable[Evaluation]) -> 
             PositionMeans(
                 operator=step.operator,
                 implementation=step.implementation,
+                budget_percent=100.0 * (parts[index] if parts else 1.0 / len(steps)),
                 time_percent=100.0 * sum(q.elapsed_s for q in positions) / total if total else None,
                 improvement_percent=_mean(gains),
                 work=_mean([float(q.work) for q in positions]),
@@ -188,7 +192,7 @@ def make_tables(state: RunState, notes: Notes) -> tuple[EvaluationTable, ...]:
     latest = {noted.payload.split: noted.payload.generation for noted in notes.evaluations}
     return tuple(
         _table(state, notes, split, latest[split])
-        for split in ("train", "validation", "test")
+        for split in ("train", "gate", "race", "validation", "test")
         if split in latest
     )
 
@@ -200,7 +204,10 @@ def _table(state: RunState, notes: Notes, split: str, generation: int) -> Evalua
         if payload.split == split and payload.generation == generation:
             by_candidate.setdefault(payload.candidate, {})[payload.instance] = noted
     instances = sorted({key for row in by_candidate.values() for key in row})
-    references = {entry.key: entry.reference for entry in getattr(state.header.splits, split)}
+    entries = {
+        entry.key: entry
+        for entry in getattr(state.header.splits, split if split in ("validation", "test") else "train")
+    }
     rows = []
     for candidate, found in sorted(by_candidate.items()):
         steps = notes.programs[split, generation, candidate]
@@ -211,7 +218,7 @@ def _table(state: RunState, notes: Notes, split: str, generation: int) -> Evalua
                 operators=tuple(step.operator for step in steps),
                 score=score,
                 reward=reward,
-                cells=tuple(_cell(state, found.get(key), references) for key in instances),
+                cells=tuple(_cell(state, found.get(key), entries) for key in instances),
                 positions=position_means(steps, [noted.payload for noted in found.values()]),
             )
         )
@@ -225,14 +232,15 @@ def _label(state: RunState, split: str, candidate: int) -> str:
 
 
 def _cell(
-    state: RunState, noted: Noted[Evaluation] | None, references: dict[InstanceKey, float]
+    state: RunState, noted: Noted[Evaluation] | None, entries: dict[InstanceKey, InstanceEntry]
 ) -> EvaluationCell | None:
     if noted is None:
         return None
     seq, e = noted
     gap = None
     if e.objective is not None:
-        gap = 100.0 * normalised_gap(e.objective, references[e.instance], state.header.sense)
+        entry = entries[e.instance if e.instance in entries else instance_and_copy(e.instance)[0]]
+        gap = 100.0 * normalised_gap(e.objective, entry.reference, state.header.sense, entry.scale)
     return EvaluationCell(seq, gap, e.failure, e.diagnostic, e.elapsed_s, e.work)
 
 

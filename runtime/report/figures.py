@@ -33,15 +33,17 @@ SERIES: dict[str, tuple[str, dict[str, Any]]] = {
 """Key of a row of ``show --json``'s ``history`` → its name and how it is drawn."""
 
 
-def convergence_figure(history: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """Return the gaps in percent over generations; ``None`` while every candidate has failed."""
+def convergence_figure(history: Sequence[Mapping[str, Any]], against: str = "the reference") -> Figure | None:
+    """Return the gaps in percent to what `against` says over generations; ``None`` while every candidate has
+    failed.
+    """
     from matplotlib.figure import Figure  # slow to import, and optional
     from matplotlib.ticker import MaxNLocator
 
     if all(row["best_so_far_percent"] is None for row in history):
         return None
     figure = Figure(figsize=(5.0, 3.2), layout="constrained")
-    axes = figure.add_subplot(xlabel="generation", ylabel="gap to the reference (%)")
+    axes = figure.add_subplot(xlabel="generation", ylabel=f"gap to {against} (%)")
     for key, (name, style) in SERIES.items():
         reached = [(row["generation"], row[key]) for row in history if row[key] is not None]
         if reached:
@@ -190,7 +192,7 @@ def write_figures(drawable: Drawable, folder: Path) -> Drawn:
 
 def _figures(drawable: Drawable, faults: list[str]) -> Iterator[tuple[str, Figure]]:
     state, data, solution = drawable
-    convergence = convergence_figure(data.view["history"])
+    convergence = convergence_figure(data.view["history"], data.view["gaps_against"])
     if convergence is not None:
         yield "convergence", convergence
     if state.graph is not None:

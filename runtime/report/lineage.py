@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dga2d.events import BlobDigest, ImplementationId
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import Proposal, RunState
 from dga2d.runtime.report.notes import Change
 
 WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 150, 16, 8, 24
@@ -43,9 +43,26 @@ class ReportedEdit:
     """Difference to the parent (unified diff), or the code itself; empty for edges and deletions."""
 
 
+def restored_lines(edits: Sequence[ReportedEdit]) -> dict[int, int]:
+    """Return by event how many lines of new code had been deleted from its operator's code before; only
+    edits that brought some back are in it."""
+    deleted: dict[str, set[str]] = {}
+    found = {}
+    for edit in edits:
+        if not (edit.code and edit.parent):
+            continue
+        lines = [line for line in edit.code.splitlines()[2:] if line[1:].strip()]
+        gone = deleted.setdefault(edit.operator, set())
+        back = sum(line.startswith("+") and line[1:].strip() in gone for line in lines)
+        if back:
+            found[edit.seq] = back
+        gone.update(line[1:].strip() for line in lines if line.startswith("-"))
+    return found
+
+
 async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
     """Return the edit in words, with the code it brought."""
-    seq, payload, pool = change
+    seq, payload, pool, proposal = change
     if isinstance(payload, p.EdgeReplaced):
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
         added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
@@ -57,8 +74,20 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
     if isinstance(payload, p.ImplementationReplaced):
         pool = (payload.removed,)
         edit = replace(edit, what=f"{name} took the place of {payload.removed}", replaced=payload.removed)
+    if proposal is not None:
+        pool = (proposal.parent,)
+        edit = replace(edit, what=f"{edit.what}{_measured(proposal)}")
     parent, code = await _difference(store, state, payload.source, pool)
     return replace(edit, parent=parent, code=code)
+
+
+def _measured(proposal: Proposal) -> str:
+    """Return what new code gained over its parent, and its idea, as the end of a sentence."""
+    assert proposal.measured is not None  # it comes before the verdict
+    gains = [gain for gain in proposal.measured.gains if gain is not None]
+    mean = 100 * sum(gains) / len(gains)
+    told = f", {mean:+.2f} points against {proposal.parent} on {len(gains)} instances"
+    return f"{told}: {proposal.idea}" if proposal.idea else told
 
 
 async def _difference(

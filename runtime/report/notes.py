@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from dga2d.agents.trial_walks import replace_implementation
 from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import Proposal, RunState
 
 ProgramKey = tuple[str, int, int]
 """Split, generation (or test attempt) and candidate."""
@@ -73,6 +75,8 @@ class Change(NamedTuple):
     seq: int
     payload: p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted | p.EdgeReplaced
     pool: tuple[ImplementationId, ...]
+    proposal: Proposal | None = None
+    """What the gate measured, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,15 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.PipelinesDecoded):
         for index, steps in enumerate(payload.pipelines):
             notes.programs["validation", payload.generation, index] = steps
+    elif isinstance(payload, p.ImplementationProposed):
+        new, program = payload.implementation, payload.program
+        notes.programs["gate", payload.generation, payload.control] = program
+        changed = replace_implementation(program, payload.operator, new)
+        notes.programs["gate", payload.generation, payload.slot] = changed
+    elif isinstance(payload, p.RaceStarted):
+        repeats = max(Counter(payload.instances).values(), default=1)
+        for index, contender in enumerate(payload.contenders * repeats):
+            notes.programs["race", payload.generation, index] = contender.pipeline
     elif isinstance(payload, p.TestStarted):
         for index, candidate in enumerate(payload.candidates):
             notes.programs["test", payload.attempt, index] = candidate.pipeline
@@ -161,7 +174,8 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.PolicyUpdated):
         notes.policy.append(Noted(event.seq, payload))
     elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted):
-        notes.changes.append(Change(event.seq, payload, before.pools.get(payload.operator, ())))
+        proposal = before.generation.proposals.get(payload.slot) if before.generation else None
+        notes.changes.append(Change(event.seq, payload, before.pools.get(payload.operator, ()), proposal))
     elif isinstance(payload, p.EdgeReplaced):
         notes.changes.append(Change(event.seq, payload, ()))
     elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):

@@ -63,14 +63,14 @@ def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
     best = state.best
     if best is None:
         return ()
-    references = {entry.key: entry.reference for entry in state.header.splits.train}
+    entries = {entry.key: entry for entry in state.header.splits.train}
     found = [
         Incumbent(
             seq,
             e.instance,
             e.objective,
-            references[e.instance],
-            100.0 * normalised_gap(e.objective, references[e.instance], state.header.sense),
+            (entry := entries[e.instance]).reference,
+            100.0 * normalised_gap(e.objective, entry.reference, state.header.sense, entry.scale),
             e.solution,
         )
         for seq, e in notes.evaluations

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from dga2d.events import fits_64_bits
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.runs.presets import PRESETS
 from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS
 
 MOST_USD = 9e12
@@ -43,7 +44,8 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
 
 def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]) -> RunSettings:
-    """Return the effective settings: flags win over the file, the file over the defaults.
+    """Return the effective settings: flags win over the file, the file over the preset that they name, or
+    over the preset ``default``.
 
     Raises
     ------
@@ -51,6 +53,8 @@ def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]
         A value is out of range, of the wrong type, or too large for a log.
     """
     given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
+    given = {"preset": "default", **given}
+    given = {**PRESETS.get(str(given["preset"]), {}), **given}
     try:
         settings = RunSettings.model_validate(given)
     except ValidationError as error:

@@ -15,6 +15,7 @@ from dga2d.replay.loading import load_generation
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.evaluator import check_evaluator
 from dga2d.runtime.runs.code_version import recorded_mark
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.interruption import Interruption
@@ -83,6 +84,7 @@ async def fork_run(
     """Create the fork and follow it to its end. Raises what `create_fork` and ``sessions.resume`` raise."""
     async with open_store(url, create=False) as store:
         before, settings, name = await _prepare(store, fork, accept_code_change)
+        check_evaluator(fork.parent, before.header.sandbox, None)
         problem = reopen_problem(before, data_dir)
         archive = policy_archive(url, name, settings)
         _share_policies(url, fork.parent, name, before)

@@ -89,6 +89,29 @@ class Interruption:
         finally:
             self._act = before
 
+    @contextmanager
+    def after_hours(self, hours: float | None) -> Iterator[None]:
+        """Ask for an end when the block has lasted so long; never for ``None``."""
+        if hours is None:
+            yield
+            return
+        timer = threading.Timer(3600.0 * hours, self.request, (f"the limit of {hours:g} hours",))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def request(self, name: str) -> None:
+        """Ask for an end from any thread, as the first signal does; `name` says who asks."""
+        if self.signal_name is None:
+            self.signal_name = name
+            if self._announcer is not None:
+                self._announcer.announce_stop()
+            if self._act is not _raise:  # else nothing is under way yet, and `cancels` will see the name
+                self._act()
+
     def finish(self) -> None:
         """Ignore a first signal from now on: all work is done and recorded."""
         self._act = lambda: None

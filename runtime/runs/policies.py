@@ -47,6 +47,7 @@ def create_policy(settings: RunSettings, seed: int) -> PipelinePolicy:
         PolicySettings(
             learning_rate=settings.learning_rate,
             max_gradient_norm=settings.max_gradient_norm,
+            entropy_bonus=settings.policy_entropy,
             dtype=settings.policy_dtype,
             threads=settings.policy_threads,
             device=settings.policy_device,

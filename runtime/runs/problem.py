@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Problem:
         refs = domain.published(data_dir)
         if not refs:
             raise UsageError(f"{data_dir / domain_name}: no {domain_name} instances found below --data")
-        return cls(domain, [ref for ref in refs if ref.reference is not None])
+        return cls(domain, [ref for ref in refs if ref.reference is not None] or refs)
 
     def instance(self, key: str) -> Instance:
         """Return the instance called `key`.
@@ -70,8 +71,11 @@ class Problem:
         named = [ref for ref in self._refs.values() if ref.name == key]
         if len(named) == 1:
             return named[0]
+        known = [*self._refs, *(ref.name for ref in self._refs.values())]
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(
-            f"{self.domain.name} has no instance {key!r}; "
+            f"{self.domain.name} has no instance {key!r}; {hint}"
             f"`dga2d domains {self.domain.name}` lists them, a file path works too"
         )
 
@@ -90,23 +94,19 @@ class Problem:
             self._sizes[key] = sum(int(np.size(value)) for value in environment.values())
         return self._sizes[key]
 
-    def manifest(self) -> SplitManifest:
-        """Return the splits as the log records them."""
-        return SplitManifest(
-            train=_entries(self.splits.train),
-            validation=_entries(self.splits.validation),
-            test=_entries(self.splits.test),
-            digest=self.splits.digest(),
-        )
+    def manifest(self, measured: Mapping[str, InstanceEntry]) -> SplitManifest:
+        """Return the splits as the log records them; `measured` has an entry for each without a reference."""
+        parts = {name: _entries(part, measured) for name, part in self.splits._asdict().items()}
+        return SplitManifest(**parts, digest=self.splits.digest())
 
 
-def _entries(refs: Sequence[InstanceRef]) -> tuple[InstanceEntry, ...]:
-    entries = []
-    for ref in refs:
-        if ref.reference is None:
-            raise UsageError(f"instance {ref.key} has no reference value, so its gap cannot be measured")
-        entries.append(InstanceEntry(key=InstanceKey(ref.key), reference=ref.reference.value))
-    return tuple(entries)
+def _entries(refs: Sequence[InstanceRef], measured: Mapping[str, InstanceEntry]) -> tuple[InstanceEntry, ...]:
+    return tuple(
+        measured[ref.key]
+        if ref.key in measured or ref.reference is None
+        else InstanceEntry(key=InstanceKey(ref.key), reference=ref.reference.value)
+        for ref in refs
+    )
 
 
 def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:

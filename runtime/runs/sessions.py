@@ -15,6 +15,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.evaluator import OutsideEvaluator, check_evaluator
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.config import call_quotas, make_settings
 from dga2d.runtime.runs.interruption import Interruption
@@ -55,8 +56,11 @@ async def evolve(
     run_id: RunId | None = None,
     *,
     stop: Interruption | None = None,
+    outside: OutsideEvaluator | None = None,
 ) -> Finished:
     """Start a new run and follow it to its end, or until `stop` ends it (see `run_to_end`).
+
+    `outside` is an evaluator of the user's choosing (see `OutsideEvaluator`).
 
     Raises
     ------
@@ -67,7 +71,10 @@ async def evolve(
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     archive = policy_archive(url, name, settings)
-    async with open_surroundings(url, problem, settings, seed, archive) as around, open_store(url) as store:
+    async with (
+        open_surroundings(url, problem, settings, seed, archive, outside) as around,
+        open_store(url) as store,
+    ):
         quotas = call_quotas(settings)
         async with store.write(name, holder=lease_holder(), create=True, quotas=quotas) as writer:
             state = await append_run_started(writer, around, settings, seed, data_dir)
@@ -87,6 +94,7 @@ async def resume(
     rebuild_policy: bool = False,
     *,
     stop: Interruption | None = None,
+    outside: OutsideEvaluator | None = None,
 ) -> Finished:
     """Continue a run that was paused or killed, or give it more generations.
 
@@ -105,11 +113,12 @@ async def resume(
         refuse_changes(run_id, before.settings, settings)
         _refuse_pointless(run_id, before, settings)
         check_code(run_id, before, accept_code_change)
+        check_evaluator(run_id, before.header.sandbox, outside)
         problem = reopen_problem(before, data_dir)
         async with (
             store.write(run_id, holder=lease_holder()) as writer,
             open_surroundings(
-                url, problem, settings, before.header.seed, policy_archive(url, run_id, settings)
+                url, problem, settings, before.header.seed, policy_archive(url, run_id, settings), outside
             ) as around,
         ):
             state = await rejoin(store, writer, around, changed, rebuild_policy)
@@ -126,6 +135,7 @@ async def hold_out_test(
     accept_code_change: bool = False,
     *,
     stop: Interruption | None = None,
+    outside: OutsideEvaluator | None = None,
 ) -> Finished:
     """Evaluate the best validated algorithm and the safe baseline once on the held-out split.
 
@@ -143,10 +153,13 @@ async def hold_out_test(
                 "test. --force tests again and the log will say so"
             )
         check_code(run_id, before, accept_code_change)
+        check_evaluator(run_id, before.header.sandbox, outside)
         problem = reopen_problem(before, data_dir)
         async with (
             store.write(run_id, holder=lease_holder()) as writer,
-            open_surroundings(url, problem, before.settings.model_copy(update=NO_LEARNING), 0) as around,
+            open_surroundings(
+                url, problem, before.settings.model_copy(update=NO_LEARNING), 0, outside=outside
+            ) as around,
         ):
             state = before
             if not unfinished:
@@ -178,7 +191,7 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
     recorded = state.header.data_dir
     folder = data_dir or (Path(recorded) if recorded is not None else None)
     problem = Problem.open(state.header.domain, folder)
-    if problem.manifest().digest != state.header.splits.digest:
+    if problem.splits.digest() != state.header.splits.digest:
         raise RunStateError(
             f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
             "not those the run began with; name their folder with --data"
@@ -187,6 +200,7 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
 
 
 UNCHANGEABLE = (
+    "preset",
     "library",
     "batch_size",
     "structure",
@@ -195,6 +209,7 @@ UNCHANGEABLE = (
     "policy_dtype",
     "learning_rate",
     "max_gradient_norm",
+    "policy_entropy",
     "lora_rank",
     "llm_calls",
     "llm_tokens",
@@ -219,8 +234,15 @@ def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) ->
     reason = end_reason_under(before, settings)
     if reason is not None:
         raise RunStateError(
-            f"run {run_id} is complete ({reason}); `dga2d resume {run_id} --generations N` extends it"
+            f"run {run_id} is complete ({reason}); `dga2d resume {run_id} --{_extending(before, settings)}` "
+            "extends it"
         )
+
+
+def _extending(before: RunState, settings: RunSettings) -> str:
+    """Return the option that gives a complete run more to do."""
+    is_over = before.completed >= settings.generations or before.ledger.spent_reason is not None
+    return "generations N" if is_over else "rejection-limit N"
 
 
 def end_reason_under(state: RunState, settings: RunSettings) -> str | None:

@@ -6,28 +6,27 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from anyio import to_thread
 
-from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, State, normalised_gap
 from dga2d.domains.core.optional_parts import draw_picture, run_cp_sat
 from dga2d.domains.core.registry import get_domain
 from dga2d.events import Dga2dError, RunId
+from dga2d.events.payloads import shares_of
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError, UsageError
+from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluator import open_evaluator
-from dga2d.runtime.report.solution_pictures import save_figure
+from dga2d.runtime.inspection.views import steps_text
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.states import load_state
-from dga2d.store import open_store
 
 Method = Literal["safe", "basic", "ils", "cp-sat"]
 """The baselines: what a user gets without evolution, its counterpart from the basic library, an iterated
@@ -36,6 +35,15 @@ local search, and OR-Tools."""
 
 class SolveFailedError(Dga2dError):
     """The algorithm gave no valid solution."""
+
+
+class Algorithm(NamedTuple):
+    """A pipeline that can be run."""
+
+    steps: tuple[Implementation, ...]
+    name: str
+    shares: tuple[float, ...] = ()
+    """As in `EvaluationRequest`."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class Solved:
     elapsed_s: float
     work: int
     solution_text: str
+    fallback: str | None = None
+    """Why the solution is the safe initialiser's alone; ``None`` if it is the algorithm's."""
 
 
 async def solve_instance(
@@ -62,39 +72,71 @@ async def solve_instance(
     seed: int,
     data_dir: Path | None,
     announce: Callable[[str], None] = lambda text: None,
+    warn: Callable[[str], None] = lambda text: None,
+    launched: Zygote | None = None,
 ) -> Solved:
     """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
 
-    `announce` gets a line for each step that takes time before the budget begins.
+    Where the algorithm fails, the solution is that of the domain's safe initialiser alone. `announce` gets a
+    line for each step that takes time before the budget begins, `warn` what the user should know for good;
+    `launched` is an evaluation worker that was launched ahead.
 
     Raises
     ------
     DomainError, UsageError
         There is no such domain, instance or run, or it cannot be used.
     SolveFailedError
-        The algorithm failed.
+        The algorithm failed, and the initialiser, too.
     """
     domain = get_domain(domain_name)
     announce("reading the instance")
     instance = find_instance(domain, instance_name, data_dir)
     if run_id is not None:
-        steps, algorithm = await best_of_run(url, run_id, domain_name)
+        algorithm = await best_of_run(url, run_id, domain_name)
     elif method == "cp-sat":
         return await solve_by_or_tools(domain, instance, settings, seed)
     else:
-        steps, algorithm = baseline_steps(domain, method)
+        algorithm = baseline_steps(domain, method)
     announce("starting the sandbox")
-    async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
+    settings = settings.model_copy(update={"evaluators": 1})
+    fallback = None
+    async with open_evaluator(domain_name, settings, launched) as evaluator:
+        if n_uncompiled := await evaluator.uncompiled(algorithm.steps):
+            warn(
+                f"compiling {n_uncompiled} of {len(algorithm.steps)} operators, as this is their first time "
+                "here; the limit does not count that. `dga2d doctor --warm` compiles for all problems at once"
+            )
         budget, unit = settings.budget
-        announce(f"compiling where it is the first time, then solving ({budget:g} {_UNITS[unit]})")
+        announce(f"solving ({budget:g} {_UNITS[unit]})")
         seeds = (seed, *spawn_key("test", 0, 0, 0))
-        reply = await evaluator.evaluate(EvaluationRequest("solve", instance, steps, seeds))
+        request = EvaluationRequest("solve", instance, algorithm.steps, seeds, shares=algorithm.shares)
+        reply = await evaluator.evaluate(request)
+        if reply.solution is None:
+            fallback = f"{reply.failure}: {reply.diagnostic}"
+            warn(f"{algorithm.name} failed ({fallback}); solving with the safe initialiser alone")
+            first = (domain.safe_baseline()[0].implementation,)
+            reply = await evaluator.evaluate(EvaluationRequest("fallback", instance, first, seeds))
     if reply.objective is None or reply.solution is None:
-        raise SolveFailedError(f"{algorithm} failed on {instance.key}: {reply.failure}: {reply.diagnostic}")
+        raise SolveFailedError(f"{algorithm.name} failed on {instance.key}: {fallback}")
     state = decode_solution(reply.solution)
-    return _solved(domain, instance, algorithm, state, reply.objective, reply.elapsed_s, reply.work)
+    solved = _solved(domain, instance, algorithm.name, state, reply.objective, reply.elapsed_s, reply.work)
+    return replace(solved, fallback=fallback)
 
 
+async def warm(domain_name: str) -> tuple[int, str | None]:
+    """Compile the baselines of a domain, and its decoder, where that was not done before.
+
+    Return how many operators were compiled and what failed of them, ``None`` if nothing did.
+    """
+    domain = get_domain(domain_name)
+    async with open_evaluator(domain_name, RunSettings(evaluators=2)) as evaluator:
+        steps = {step.id: step for method in _PIPELINES for step in baseline_steps(domain, method).steps}
+        n_uncompiled = await evaluator.uncompiled(tuple(steps.values()))
+        failure = await evaluator.prepare(tuple(steps.values()))
+    return n_uncompiled, None if failure is None else failure.diagnostic
+
+
+_PIPELINES: tuple[Method, ...] = ("safe", "basic", "ils")
 _UNITS = {"s": "seconds", "work": "work units"}
 
 
@@ -113,12 +155,12 @@ def _solved(
     return Solved(instance, algorithm, state, objective, gap, elapsed_s, work, text)
 
 
-def baseline_steps(domain: Domain, method: Method) -> tuple[tuple[Implementation, ...], str]:
-    """Return the implementations of a baseline that is a pipeline (not ``cp-sat``), and its name."""
+def baseline_steps(domain: Domain, method: Method) -> Algorithm:
+    """Return a baseline that is a pipeline (not ``cp-sat``)."""
     baselines = {"safe": domain.safe_baseline, "basic": domain.basic_baseline, "ils": domain.ils_baseline}
     steps = baselines[method]()
     names = " → ".join(step.operator for step in steps)
-    return tuple(step.implementation for step in steps), f"{method} baseline: {names}"
+    return Algorithm(tuple(step.implementation for step in steps), f"{method} baseline: {names}")
 
 
 async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSettings, seed: int) -> Solved:
@@ -178,6 +220,8 @@ def draw(domain: Domain, solved: Solved, path: Path) -> None:
     DomainError
         The domain has no picture, or its code fails.
     """
+    from dga2d.runtime.report.solution_pictures import save_figure
+
     save_figure(draw_picture(domain, solved.instance, solved.state), path, path.suffix.removeprefix("."))
 
 
@@ -192,8 +236,12 @@ def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
     return problem.instance(problem.ref(name).key)
 
 
-async def best_of_run(url: str, run_id: str, domain: str) -> tuple[tuple[Implementation, ...], str]:
+async def best_of_run(url: str, run_id: str, domain: str) -> Algorithm:
     """Return the best validated algorithm of a run, or its best in training where nothing was validated."""
+    from dga2d.agents.evaluator_pool import SourceReader
+    from dga2d.runtime.runs.states import load_state
+    from dga2d.store import open_store
+
     async with open_store(url, create=False, read_only=True) as store:
         state = await load_state(store, RunId(run_id))
         if state.started is None or state.header.domain != domain:
@@ -203,8 +251,8 @@ async def best_of_run(url: str, run_id: str, domain: str) -> tuple[tuple[Impleme
             raise RunStateError(f"run {run_id} has not scored any algorithm yet")
         sources = SourceReader(store)
         steps = [await sources.implementation(state, step) for step in program.steps]
-    names = " → ".join(step.operator for step in program.steps)
-    return tuple(steps), f"run {run_id}, generation {program.generation}: {names}"
+    name = f"run {run_id}, generation {program.generation}: {steps_text(program.steps)}"
+    return Algorithm(tuple(steps), name, shares_of(program.steps))
 
 
 def decode_solution(solution: bytes) -> State:

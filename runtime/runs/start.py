@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
 from dga2d.domains.core.contract import Domain, Operator, PipelineStep
+from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunStarted, Step
+from dga2d.events.payloads import InstanceEntry, LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.code_version import present_version
@@ -69,8 +71,12 @@ def run_started(
     llm: str,
     sandbox: dict[str, str],
     data_dir: Path | None,
+    measured: Mapping[str, InstanceEntry] = MappingProxyType({}),
 ) -> tuple[Draft, list[bytes]]:
-    """Return the first event of a run and the source texts of its library."""
+    """Return the first event of a run and the source texts of its library.
+
+    `measured` has an entry of the manifest for each instance that has no reference.
+    """
     domain = problem.domain
     library = library_of(domain, settings)
     payload = RunStarted(
@@ -81,12 +87,13 @@ def run_started(
         code_version=present_version(domain.name),
         library=tuple(library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline_of(domain, settings)),
-        splits=problem.manifest(),
+        splits=problem.manifest(measured),
         batch=shared_batch(problem, settings, seed),
         policy=policy,
         llm=llm,
         sandbox=sandbox,
         data_dir=None if data_dir is None else str(data_dir),
+        problem_file=problem_file(domain.name),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
     return Draft("conductor", payload), sources
@@ -113,6 +120,12 @@ def library_operator(operator: Operator) -> LibraryOperator:
             for i in operator.implementations
         ),
     )
+
+
+def problem_file(domain: str) -> str | None:
+    """Return where the file of a problem in one file is; ``None`` for other domains."""
+    plugin = loaded_plugin(domain)
+    return None if plugin is None or plugin.plugin.file is None else str(plugin.plugin.file)
 
 
 def policy_prompt_context(problem: Problem, batch: Sequence[InstanceKey]) -> PolicyPromptContext:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 from dga2d.events import RunId
 from dga2d.replay import loading
@@ -33,7 +34,20 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
     UnknownRunError, CorruptEventError, ReplayError, EventError
         There is no such run, or its log does not hold.
     """
-    return await loading.load_state(store, run_id, until, seal=snapshot_seal(), on_ignored=_report_ignored)
+    seal = snapshot_seal()
+    state = await loading.load_state(store, run_id, until, seal=seal, on_ignored=_report_ignored)
+    if state.started is not None:
+        recall_problem(state)
+    return state
+
+
+def recall_problem(state: RunState) -> None:
+    """Let the problem of a run that began with a problem's file be found by its name."""
+    if state.header.problem_file is not None:
+        from dga2d.domains.core.plugins import recall_problem_file  # listing runs does without
+
+        digest = state.code_version.rpartition("+")[2]
+        recall_problem_file(state.header.domain, Path(state.header.problem_file), digest)
 
 
 def _report_ignored(snapshot: IgnoredSnapshot) -> None:

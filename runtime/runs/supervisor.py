@@ -21,6 +21,7 @@ from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
+from dga2d.agents.racer import Racer
 from dga2d.agents.validator import Validator
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import Draft, RunId
@@ -30,14 +31,14 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.start import policy_prompt_context, run_started
+from dga2d.runtime.runs.references import measure_references
+from dga2d.runtime.runs.start import baseline_of, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress
@@ -51,7 +52,7 @@ class Surroundings:
     problem: Problem
     policy: PipelinePolicy
     model: LanguageModel
-    evaluator: EvaluatorPool
+    evaluator: RunEvaluator
     outages: OutageRecorder
     """Records when the model's endpoint goes down and comes back."""
     archive: PolicyArchive | None = None
@@ -67,8 +68,11 @@ async def open_surroundings(
     settings: RunSettings,
     seed: int,
     archive: PolicyArchive | None = None,
+    outside: OutsideEvaluator | None = None,
 ) -> AsyncIterator[Surroundings]:
     """Open policy, language model and evaluation workers for the length of the block.
+
+    `outside` is an evaluator of the user's choosing that has the last word.
 
     Whatever is missing is raised here, before any event is written. `url` is the database in which a recorded
     model and known work rates are looked up.
@@ -78,7 +82,8 @@ async def open_surroundings(
     async with open_model(settings, url, outages) as model:
         policy = create_policy(settings, seed)
         try:
-            async with open_evaluator(problem.domain.name, settings) as evaluator:
+            async with open_evaluator(problem.domain.name, settings) as pool:
+                evaluator = pool if outside is None else outside.around(pool)
                 yield Surroundings(problem, policy, model, evaluator, outages, archive, known_rates)
         except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
             raise find_first_error(group) from None
@@ -113,7 +118,9 @@ async def read_rates(url: str, settings: RunSettings) -> KnownRates:
 async def append_run_started(
     writer: EventWriter, around: Surroundings, settings: RunSettings, seed: int, data_dir: Path | None
 ) -> RunState:
-    """Append ``RunStarted`` and return the state after it."""
+    """Append ``RunStarted`` and return the state after it; measures the references that are not known."""
+    baseline = baseline_of(around.problem.domain, settings)
+    measured = await measure_references(around.problem, baseline, around.evaluator, seed)
     draft, sources = run_started(
         around.problem,
         settings,
@@ -122,6 +129,7 @@ async def append_run_started(
         llm=around.model.name,
         sandbox=around.evaluator.sandbox_status,
         data_dir=data_dir,
+        measured=measured,
     )
     return fold(RunState(), (await writer.append([draft], sources))[0])
 
@@ -228,6 +236,7 @@ def make_agents(
         CreditKeeper(writer),
         ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, store, around.model, prompt_context),
+        Racer(writer, store, prompt_context),
         Validator(writer),
     )
 

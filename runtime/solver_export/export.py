@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
+from typing import Literal
 
 from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.domains.budget import bounded_shares
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.registry import get_domain, solver_entries
+from dga2d.domains.own.domain import OwnDomain
+from dga2d.domains.own.standalone import PARTS, program_names, standalone_text
 from dga2d.events import RunId
+from dga2d.events.payloads import shares_of
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.runs import state_at
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
-from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 from dga2d.store import open_store
 
@@ -38,17 +45,20 @@ class Provenance:
     written_at: datetime
 
 
-def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> str:
-    """Return the text of the solver.
+def solver_source(
+    steps: Sequence[Implementation], provenance: Provenance, shares: tuple[float, ...] = ()
+) -> str:
+    """Return the text of the solver; `shares` of the budget by position, empty where they are equal.
 
     Raises
     ------
     BundleError
         The domain cannot be exported.
     """
+    domain = get_domain(provenance.domain)
     collected = bundle(
         [
-            *solver_entries(provenance.domain),
+            *(PARTS if isinstance(domain, OwnDomain) else solver_entries(provenance.domain)),
             ("dga2d.domains.budget", "Budget"),
             ("dga2d.domains.execution", "execute"),
             ("dga2d.runtime.evaluation.child", "seeded_generator"),
@@ -59,15 +69,17 @@ def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> st
         functions.setdefault(_function_name(step), as_function(_function_name(step), step.source))
     names = [_function_name(step) for step in steps]
     parts = [
-        _header(steps, provenance),
+        _header(steps, provenance, shares),
         "from __future__ import annotations",
         import_block({*collected.imports, *_MAIN_IMPORTS}),
         _section(f"The problem: {provenance.title}, and how a pipeline is run"),
-        *collected.definitions,
+        *(_KEEPS_NOTHING.sub(r"\g<0>(cache=True)", text) for text in collected.definitions),
+        *(_own_problem(domain) if isinstance(domain, OwnDomain) else ()),
         _section("The algorithm: one function per operator, each returning its `run`"),
         *functions.values(),
         f"STREAM = {spawn_key('test', 0, 0, 0)}",
-        "PIPELINE = (" + "".join(f"{name}, " for name in names) + ")",
+        "PIPELINE = (" + "".join(f'"{name}", ' for name in names) + ")",
+        f"SHARES = {shares}",
         _section("The command line"),
         files(__package__).joinpath("templates/main.py.txt").read_text(encoding="utf-8").rstrip(),
     ]
@@ -76,10 +88,29 @@ def solver_source(steps: Sequence[Implementation], provenance: Provenance) -> st
         compile(text, "solver.py", "exec")
     except SyntaxError as error:
         raise BundleError(f"the solver would not be valid Python: {error}") from error
+    defined = Counter(getattr(node, "name", "") for node in ast.parse(text).body)
+    twice = [name for name, count in defined.items() if name and count > 1]
+    if twice:
+        raise BundleError(f"the solver would define {', '.join(twice)} twice")
     return text
 
 
-_MAIN_IMPORTS = ("import argparse", "import sys", "from pathlib import Path", "import numpy as np")
+def _own_problem(domain: OwnDomain) -> Iterator[str]:
+    """Yield a problem in one file as its author wrote it, and what makes a solver's functions of it."""
+    text, expression = standalone_text(domain)
+    yield _section("The problem as its author wrote it")
+    yield as_function("problem_text", text).removesuffix("return run") + "return None"
+    yield f"PROBLEM = {expression!r}\nPROGRAM_NAMES = {program_names(domain)!r}"
+    yield files(__package__).joinpath("templates/own_problem.py.txt").read_text(encoding="utf-8").rstrip()
+
+
+_KEEPS_NOTHING = re.compile(r"^@(numba\.)?njit$", re.MULTILINE)
+_MAIN_IMPORTS = (
+    *("import __future__", "import argparse", "import ast", "import functools", "import sys"),
+    *("from collections.abc import Callable", "from collections.abc import Mapping"),
+    *("from pathlib import Path", "from types import ModuleType", "import numpy as np"),
+    *("from typing import Any", "from typing import NamedTuple"),
+)
 
 
 def import_block(statements: set[str]) -> str:
@@ -101,10 +132,12 @@ def _section(title: str) -> str:
     return f"# {'-' * 20} {title}"
 
 
-def _header(steps: Sequence[Implementation], provenance: Provenance) -> str:
+def _header(steps: Sequence[Implementation], provenance: Provenance, shares: tuple[float, ...]) -> str:
+    parts = ", ".join(f"{part:.0%}" for part in bounded_shares(shares))
     facts = [
         f"Algorithm: {' -> '.join(step.operator for step in steps)}",
         *(f"  {index}. {step.operator}, SHA-256 {step.digest}" for index, step in enumerate(steps, start=1)),
+        *([f"Parts of the budget: {parts}"] if parts else []),
         f"Origin: {provenance.run or 'safe baseline, nothing evolved'}",
         *([f"Log head: {provenance.head_hash}"] if provenance.head_hash else []),
         *(f"Result: {line}" for line in provenance.results),
@@ -114,6 +147,9 @@ def _header(steps: Sequence[Implementation], provenance: Provenance) -> str:
     return f'''"""Solver for the {_plain(provenance.title)}. Needs Python 3.11, numpy and numba.
 
     python solver.py INSTANCE --time-limit 10 -o SOLUTION
+
+    from solver import solve
+    solve("INSTANCE", time_limit=10)
 
 {lines}
 """'''
@@ -129,27 +165,40 @@ class SolverExport:
     """A solver file before it is written, and what is known of the program in it."""
 
     text: str
+    domain: str
     generation: int
     operators: tuple[str, ...]
+    shares: tuple[float, ...]
+    """Of the budget, by position; empty where they are equal."""
     origin: str
     results: tuple[str, ...]
     head_hash: str
 
 
-async def export_solver(url: str, run_id: str, now: datetime) -> SolverExport:
-    """Return the solver of a run's best validated algorithm, or of its best on the training batch before any
-    validation.
+Choice = Literal["checkpoint", "best"]
+"""The best validated algorithm of a run, or its best on the training batch."""
+
+
+async def export_solver(
+    url: str, run_id: str, now: datetime, choice: Choice | None = None, generation: int | None = None
+) -> SolverExport:
+    """Return the solver of a run as it is now, or was when `generation` had closed.
+
+    Without a `choice` it is the checkpoint, or the best on the training batch before any validation.
 
     Raises
     ------
     RunStateError
-        The run has not scored any algorithm yet.
+        The run has not scored (or validated) any algorithm yet, or never closed that generation.
     """
     async with open_store(url, create=False, read_only=True) as store:
-        state = await load_state(store, RunId(run_id))
-        program = state.checkpoint or state.best
+        state = await state_at(store, run_id, None, generation)
+        program = state.best if choice == "best" else state.checkpoint
+        if choice is None and program is None:
+            program = state.best
         if program is None:
-            raise RunStateError(f"run {run_id} has not scored any algorithm yet")
+            done = "validated" if choice == "checkpoint" else "scored"
+            raise RunStateError(f"run {run_id} has not {done} any algorithm yet")
         sources = SourceReader(store)
         steps = [await sources.implementation(state, step) for step in program.steps]
         achievement = await read_achievement(store, run_id, state)
@@ -167,9 +216,12 @@ async def export_solver(url: str, run_id: str, now: datetime) -> SolverExport:
         results=results,
         written_at=now,
     )
-    text = solver_source(steps, provenance)
+    shares = shares_of(program.steps)
+    text = solver_source(steps, provenance, shares)
     operators = tuple(step.operator for step in steps)
-    return SolverExport(text, program.generation, operators, origin, results, head)
+    return SolverExport(
+        text, state.header.domain, program.generation, operators, shares, origin, results, head
+    )
 
 
 def _results(state: RunState, program: ScoredProgram, achievement: Achievement) -> list[str]:

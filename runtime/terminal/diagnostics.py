@@ -6,6 +6,7 @@ They never contain a key, a prompt or a candidate's code.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Any
 
@@ -20,7 +21,7 @@ def configure(verbosity: int, as_json: bool) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if as_json
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
     )
     structlog.configure(
         processors=[

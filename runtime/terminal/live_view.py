@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
-from dga2d.runtime.inspection.views import gap_of, test_label
+from dga2d.runtime.inspection.views import gap_of, rejections_view, test_label
 from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.phase import clock, is_testing, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -44,6 +45,9 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
     for index, (number, change) in enumerate(_last_changes(measured)):
         line = Text(f"{number:>4}  ", "dim", no_wrap=True, overflow="ellipsis")
         rows.add_row("edits" if index == 0 else "", line.append(shown(change), "not dim"))
+    sentence = rejections_view(state.ledger)["sentence"]
+    if sentence is not None:
+        rows.add_row(Text("rejected", "bold yellow"), Text(shown(sentence), overflow="fold", no_wrap=False))
     if state.suspension:
         rows.add_row(Text("outage", "bold yellow"), _outage(state, measured))
     if state.test is not None:
@@ -62,11 +66,6 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
         subtitle_align="right",
         border_style=BORDERS["running" if is_testing(state) else state.status],
     )
-
-
-def is_testing(state: RunState) -> bool:
-    """Return whether a held-out test is under way; the run itself is then completed or paused."""
-    return state.test is not None and state.test.mean_gaps is None
 
 
 def _last_changes(measured: Measurements) -> list[tuple[str, str]]:
@@ -95,7 +94,7 @@ def _hint(state: RunState, measured: Measurements) -> Text | None:
     if state.status not in ("new", "running") and not is_testing(state):
         return None
     if measured.is_stopping:
-        return Text("stopping at the next event; Ctrl-C again stops at once", "bold yellow")
+        return Text("stopping: ending the evaluations; Ctrl-C again stops at once", "bold yellow")
     return Text("Ctrl-C stops at the next event, twice at once", "dim")
 
 
@@ -117,40 +116,6 @@ def _generation(state: RunState, measured: Measurements) -> RenderableType:
         times,
     )
     return row
-
-
-def phase(state: RunState) -> str:
-    """Return what the agents are doing."""
-    if state.started is None:
-        return "loading the policy, starting the evaluation workers"
-    test = state.test
-    if test is not None and test.mean_gaps is None:
-        due = len(test.candidates) * len(test.instances)
-        return f"held-out test, {len(test.outcomes)} of {due} evaluations"
-    if state.status != "running":
-        return f"{state.status}: {state.reason}" if state.reason else state.status
-    if state.graph is None:
-        return "making the initial graph"
-    if state.generation is None:
-        return "between generations"
-    return _generation_phase(state, state.generation)
-
-
-def _generation_phase(state: RunState, generation: GenerationState) -> str:
-    validation = generation.validation
-    if validation is not None and validation.scores is None:
-        due = len(validation.pipelines or ()) * len(validation.instances)
-        return f"validating, {len(validation.outcomes)} of {due or '?'} evaluations"
-    if len(generation.pipelines) < generation.size and not generation.outcomes:
-        return f"sampling, {len(generation.pipelines)} of {generation.size} pipelines"
-    due = generation.size * len(state.header.batch)
-    if len(generation.outcomes) < due:
-        return f"evaluating, {len(generation.outcomes)} of {due} evaluations"
-    if generation.basis is not None and generation.basis.edits:
-        decided = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-        if decided < 2 * generation.basis.edits:
-            return f"evolving code and edges, {decided} of {2 * generation.basis.edits} edits decided"
-    return "learning from the rewards"
 
 
 def _scores(state: RunState) -> Text:
@@ -197,6 +162,8 @@ def _evaluations(state: RunState, measured: Measurements) -> Text:
     rate = "–" if measured.evaluations_per_s is None else f"{measured.evaluations_per_s:.1f}"
     text = Text(f"{measured.evaluations:,} ({rate}/s)   workers busy ")
     text.append("–" if measured.workers is None else f"{measured.busy} of {measured.workers}")
+    if measured.compiling:
+        text.append(f"   compiling {measured.compiling}", "cyan")
     if state.completed:
         summary = state.history[state.completed]
         style = "yellow" if summary.failures else ""
@@ -239,36 +206,3 @@ def _held_out(state: RunState) -> Text:
         for candidate, gap in zip(test.candidates, test.mean_gaps, strict=True)
     ]
     return Text(f"{'   '.join(parts)}   ({len(test.instances)} instances)")
-
-
-def time_left_s(state: RunState, measured: Measurements) -> float | None:
-    """Return an estimate of the seconds until the run, or its test, is over; ``None`` while nothing is known.
-
-    Generations still to come are taken to last as long as the last ones on average. If the model calls run
-    out before, at the pace so far, only the generations until then are counted.
-    """
-    test = state.test
-    if test is not None and test.mean_gaps is None:
-        due = len(test.candidates) * len(test.instances) - len(test.outcomes)
-        return due / measured.evaluations_per_s if measured.evaluations_per_s else None
-    if state.status != "running" or not measured.generation_times_s:
-        return None
-    mean_s = sum(measured.generation_times_s) / len(measured.generation_times_s)
-    left = generations_left(state)
-    return max(left * mean_s - measured.generation_s, (left - 1) * mean_s, 0.0)
-
-
-def generations_left(state: RunState) -> float:
-    """Return the generations until the last one, or until the model calls are spent at the present pace."""
-    left = float(state.settings.generations - state.completed)
-    ledger = state.ledger
-    if state.settings.evolution and state.completed and ledger.used:
-        left = min(left, ledger.left * state.completed / ledger.used)
-    return max(left, 0.0)
-
-
-def clock(seconds: float) -> str:
-    """Return seconds as ``m:ss`` or ``h:mm:ss``."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,18 +23,26 @@ def print_json(value: Any) -> None:
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
+    """Print `csv_text` of rows."""
+    click.echo(csv_text(rows), nl=False)
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows with the same keys as CSV (RFC 4180); a missing value is an empty cell."""
     if not rows:
-        return
+        return ""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    click.echo(text.getvalue(), nl=False)
+    return text.getvalue()
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a plain table; columns of numbers are aligned to the right."""
+    """Print a plain table; columns of numbers are aligned to the right.
+
+    On a terminal lines end at its width (or ``COLUMNS``); elsewhere they are whole.
+    """
     text = [[_cell(value) for value in row] for row in rows]
     widths = [max([len(head), *(len(row[i]) for row in text)]) for i, head in enumerate(header)]
     right = [bool(text) and all(_is_number(row[i]) for row in text) for i in range(len(header))]
@@ -43,8 +52,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
             cell.rjust(width) if to_right else cell.ljust(width)
             for cell, width, to_right in zip(cells, widths, right, strict=True)
         )
-        return "  ".join(aligned).rstrip()
+        text = "  ".join(aligned).rstrip()
+        return text if len(text) <= room else f"{text[: room - 1]}…"
 
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     click.echo(line(header))
     for row in text:
         click.echo(line(row))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -12,14 +14,27 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.inspection.views import figure_text, gap_of
+from dga2d.runtime.inspection.views import (
+    comparison_text,
+    comparison_view,
+    figure_text,
+    gap_of,
+    rejections_view,
+)
 from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 FRAMES_PER_SECOND = 4
+SILENCE_S, FIRST_SILENCE_S = 30.0, 1.0
+"""Longest time without a line where a run writes lines, and at its beginning: a mistake is told sooner."""
+STOPPING = (
+    "stopping: evaluations and calls under way are given up, the pause is recorded, the workers end; "
+    "a second Ctrl-C stops at once, and the log is whole either way"
+)
 
 
 class Progress(Protocol):
@@ -41,6 +56,7 @@ class Progress(Protocol):
 class ProgressLines:
     """Watches a run and writes a line for every event that a person wants to know of.
 
+    `pulse`, called every now and then, writes what is going on where nothing was written for `SILENCE_S`.
     On a terminal the last line counts the evaluations of the open generation, unless `counts` is false.
     `stream` is stderr unless given.
     """
@@ -55,15 +71,23 @@ class ProgressLines:
         self._stream = stream
         self._clock = clock
         self._start = clock()
+        self._written_at, self._has_begun = self._start, False
         self._counts = counts and stream.isatty()
         self._evaluations = 0
+        self._state = RunState()
+        self._metrics = RunMetrics(clock)
+        self._failures: Counter[str] = Counter()
+        """Of the open generation, by reason."""
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
-        payload = event.payload
+        payload, self._state = event.payload, state
+        self._metrics.record_event(event)
         if isinstance(payload, p.GraphInitialized):
             self._line(f"graph: {len(payload.operators)} operators, {len(payload.edges)} edges")
         elif isinstance(payload, p.EvaluationRecorded):
             self._evaluations += 1
+            if payload.failure is not None:
+                self._failures[f"{payload.failure}: {payload.diagnostic.partition(chr(10))[0][:200]}"] += 1
             self._count(payload)
         elif isinstance(payload, p.GenerationCompleted):
             self._generation(state, payload)
@@ -79,14 +103,37 @@ class ProgressLines:
             self._line(f"  ! model calls wait: {payload.reason}")
         elif isinstance(payload, p.CallsResumed):
             self._line(f"  ! model calls go on after {payload.waited_s:.0f} s")
+        elif isinstance(payload, p.IncumbentSelected) and payload.contender:
+            race = state.generation.race if state.generation is not None else None
+            change = "" if race is None else f", {race.contenders[payload.contender].change}"
+            walk = " → ".join(step.operator for step in payload.pipeline)
+            self._line(f"  > incumbent: {walk}{change}")
         elif isinstance(payload, p.CheckpointSelected):
             self._line(f"  * checkpoint: {_checkpoint(state, payload)}")
 
     def show_workload(self, workload: Workload) -> None:
-        """Do nothing: lines do not show the workers."""
+        self._metrics.workload = workload
 
     def announce_stop(self) -> None:
-        self._line("stopping at the next event; a second Ctrl-C stops at once")
+        self._metrics.is_stopping = True
+        self._line(STOPPING)
+
+    def pulse(self) -> None:
+        """Say what is going on if nothing was said for a while."""
+        silence_s = self._clock() - self._written_at
+        if not self._has_begun and silence_s >= FIRST_SILENCE_S:
+            self._line(f"starting: {phase(self._state)}")
+        if silence_s < SILENCE_S:
+            return
+        measured = self._metrics.measure(self._state)
+        facts = [STOPPING.partition(";")[0] if measured.is_stopping else phase(self._state)]
+        if measured.compiling:
+            facts.append(f"compiling {measured.compiling} implementations")
+        if measured.workers is not None:
+            facts.append(f"workers busy {measured.busy} of {measured.workers}")
+        left = time_left_s(self._state, measured)
+        facts.append(self._elapsed() if left is None else f"{self._elapsed()}, about {clock(left)} left")
+        self._line(f"  … {'; '.join(facts)}")
 
     def announce_abort(self) -> None:
         if self._counts:
@@ -101,6 +148,13 @@ class ProgressLines:
             f"failed {summary.failures}/{summary.candidates}  "
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
         )
+        if summary.failures == summary.candidates and self._failures:
+            reason, count = self._failures.most_common(1)[0]
+            self._line(f"  ! every candidate failed, most often ({count}): {reason}")
+        self._failures.clear()
+        sentence = rejections_view(state.ledger)["sentence"]
+        if sentence is not None:
+            self._line(f"  ! {sentence}")
 
     def _count(self, payload: p.EvaluationRecorded) -> None:
         if not self._counts:
@@ -120,6 +174,7 @@ class ProgressLines:
 
     def _line(self, text: str) -> None:
         text = shown(text)
+        self._written_at, self._has_begun = self._clock(), True
         self._stream.write(f"\r\x1b[K{text}\n" if self._counts else f"{text}\n")
         self._stream.flush()
 
@@ -130,7 +185,13 @@ def _checkpoint(state: RunState, payload: p.CheckpointSelected) -> str:
     estimate = estimate_open_validation(state, payload.pipeline)
     gap = {"gap_percent": gap_of(payload.score, state.settings.failure_reward)}
     name = "the safe baseline, " if payload.pipeline == state.header.baseline else ""
-    return f"{name}validation gap {figure_text(gap if estimate is None else estimate.view())}"
+    text = f"{name}validation gap {figure_text(gap if estimate is None else estimate.view())}"
+    validation = None if state.generation is None else state.generation.validation
+    if validation is not None and validation.comparison is not None and validation.pipelines is not None:
+        number = validation.pipelines.index(payload.pipeline)
+        if (view := comparison_view(validation.comparison, number)) is not None:
+            text += f"; beside the one before {comparison_text(view)}"
+    return text
 
 
 class LiveProgress:
@@ -209,4 +270,24 @@ def show_progress(quiet: bool, as_json: bool) -> Iterator[Progress]:
         with LiveProgress() as live:
             yield live
     else:
-        yield ProgressLines(counts=is_capable)
+        lines = ProgressLines(counts=is_capable)
+        with _pulsing(lines):
+            yield lines
+
+
+@contextmanager
+def _pulsing(lines: ProgressLines) -> Iterator[None]:
+    """Call ``lines.pulse`` every second, whatever the event loop is at."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(1.0):
+            lines.pulse()
+
+    thread = threading.Thread(target=beat, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

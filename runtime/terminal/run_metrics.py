@@ -29,6 +29,10 @@ class Workload(Protocol):
     def busy(self) -> int:
         """How many of them evaluate at this moment."""
 
+    @property
+    def compiling(self) -> int:
+        """How many implementations are compiled for the first time at this moment."""
+
 
 @dataclass(frozen=True)
 class AcceptedEdit:
@@ -52,6 +56,8 @@ class Measurements:
     workers: int | None = None
     """Evaluation workers; ``None`` until they are ready."""
     busy: int | None = None
+    compiling: int = 0
+    """Implementations compiled for the first time at this moment."""
     generation_s: float = 0.0
     """Seconds the open generation has taken so far."""
     generation_times_s: tuple[float, ...] = ()
@@ -117,6 +123,7 @@ class RunMetrics:
             evaluations_per_s=len(self._recent) / looked_s if self._evaluations and looked_s > 0 else None,
             workers=None if load is None else load.workers,
             busy=None if load is None else load.busy,
+            compiling=0 if load is None else load.compiling,
             generation_s=0.0 if opened is None or state.generation is None else now - opened,
             generation_times_s=self._times,
             suspended_s=now - suspended if state.suspension and suspended is not None else None,

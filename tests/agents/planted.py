@@ -4,8 +4,9 @@ implementations. Its evaluations cost nothing, everything else is the real thing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -122,15 +123,23 @@ def search(
     generations: int,
     order: CreditContext = "first",
     to_the_end: bool = False,
+    start: Walk = (),
+    focus: float = 0.0,
+    replay: float = 0.0,
 ) -> Search:
     """Algorithm 1 without evolution, until the best algorithm was sampled or `generations` are over.
 
-    `to_the_end` goes on after it was found.
+    `to_the_end` goes on after it was found. With `focus` walks are sampled around the best so far, at first
+    around `start`, which `replay` rewards in every update as well.
     """
     credits, scores, found = CreditTable(order=order), [], None
+    best, best_score = start, -math.inf
+    if start:
+        best_score = domain.score([Step(operator=o, implementation=domain.pools[o][0]) for o in start])
     for t in range(1, generations + 1):
         draws = [stream(seed, "pipeline", t, j) for j in range(PIPELINES)]
-        walks = [walk.operators for walk in policy.sample(domain.context, draws)]
+        context = replace(domain.context, guide=best, focus=focus)
+        walks = [walk.operators for walk in policy.sample(context, draws)]
         candidates = [
             sample_implementations(
                 w, domain.pools, credits, TEMPERATURE, stream(seed, "implementation", t, j)
@@ -146,7 +155,11 @@ def search(
         rewards = standardise(scores[-PIPELINES:], EPSILON).rewards
         implementations = [[step.implementation for step in steps] for steps in candidates]
         credits = credits.update(update_credits(credits, implementations, rewards, RATE))
-        policy.update(domain.context, walks, rewards)
+        again = [best] if replay else []
+        policy.update(context, [*walks, *again], [*rewards, *[replay for _ in again]])
+        for walk, score in zip(walks, scores[-PIPELINES:], strict=True):
+            if score > best_score:
+                best, best_score = walk, score
     final = domain.score(best_implementations(domain.planted, domain.pools, credits))
     return Search(found, tuple(scores), final)
 

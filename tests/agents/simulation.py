@@ -24,6 +24,7 @@ from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
+from dga2d.agents.racer import Racer
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
@@ -140,6 +141,7 @@ class Simulation:
             CreditKeeper(log),
             ImplementationEvolver(log, model, trials, self.prompt_context),
             EdgeEvolver(log, source, model, self.prompt_context),
+            Racer(log, source, self.prompt_context),
             Validator(log),
         ]
         order.shuffle(agents)
@@ -197,3 +199,17 @@ SMALL = RunSettings(
     work=100,
     llm_calls=50,
 )
+
+EVERY_RULE: dict[str, Any] = {
+    "edit_scope": "walks",
+    "min_samples": 2,
+    "trial_samples": 1,
+    "last_edits": False,
+    "no_change": True,
+    "configurations": True,
+    "near_copy_lines": 1,
+    "incumbent_edits": 2,
+    "gate_instances": 3,
+    "prompt_edition": 2,
+}
+"""Settings under which edits waste no calls and work on the incumbent."""

@@ -172,7 +172,7 @@ def test_all_slots_together_never_get_more_calls_than_are_left(
     calls_left: int, edits: int, attempts: int
 ) -> None:
     shares = [
-        slot_allowance(calls_left, edits, attempts, slot, is_edge)
+        slot_allowance(share_of_calls(calls_left, edits, attempts, is_edge), edits, slot)
         for slot in range(edits)
         for is_edge in (True, False)
     ]
@@ -183,5 +183,5 @@ def test_all_slots_together_never_get_more_calls_than_are_left(
 
 
 def test_the_first_slots_get_the_odd_calls() -> None:
-    assert [slot_allowance(7, 2, 3, slot, is_edge=True) for slot in (0, 1)] == [2, 1]
-    assert [slot_allowance(7, 2, 3, slot, is_edge=False) for slot in (0, 1)] == [2, 2]
+    assert [slot_allowance(3, 2, slot) for slot in (0, 1)] == [2, 1]
+    assert [slot_allowance(4, 2, slot) for slot in (0, 1)] == [2, 2]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, spread, validation_is_due
@@ -82,10 +83,43 @@ def test_a_run_ends_at_its_last_generation_or_with_its_calls(simulation: Simulat
     assert end_reason(without) is None
 
 
+BROKEN = ["```python\nimport os\n```"] * 3
+
+
+def test_a_run_ends_when_answers_with_code_are_all_rejected(simulation: Simulation) -> None:
+    """Edges go on being accepted meanwhile: a broken operator of the domain fails every trial of new code."""
+    hopeless = replace(simulation, model=Answers({"ImplementTask": BROKEN})).changed(generations=30)
+    state, log = hopeless.changed(rejection_limit=7).run()
+    rejections = state.ledger.rejections
+    assert state.status == "completed"
+    assert state.reason == rejections.sentence
+    assert rejections[::2] == (9, 9)  # to the end of the generation
+    assert state.reason.startswith("the last 9 answers with code were all rejected, most often (9): ")
+    assert rejections.commonest.startswith("signature: ")
+    assert state.completed == 3
+    assert state.history[3].validation is not None, "the last generation is validated"
+    assert hopeless.made_again(log)
+    assert hopeless.changed(rejection_limit=0, generations=4).run()[0].reason == "all 4 generations done"
+
+
+def test_an_accepted_answer_begins_the_count_anew(simulation: Simulation) -> None:
+    state, _ = simulation.run()
+    calls = [call for call in state.ledger.calls.values() if call.purpose == "implement"]
+    reasons = ("trial: line 3", "parse: no", "trial: line 44", None)
+    judged = {
+        n: replace(calls[0], number=n, judged_seq=n, verdict="rejected" if r else "accepted", diagnostic=r)
+        for n, r in enumerate((reasons[1], reasons[3], *reasons[:3]), start=1)
+    }
+    ledger = replace(state.ledger, calls=Map(judged))
+    assert ledger.rejections == (3, "trial: line 44", 2)
+    assert replace(ledger, calls=Map()).rejections == (0, "", 0)
+
+
 Link = tuple[str, str, str]
 """Type, writer, and type of the cause."""
-REPAIRS = {"ImplementationRejected", "EdgeRejected", "EdgeReplaced", "EdgesKept", "LLMCallAbandoned"}
-"""What asks for another call, or for the next slot, and so stands below what it causes."""
+REPEATS = {"ImplementationRejected", "EdgeRejected", "EdgeReplaced", "EdgesKept", "LLMCallAbandoned"}
+REPEATS |= {"RaceRoundScored"}
+"""What asks for another call, the next slot or another round, and so stands below what it causes."""
 
 
 def kind(event: RecordedEvent) -> str:
@@ -114,11 +148,14 @@ def witnessed(simulation: Simulation) -> set[Link]:
         simulation.changed(structure="fixed", generations=1),
         simulation.changed(pool_limit=1, generations=2),
         simulation.changed(llm_calls=3, generations=2),
+        replace(simulation.changed(gate_instances=2, incumbent_edits=2, generations=2), model=Losing()),
+        simulation.changed(race_contenders=4, race_instances=2, generations=2),
+        simulation.changed(race_contenders=4, race_instances=2, generations=2, validation_interval=0),
     ]
     logs = [run.run()[1] for run in runs]
     asked = [e.seq for e in logs[0].events if e.type == "LLMCallReserved"]
     logs += [many.run(logs[0].until(seq))[1] for seq in (asked[1], asked[2], asked[-1])]
-    plain = simulation.changed(evolution=False, generations=2)
+    plain = simulation.changed(evolution=False, generations=2, checkpoint_rule="pooled")
     _, log = plain.run()
     closed = next(e.seq for e in log.events if e.type == "GenerationCompleted")
     logs += [log, plain.run(log.until(closed))[1]]
@@ -151,5 +188,5 @@ def test_the_table_of_a_generation_reads_from_top_to_bottom() -> None:
     above: set[str] = {"RunStarted", "GraphInitialized", "GenerationCompleted", "RunResumed", "RunForked"}
     for row in GENERATION:
         assert row.writer in PAYLOAD_TYPES[row.event.partition(" ")[0]].owners
-        assert set(row.after) <= above | REPAIRS
+        assert set(row.after) <= above | REPEATS
         above.add(row.event)

@@ -43,6 +43,8 @@ def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Sim
         {"llm_calls": 3},
         {"validation_interval": 1},
         {"work": None},
+        {"race_contenders": 5, "race_instances": 4},
+        {"race_contenders": 5, "race_instances": 2, "structure": "dag", "evolution": False},
     ],
     ids=str,
 )
@@ -84,7 +86,8 @@ def test_a_run_that_was_stopped_and_resumed_is_made_again(simulation: Simulation
 @pytest.fixture(scope="module")
 def every_edit(simulation: Simulation) -> tuple[Simulation, MemoryLog]:
     """A run in which all operators and edges are treated in each generation."""
-    small = simulation.changed(generations=3, edits_per_generation=5, llm_calls=500)
+    races = {"race_contenders": 4, "race_instances": 2}
+    small = simulation.changed(generations=3, edits_per_generation=5, llm_calls=500, **races)
     return small, small.run()[1]
 
 
@@ -105,6 +108,10 @@ FORGERIES: list[tuple[str, Callable[[Any], dict[str, Any]], str]] = [
     ("ImplementationDeleted", lambda p: {"implementation": "climb.x"}, "payload.implementation"),
     ("ImplementationAdded", lambda p: {"source": "0" * 64}, "payload.source"),
     ("EdgeReplaced", lambda p: {"added": (), "removed": p.added}, "payload.added[0]"),
+    ("RaceStarted", lambda p: {"instances": p.instances[::-1]}, "payload.instances[0]"),
+    ("RaceStarted", lambda p: {"selecting": p.selecting - 1}, "payload.selecting"),
+    ("RaceRoundScored", lambda p: {"standings": p.standings[::-1]}, "payload.standings[0]"),
+    ("IncumbentSelected", lambda p: {"contender": p.contender + 1}, "payload.contender"),
 ]
 
 

@@ -77,7 +77,7 @@ async def test_a_prompt_that_was_not_rendered_from_the_log_is_named(travelling: 
             purpose="initialize",
             subject="initialize",
             attempt=0,
-            prompt=await store.put_blob(b"Write me a poem."),
+            prompt=(await store.put_blobs([b"Write me a poem."]))[0],
             template="initialize@1",
             model="offline",
         )

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.agents.made_up_library import OPERATORS
 
 from dga2d.agents.edge_evolver import NO_CHANGE
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.events import RecordedEvent
+from dga2d.agents.proposing import ImplementTask
+from dga2d.events import OperatorId, RecordedEvent
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
@@ -215,3 +217,22 @@ def test_a_checkpoint_is_only_ever_replaced_by_a_better_one(simulation: Simulati
     best = max(max(p.scores) for p in payloads(log.events, "ValidationScored"))
     assert state.checkpoint is not None
     assert state.checkpoint.score == best == scores[-1]
+
+
+@pytest.mark.parametrize("moves", ["all", "walk"])
+def test_the_whole_library_may_be_made_use_of_and_races_set_constants(
+    simulation: Simulation, answers: type[Answers], moves: str
+) -> None:
+    model = answers({})
+    changed = simulation.changed(operator_limit=3, race_contenders=2, race_instances=2, race_moves=moves)
+    state, _ = replace(changed, model=model).run()
+    assert state.graph is not None
+    assert len(state.graph.operators) == 3
+    tasks = [r.task for r in model.requests if isinstance(r.task, ImplementTask)]
+    library = {c.id for op in OPERATORS for c in op.implementations}
+    for task in tasks:
+        own = {c.id for op in OPERATORS if OperatorId(op.id) == task.operator.id for c in op.implementations}
+        assert library - own <= {other.id for other in task.others}
+        assert {str(c.operator) for c in task.intensifiers} == {"intensify"} - {str(task.operator.id)}
+        assert task.structure_only == (moves == "all")
+    assert tasks

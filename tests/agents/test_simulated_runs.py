@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.agents.simulation import EVERY_RULE
 
 from dga2d.events import Draft, RecordedEvent
 from dga2d.events.payloads import PipelinesDecoded, RunResumed
@@ -38,11 +39,11 @@ def test_a_run_reaches_its_last_generation(simulation: Simulation) -> None:
     assert all(call.verdict == "accepted" for call in state.ledger.calls.values())
 
 
-@pytest.mark.parametrize("edits", [1, 2])
-def test_the_order_in_which_answers_come_changes_no_decision(simulation: Simulation, edits: int) -> None:
-    runs = [
-        replace(simulation.changed(edits_per_generation=edits), order=order).run()[0] for order in range(5)
-    ]
+@pytest.mark.parametrize("changed", [{}, {"edits_per_generation": 2}, EVERY_RULE], ids=len)
+def test_the_order_in_which_answers_come_changes_no_decision(
+    simulation: Simulation, changed: dict[str, Any]
+) -> None:
+    runs = [replace(simulation.changed(**changed), order=order).run()[0] for order in range(5)]
     assert len({tuple(digests(state)) for state in runs}) == 1
 
 
@@ -70,21 +71,31 @@ def test_every_prefix_folds_to_the_state_it_was_folded_to(simulation: Simulation
         "implementation_evolver",
         "edge_evolver",
         "validator",
+        "racer",
     ],
 )
 def test_an_agent_that_starts_late_misses_nothing(simulation: Simulation, late: str) -> None:
-    small = simulation.changed(generations=2)
+    small = simulation.changed(generations=2, race_contenders=2, race_instances=2)
     assert digests(small.run(late=late)[0]) == digests(small.run()[0])
 
 
-@pytest.mark.parametrize("edits", [1, 2])
-def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulation, edits: int) -> None:
-    small = simulation.changed(
-        generations=2, pipelines=2, batch_size=1, validation_interval=1, edits_per_generation=edits
-    )
+@pytest.mark.parametrize(
+    ("changed", "step"),
+    [
+        ({"race_contenders": 1}, 1),
+        ({"race_contenders": 2, "edits_per_generation": 2}, 3),
+        (EVERY_RULE, 2),
+    ],
+    ids=str,
+)
+def test_a_run_stopped_after_any_event_reaches_the_same_end(
+    simulation: Simulation, changed: dict[str, Any], step: int
+) -> None:
+    brief = {"generations": 2, "pipelines": 2, "batch_size": 1, "validation_interval": 1, "race_instances": 2}
+    small = simulation.changed(**brief, **changed)
     whole, log = small.run()
     spent = 0
-    for seq in range(1, len(log.events), 1 if edits == 1 else 3):
+    for seq in range(1, len(log.events), step):
         before = fold_all(log.events[:seq])
         again, resumed = replace(small, order=seq).run(log.until(seq))
         assert again.status == "completed", f"stopped after event {seq}"
@@ -113,13 +124,17 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(simulation: Simulati
         {"generations": 5},
         {"generations": 1},
         {"validation_interval": 1},
+        {"race_contenders": 0},
+        {"race_contenders": 3, "race_growth": 2.0, "race_instances": 3, "race_moves": "walk"},
+        EVERY_RULE,
     ],
     ids=str,
 )
 def test_settings_may_change_at_any_resume(
     simulation: Simulation, record: Callable[[int, Draft], RecordedEvent], changed: dict[str, Any]
 ) -> None:
-    small = simulation.changed(generations=2, edits_per_generation=2, batch_size=1)
+    races = {"race_contenders": 2, "race_instances": 2}
+    small = simulation.changed(generations=2, edits_per_generation=2, batch_size=1, **races)
     _, log = small.run()
     for seq in range(3, len(log.events), 10):
         cut = log.until(seq)

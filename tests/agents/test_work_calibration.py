@@ -12,8 +12,8 @@ from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.work_calibration import GRACE_S
-from dga2d.events import Draft, RecordedEvent
+from dga2d.agents.work_calibration import GRACE_S, without_idling
+from dga2d.events import Draft, InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DecisionMismatchError, InvariantError
 from dga2d.replay.state.fold import fold, fold_all
@@ -115,6 +115,22 @@ def test_an_evaluation_may_take_the_time_its_work_stands_for_several_times(
     assert None not in limits
     assert all(limit is not None and limit >= GRACE_S for limit in limits)
     assert min(limit or 0.0 for limit in limits) == pytest.approx(GRACE_S + 3.0 * worth, rel=0.5)
+
+
+def test_a_rate_at_which_the_code_idled_is_left_out(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    """Beside the baseline's 50,000 units a second on every size: 40,000, 20,000 and, idling, 2 millions."""
+    state, _ = simulation.changed(work=1000).run()
+    points = [
+        p.WorkRatePoint(instance=InstanceKey("a/b"), size=size, work=work, cpu_s=0.1)
+        for size, work in ((10, 4000), (20, 2000), (40, 200_000))
+    ]
+    found = without_idling(state, points)
+    assert found[:2] == tuple(points[:2])
+    assert (found[2].size, found[2].work, found[2].cpu_s) == (40, 0, 0.0)
+    assert without_idling(state, points[:2]) == tuple(points[:2])
+    assert without_idling(state, points[2:]) == tuple(points[2:])  # nothing to tell by
 
 
 @pytest.mark.parametrize("settings", [{"work": None}, {"work": 1000, "calibration": "off"}])

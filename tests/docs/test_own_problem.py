@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 from tests.docs.following import TUTORIALS, Block, blocks, follow
 
-PAGE = TUTORIALS / "own-problem.md"
+PAGES = {"own-problem.md": "shops", "own-domain.md": "problems/knapsack"}
+"""Tutorial → folder with what it changes."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
-    follow(PAGE.read_text(encoding="utf-8"), tmp_path, package="problems/knapsack")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tutorial_works_as_it_is_written(tmp_path: Path, page: str) -> None:
+    follow((TUTORIALS / page).read_text(encoding="utf-8"), tmp_path, package=PAGES[page])
 
 
-def test_every_command_of_the_tutorial_shows_what_it_prints() -> None:
-    given = [*blocks(PAGE.read_text(encoding="utf-8")), Block("", "")]
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_the_tutorial_shows_what_it_prints(page: str) -> None:
+    given = [*blocks((TUTORIALS / page).read_text(encoding="utf-8")), Block("", "")]
     shown = [following for block, following in pairwise(given) if block.language == "sh"]
     assert len(shown) > 5
     assert all(following.language == "text" and following.text.strip() for following in shown)

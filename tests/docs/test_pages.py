@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from click.testing import CliRunner
@@ -65,6 +67,24 @@ def test_the_examples_settings_are_those_a_run_would_have() -> None:
         settings = make_settings(given, {}).model_dump()
         assert given, path
         assert {name: settings[name] for name in given} == given, path
+
+
+def test_every_difference_between_the_presets_is_explained() -> None:
+    """The table in ``method.md`` has each with both values, and nothing else."""
+    paper, default = (make_settings({}, {"preset": name}).model_dump() for name in ("paper", "default"))
+    differing = {
+        name: (shown(value), shown(default[name])) for name, value in paper.items() if value != default[name]
+    }
+    page = (ROOT / "docs" / "explanation" / "method.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .{20,} \|$", page, re.MULTILINE)
+    assert {name: (ours, theirs) for name, ours, theirs in rows} == {
+        name: pair for name, pair in differing.items() if name != "preset"
+    }
+
+
+def shown(value: Any) -> str:
+    """A value as the table has it."""
+    return "–" if value is None else json.dumps(value).strip('"')
 
 
 def test_the_examples_instance_can_be_read() -> None:

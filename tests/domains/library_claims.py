@@ -67,9 +67,9 @@ class Specimen:
     """Names of exchangeable blocks that the library must offer."""
     own_functions: frozenset[str]
     """Functions that may differ from file to file; others of one name must be equal copies."""
-    work: int = 150
+    work: int = 100
     """Work units of one run."""
-    chunk: int = 1500
+    chunk: int = 300
     """Steps of one kernel call in plain Python."""
     do_blocks_stand_alone: bool = True
     """Whether exchangeable blocks use nothing but their arguments; else the text's own functions, too."""
@@ -125,10 +125,12 @@ class Specimen:
         run: Run,
         seed: int,
         work: int | None = None,
+        is_repeated: bool = True,
     ) -> Trial:
-        """Two runs from the same random state."""
+        """Two runs from the same random state, or one that stands for both."""
         state = self.random_state(instance, seed)
-        first, again = (self.outcome(instance, case[0], run, state, seed, work) for _ in range(2))
+        first = self.outcome(instance, case[0], run, state, seed, work)
+        again = self.outcome(instance, case[0], run, state, seed, work) if is_repeated else first
         return Trial(*case, instance, first, again)
 
 
@@ -205,7 +207,7 @@ class LibraryRuns:
         """Valid, never worse unless perturbed, repeatable, no better than an optimum; work is charged."""
         run = plain(implementation)
         for number, size in enumerate(self.specimen.small):
-            self._assert_claims((operator, implementation), run, size, (number,))
+            self._assert_claims((operator, implementation), run, size, (number,), is_repeated=False)
         self._assert_claims((operator, implementation), run, self.specimen.middle, (0, 1))
 
     @pytest.mark.slow
@@ -223,10 +225,14 @@ class LibraryRuns:
         size: Size,
         seeds: tuple[int, ...],
         charges: bool = True,
+        is_repeated: bool = True,
     ) -> None:
         """`charges` is off for seeds whose start may be optimal: then there is nothing to charge for."""
         trials = [
-            self.specimen.trial(self.specimen.make_instance(size, seed), case, run, seed) for seed in seeds
+            self.specimen.trial(
+                self.specimen.make_instance(size, seed), case, run, seed, is_repeated=is_repeated
+            )
+            for seed in seeds
         ]
         for claim in OPERATOR_CLAIMS:
             if claim.check is not charging_claim or (charges and size == self.specimen.middle):
@@ -304,8 +310,9 @@ class LibraryRuns:
         self, operator: Operator, implementation: Implementation, compiled: Load
     ) -> None:
         """A timed evaluation must not pay for the compiler, whatever the size of its instance."""
-        run, small = compiled(implementation), self.specimen.domain.smoke_instance()
-        self.specimen.run(small, operator, run, self.specimen.random_state(small, 1), 1, work=20_000)
+        run = compiled(shortened(implementation, self.specimen.chunk))
+        small = self.specimen.domain.smoke_instance()
+        self.specimen.run(small, operator, run, self.specimen.random_state(small, 1), 1, work=2000)
         functions = [
             value for value in vars(sys.modules[run.__module__]).values() if hasattr(value, "signatures")
         ]
@@ -313,7 +320,7 @@ class LibraryRuns:
         for size in self.specimen.larger[:2]:
             instance = self.specimen.make_instance(size, 6)
             state = self.specimen.random_state(instance, 6)
-            self.specimen.run(instance, operator, run, state, 6, work=40_000)
+            self.specimen.run(instance, operator, run, state, 6, work=4000)
         assert [len(function.signatures) for function in functions] == before
 
     @pytest.mark.slow

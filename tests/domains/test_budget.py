@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.domains.budget import Budget
+from dga2d.domains.budget import SMALLEST_SHARE, Budget, bounded_shares
 
 
 class HandClock:
@@ -147,3 +147,38 @@ def test_charged_work_is_rounded_down_only_when_it_is_reported() -> None:
 def test_scales_are_one_positive_number_for_each_position(scales: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="expected 2 scales above 0"):
         Budget(10, "work", 2, scales=scales)
+
+
+def test_a_position_has_its_share_of_what_remains() -> None:
+    budget = Budget(100, "work", 3, shares=(2.0, 6.0, 2.0))
+    budget.charge(20)
+    assert budget.exhausted()
+    budget.next_position()  # 80 are left for shares 6 and 2
+    budget.charge(20)
+    assert not budget.exhausted()  # it stops early
+    budget.next_position()
+    budget.charge(59)
+    assert not budget.exhausted()
+    budget.charge(1)
+    assert budget.exhausted()
+
+
+def test_no_share_is_below_the_smallest() -> None:
+    assert bounded_shares(()) == ()
+    assert bounded_shares((1.0, 3.0)) == (0.25, 0.75)
+    assert bounded_shares((1e-9, 1.0, 3.0)) == pytest.approx((SMALLEST_SHARE, 0.245, 0.735))
+    # 0.021 of the whole falls below the bound when the first is lifted to it
+    assert bounded_shares((1e-9, 0.0201, 0.9799)) == pytest.approx((0.02, 0.02, 0.96))
+
+
+@given(st.lists(st.floats(1e-12, 1e12), min_size=1, max_size=60))
+def test_bounded_shares_are_fractions_of_the_whole(shares: list[float]) -> None:
+    found = bounded_shares(shares)
+    assert sum(found) == pytest.approx(1.0)
+    assert min(found) >= min(SMALLEST_SHARE, 1.0 / len(shares))
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (1.0, 0.0), (1.0, float("inf")), (1.0, -1.0), (1.0, 1.0, 1.0)])
+def test_shares_are_one_positive_number_for_each_position(shares: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="expected 2 shares above 0"):
+        Budget(10, "work", 2, shares=shares)

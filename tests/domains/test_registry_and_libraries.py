@@ -31,7 +31,7 @@ def test_names_are_sorted_and_lead_to_their_domain() -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        UnknownDomainError, match=r"no domain is called 'jps'; known domains: .*jsp"
+        UnknownDomainError, match=r"no domain is called 'jps'; did you mean 'jsp'\? known domains: .*jsp"
     ) as caught:
         get_domain("jps")
     assert caught.value.name == "jps"

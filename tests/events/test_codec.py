@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from dga2d.events import (
     CanonicalEncodingError,
+    ImplementationId,
     InstanceKey,
+    OperatorId,
     PayloadError,
     UnknownEventTypeError,
     canonical_bytes,
@@ -32,6 +34,7 @@ from dga2d.events.payloads import (
     PositionTrace,
     RunPaused,
     RunResumed,
+    Step,
 )
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -228,3 +231,18 @@ def test_old_versions_are_carried_forward_step_by_step(monkeypatch: pytest.Monke
     assert decode_payload("Renamed", 3, b'{"text":"c"}') == Renamed(text="c")
     with pytest.raises(PayloadError):
         decode_payload("Renamed", 2, b"[")
+
+
+def test_a_step_without_a_share_has_the_bytes_it_always_had() -> None:
+    step = Step(operator=OperatorId("a"), implementation=ImplementationId("a.0"))
+    assert canonical_bytes([step]) == b'[{"implementation":"a.0","operator":"a"}]'
+    shared = step.model_copy(update={"share": 0.25})
+    assert canonical_bytes([shared]) == b'[{"implementation":"a.0","operator":"a","share":0.25}]'
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5])
+def test_a_share_is_above_zero(share: float) -> None:
+    step = b'{"implementation":"a.0","operator":"a","share":%f}' % share
+    data = b'{"generation":1,"log_probabilities":[],"pipelines":[[%b]]}' % step
+    with pytest.raises(PayloadError, match="share"):
+        decode_payload("PipelinesDecoded", 1, data)

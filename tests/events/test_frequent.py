@@ -24,12 +24,15 @@ SAMPLES = {
     b'{"elapsed_s":0.25,"score_after":-1.5e300,"score_before":3.25,"work":0}],"work":12}',
     "PipelineSampled": b'{"candidate":0,"generation":1,"policy_steps":[{"actions":["a","b"],"chosen":"a",'
     b'"probabilities":[0.25,0.75]},{"actions":["END"],"chosen":"END","probabilities":[1.0]}],'
-    b'"policy_updates":0,"steps":[{"implementation":"a.0","operator":"a"}]}',
+    b'"policy_updates":0,"steps":[{"implementation":"a.0","operator":"a"},'
+    b'{"implementation":"b.0","operator":"b","share":0.5}]}',
     "CandidateScored": b'{"candidate":1,"gaps":[0.5,null,1e-300],"generation":4,"score":-0.25}',
 }
 
 FRAGMENTS = [
     "1.0",
+    "0.0",
+    "-1.0",
     "1e3",
     "1e400",
     "-1e400",

@@ -34,7 +34,10 @@ async def write_long_run(url: str, events: int, pipelines: int, batch: int = 25)
         is_new = RUN not in [summary.run_id for summary in await store.runs()]
         async with store.write(RUN, create=is_new) as writer:
             if is_new:
-                beginning = [made.started(RunSettings(pipelines=pipelines, batch_size=batch)), made.graph()]
+                beginning = [
+                    made.started(RunSettings(pipelines=pipelines, batch_size=batch, generations=10_000)),
+                    made.graph(),
+                ]
                 state = fold_all(await writer.append(beginning, [made.SOURCE]))
             else:
                 state = fold_all([event async for event in store.read(RUN)])

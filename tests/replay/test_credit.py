@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from immutables import Map
 
 from dga2d.agents.edge_evolver import removable_edge
-from dga2d.agents.implementation_evolver import PoolEdit, pool_edit
+from dga2d.agents.pool_edits import PoolEdit, pool_edit
 from dga2d.agents.scoring import update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
-from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
+from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord, standard_error
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis
 
@@ -210,7 +210,23 @@ def test_the_edit_of_a_pool_follows_algorithm_2(
     slot: int,
     expected: tuple[str, str, str],
 ) -> None:
-    assert pool_edit(basis(table_of(*records), sizes=sizes), slot, 3, EPSILON) == expected
+    found = pool_edit(basis(table_of(*records), sizes=sizes), slot, 3, EPSILON)
+    assert found is not None
+    assert found[:3] == expected
+
+
+def test_the_standard_error_of_a_credit_follows_from_its_activations() -> None:
+    assert standard_error([TransitionRecord(0.4, 1)], 0.1) == pytest.approx(0.1)  # α · 1
+    assert standard_error([TransitionRecord(0.0, 10**6)], 0.1) == pytest.approx((0.1 / 1.9) ** 0.5)
+    two = standard_error([TransitionRecord(0.4, 1), TransitionRecord(-0.4, 1)], 0.1)
+    assert two == pytest.approx(0.1 / 2**0.5)
+    assert standard_error([], 0.1) is None
+
+
+def test_credits_are_inherited_under_another_name() -> None:
+    table = table_of(("START", "a.0", -0.1, 1), ("a.0", "b.0", -0.9, 2), ("b.0", "a.0", 0.5, 3))
+    renamed = table.inherited(ImplementationId("a.0"), ImplementationId("a.9"))
+    assert renamed == table_of(("START", "a.9", -0.1, 1), ("a.9", "b.0", -0.9, 2), ("b.0", "a.9", 0.5, 3))
 
 
 def test_there_is_no_edit_beyond_the_last_operator() -> None:

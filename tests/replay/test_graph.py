@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +44,17 @@ def test_the_number_of_pipelines_is_that_of_an_enumeration(graph: OperatorGraph,
 @given(graphs, lengths)
 def test_a_route_exists_when_a_pipeline_does(graph: OperatorGraph, max_length: int) -> None:
     assert graph.has_route(max_length) == bool(pipelines(graph, max_length))
+
+
+@given(graphs, lengths)
+def test_what_is_on_a_walk_is_on_one_of_all_pipelines(graph: OperatorGraph, max_length: int) -> None:
+    every = pipelines(graph, max_length)
+    assert graph.on_walks(max_length) == {operator for walk in every for operator in walk}
+    edges = {edge for walk in every for edge in pairwise((START, *walk, END))}
+    assert {edge for edge in graph.edges if graph.is_on_walk(edge, max_length)} == edges
+    assert all(graph.is_walk(walk, max_length) for walk in every)
+    assert not any(graph.is_walk((*walk[:-1], END), max_length) for walk in every)
+    assert all(graph.is_walk((o,), max_length) == ((o,) in every) for o in OPERATORS)
 
 
 @given(graphs, lengths)

@@ -9,16 +9,19 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import click
 import pytest
 from click.testing import CliRunner
 from pydantic import ValidationError
 
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cli.app import app
+from dga2d.runtime.cli.options import complete_instances
 from dga2d.runtime.cli.run_display import exit_code
 from dga2d.runtime.errors import OutputFileError, SettingsError, UsageError
 from dga2d.runtime.inspection.views import figure_text, gap_of, percent
 from dga2d.runtime.runs.code_version import PACKAGES, SUFFIXES, code_version
+from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
 from dga2d.runtime.terminal.output import check_writable, print_json, print_table, write_file
 
@@ -35,7 +38,7 @@ def another_value(name: str) -> Any:
     """Some valid value of a setting that is not its default."""
     field = RunSettings.model_fields[name]
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    for value in (*choices, not field.default, 9, 1000, 0.25, -9.0, "x"):
+    for value in (*choices, not field.default, 9, 1000, 0.25, -9.0, "x", "walk"):
         try:
             settings = RunSettings.model_validate({name: value}, strict=True)
         except ValidationError:
@@ -53,7 +56,7 @@ def test_every_setting_is_a_flag(name: str) -> None:
         arguments = [flag if value else f"--no-{flag[2:]}"]
     else:
         arguments = [flag, str(value)]
-    assert configured(*arguments) == {**RunSettings().model_dump(), name: value}
+    assert configured(*arguments) == make_settings({}, {name: value}).model_dump()
     assert configured("--set", f"{name}={json.dumps(value)}")[name] == value
 
 
@@ -90,6 +93,7 @@ def test_every_command_prints_json(command: str) -> None:
     [
         ("completed", "all 3 generations done", 0),
         ("completed", "all 12 model calls spent", 3),
+        ("completed", "the last 40 answers with code were all rejected, most often (39): trial: no", 3),
         ("paused", "interrupted by SIGINT", 3),
         ("failed", "StoreFullError", 3),
     ],
@@ -109,6 +113,64 @@ def test_numbers_are_aligned_to_the_right_and_text_to_the_left(capsys: pytest.Ca
     assert capsys.readouterr().out == (
         "name           n     gap\na              5  0.1235\nlong name  12345       -\n"
     )
+
+
+def test_a_table_keeps_to_the_width_of_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    print_table(("name", "text"), [("a", "long enough")])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_table(("name", "text"), [("a", "long enough")])
+    assert capsys.readouterr().out == "name  text\na     long enough\nname  text\na     lon…\n"
+
+
+@pytest.mark.parametrize("command", ["evolve", "resume"])
+def test_help_begins_with_what_people_need_first_and_shows_every_option_once(command: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"]).stdout
+    first, rest = text.partition("What people need first:\n")[2].split("\n\n", 1)
+    shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", first, re.MULTILINE)
+    assert len(shown) == {"evolve": 10, "resume": 8}[command]
+    assert {"--generations", "--time-limit", "--llm", "--max-hours", "--notify"} <= set(shown)
+    everywhere = re.findall(r"^  (?:-\w, )?(--[\w-]+)", f"{first}\n{rest}", re.MULTILINE)
+    flags = [option for p in app.commands[command].params for option in p.opts if option.startswith("--")]
+    assert sorted(everywhere) == sorted([*flags, "--help"])
+    assert "Language model:" in rest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["evolv"], "'evolve'"),
+        (["evolve", "tsp", "--generatoins", "3"], "'--generations'"),
+        (["evolve", "jps"], "did you mean 'jsp'?"),
+        (["evolve", "tsp", "--set", "pipelinse=3"], "did you mean 'pipelines'?"),
+        (["solve", "tsp", "E100.00"], "did you mean 'E100.0'?"),
+    ],
+)
+def test_a_misspelt_name_is_told_the_one_that_may_be_meant(
+    arguments: list[str], hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dga2d.runtime.cli import main
+
+    monkeypatch.setattr("sys.argv", ["dga2d", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_instances_of_the_domain_before_are_completed() -> None:
+    solve = app.commands["solve"]
+    context = click.Context(solve)
+    context.params = {"domain": "tsp"}
+    found = [item.value for item in complete_instances(context, solve.params[1], "uniform/E100.")]
+    assert "uniform/E100.0" in found
+    assert all(value.startswith("uniform/E100.") for value in found)
+    context.params = {"domain": "nothing"}
+    assert [(item.value, item.type) for item in complete_instances(context, solve.params[1], "a")] == [
+        ("a", "file")
+    ]
 
 
 def test_an_empty_table_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.runs.config import make_settings, parse_assignments, read_settings_file
+from dga2d.runtime.runs.presets import PRESETS
 
 
 def written(folder: Path, text: str) -> Path:
@@ -20,13 +21,37 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_defaults_are_those_of_the_paper() -> None:
-    settings = make_settings({}, {})
+def test_the_preset_of_the_paper_is_its_table_of_hyperparameters() -> None:
+    settings = make_settings({}, {"preset": "paper"})
+    assert settings.preset == "paper"
+    assert settings.policy == "Qwen/Qwen2.5-0.5B-Instruct"
     assert (settings.pipelines, settings.batch_size, settings.max_length) == (4, 3, 10)
     assert (settings.credit_rate, settings.pool_limit, settings.temperature) == (0.1, 10, 0.7)
     assert (settings.learning_rate, settings.max_gradient_norm, settings.epsilon) == (1e-4, 1.0, 1e-8)
     assert (settings.failure_reward, settings.generations, settings.llm_calls) == (-5.0, 50, 500)
     assert (settings.validation_interval, settings.beam_width, settings.time_limit) == (5, 4, 90.0)
+    assert (settings.checkpoint_margin, settings.validation_instances, settings.edits_per_generation) == (
+        0.0, None, 1,
+    )  # fmt: skip
+    others = ("race_contenders", "incumbent_edits", "policy_focus", "policy_entropy", "policy_replay")
+    assert not any(getattr(settings, name) for name in others)
+
+
+def test_a_preset_gives_what_is_not_named() -> None:
+    assert make_settings({}, {}) == make_settings({}, {"preset": "default"})
+    assert make_settings({}, {"preset": "none"}) == RunSettings()
+    given = make_settings({"preset": "paper", "policy": "uniform", "beam_width": 2}, {"beam_width": 1})
+    assert (given.preset, given.policy, given.beam_width, given.checkpoint_margin) == (
+        "paper", "uniform", 1, 0.0,
+    )  # fmt: skip
+    with pytest.raises(SettingsError, match=r"setting preset = 'papers'.*'default', 'paper' or 'none'"):
+        make_settings({}, {"preset": "papers"})
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_names_known_settings_within_their_range(name: str) -> None:
+    settings = make_settings({}, {"preset": name}).model_dump()
+    assert {key: settings[key] for key in PRESETS[name]} == dict(PRESETS[name])
 
 
 def test_a_file_is_read_key_by_key(tmp_path: Path) -> None:
@@ -39,7 +64,7 @@ def test_a_file_is_read_key_by_key(tmp_path: Path) -> None:
     [
         ("generatons = 3\n", "unknown setting 'generatons'; did you mean 'generations'"),
         ("Temperature = 1\n", "did you mean 'temperature'"),
-        ("zzz = 3\n", "unknown setting 'zzz'; known settings: library, generations"),
+        ("zzz = 3\n", "unknown setting 'zzz'; known settings: preset, library"),
         ("generations = \n", "line 1"),
         ("generations = 1\ngenerations = 2\n", "line 2"),
         ("[run]\ngenerations = 1\n", "unknown setting 'run'"),

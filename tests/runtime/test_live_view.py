@@ -12,9 +12,11 @@ from tests.runtime.run_states import BEGUN, HOSTILE, RUNNING, STEPS, closed, hea
 
 from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import Outcomes, RunState, Scoring, TestState
-from dga2d.runtime.terminal.live_view import clock, curve, generations_left, live_view, phase, time_left_s
+from dga2d.runtime.terminal.live_view import curve, live_view
 from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.phase import clock, generations_left, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import AcceptedEdit, Measurements
 
 MEASURED = Measurements(
@@ -105,7 +107,12 @@ def test_an_outage_is_shown_with_its_reason_and_length() -> None:
 
 def test_a_wish_to_stop_is_acknowledged() -> None:
     told = text(RUNNING, replace(MEASURED, is_stopping=True))
-    assert "stopping at the next event; Ctrl-C again stops at once" in told
+    assert "stopping: ending the evaluations; Ctrl-C again stops at once" in told
+
+
+def test_code_that_is_compiled_is_counted() -> None:
+    assert "compiling" not in text(RUNNING, MEASURED)
+    assert "workers busy 1 of 2   compiling 3" in text(RUNNING, replace(MEASURED, compiling=3))
 
 
 def test_a_paused_run_shows_why_and_offers_no_key() -> None:
@@ -188,12 +195,19 @@ def test_what_cannot_be_printed_is_shown_as_an_escape(character: str, expected: 
     assert shown(character) == expected
 
 
+FRESH = replace(MEASURED, generation_times_s=(), evaluations=1, evaluations_per_s=0.1)
+"""The first generation is open, and one evaluation says little."""
+
+
 @pytest.mark.parametrize(
     ("changes", "measured", "expected"),
     [
         ({}, MEASURED, 8 * 100.0 - 20.0),
         ({}, replace(MEASURED, generation_s=500.0), 7 * 100.0),
-        ({}, replace(MEASURED, generation_times_s=()), None),
+        ({}, replace(MEASURED, generation_times_s=()), (8 * 4 * 2 - 1) / 1.84),
+        ({}, FRESH, (8 * 4 * 2 - 1) * RunSettings().time_limit / 2),
+        ({"settings": RunSettings(generations=10, work=5)}, FRESH, None),
+        ({}, replace(FRESH, workers=None, busy=None), None),
         ({"status": "paused"}, MEASURED, None),
         ({"completed": 10, "generation": None}, MEASURED, 0.0),
         ({"test": TEST}, replace(MEASURED, evaluations_per_s=None), None),

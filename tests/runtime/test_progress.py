@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
-from tests.runtime.run_states import HOSTILE, RUNNING, event
+from immutables import Map
+from rich.console import Console
+from tests.runtime.run_states import HOSTILE, RUNNING, call, closed, evaluation, event
 
 from dga2d.events import payloads as p
+from dga2d.replay.state.ledger import Ledger
+from dga2d.runtime.terminal.live_view import live_view
 from dga2d.runtime.terminal.progress import (
     LiveProgress,
     ProgressLines,
@@ -15,6 +20,7 @@ from dga2d.runtime.terminal.progress import (
     show_progress,
     silent,
 )
+from dga2d.runtime.terminal.run_metrics import Measurements
 
 
 class Screen(io.StringIO):
@@ -57,7 +63,66 @@ def test_the_progress_shown_follows_flags_and_terminal(
     monkeypatch.delenv("NO_COLOR", raising=False)
     with show_progress(quiet, as_json) as chosen:
         assert type(chosen) is kind
-    assert ("\x1b" in screen.getvalue()) is (kind is LiveProgress)
+    assert ("\x1b[?25l" in screen.getvalue()) is (kind is LiveProgress)  # the cursor is hidden
+
+
+class Load:
+    workers, busy, compiling = 2, 1, 3
+
+
+def test_lines_tell_what_is_going_on_every_half_minute() -> None:
+    stream, now = io.StringIO(), [0.0]
+    lines = ProgressLines(stream, clock=lambda: now[0])
+    for second in range(1, 65):
+        now[0] = float(second)
+        lines.pulse()
+        if second == 40:
+            lines.show_workload(Load())
+            lines(RUNNING, event(evaluation(), 1))
+    starting = "loading the policy, starting the evaluation workers"
+    told = stream.getvalue().splitlines()
+    assert told[:2] == [f"starting: {starting}", f"  … {starting}; 0:31"]
+    assert told[2] == (
+        "  … evaluating, 1 of 8 evaluations; compiling 3 implementations; workers busy 1 of 2; "
+        "1:01, about 47:15 left"
+    )
+    assert len(told) == 3
+    lines.announce_stop()
+    now[0] += 30.0
+    lines.pulse()
+    asked, waiting = stream.getvalue().splitlines()[3:]
+    assert asked.startswith("stopping: evaluations and calls under way are given up, the pause is recorded")
+    assert asked.endswith("a second Ctrl-C stops at once, and the log is whole either way")
+    assert waiting.startswith("  … stopping: evaluations and calls under way")
+
+
+def test_a_generation_says_that_nothing_is_accepted_and_why() -> None:
+    calls = {
+        n: replace(call(n), judged_seq=n, verdict="rejected", diagnostic=f"trial: no {n} {HOSTILE}")
+        for n in range(1, 8)
+    }
+    for n, is_said in ((5, False), (7, True)):
+        state = replace(RUNNING, ledger=Ledger(limit=9, calls=Map(list(calls.items())[:n])))
+        stream = io.StringIO()
+        ProgressLines(stream)(state, event(p.GenerationCompleted(generation=2, state_digest="")))
+        said = f"the last {n} answers with code were all rejected, most often ({n}): trial: no {n}"
+        assert (said in stream.getvalue()) is is_said
+        screen = Console(file=io.StringIO(), width=80)
+        screen.print(live_view(state, Measurements()))
+        drawn = screen.file.getvalue()  # type: ignore[attr-defined]
+        assert ("most often (7): trial: no 7" in " ".join(drawn.replace("│", " ").split())) is is_said
+        assert "\x1b" not in stream.getvalue() + drawn
+
+
+def test_a_generation_in_which_everything_failed_says_why() -> None:
+    failed = evaluation().model_copy(update={"failure": "runtime_error", "diagnostic": "no\nmore"})
+    stream = io.StringIO()
+    lines = ProgressLines(stream)
+    for failures in (3, 4):
+        lines(RUNNING, event(failed))
+        state = replace(RUNNING, history=Map({2: closed(2, -5.0, failures)}))
+        lines(state, event(p.GenerationCompleted(generation=2, state_digest="")))
+    assert stream.getvalue().count("! every candidate failed, most often (1): runtime_error: no\n") == 1
 
 
 def test_lines_escape_what_an_endpoint_says() -> None:

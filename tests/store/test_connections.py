@@ -66,6 +66,18 @@ async def test_next_to_a_writer_no_reading_connection_stays_open(
     assert os.listdir(path.parent) == [path.name]
 
 
+async def test_a_reader_opens_a_log_that_a_writer_begins_meanwhile(
+    filled: str, run_id: RunId, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pool itself would try twice and call the connection closed."""
+    states = [_connections.FileState(1, size, 0) for size in range(8)]
+    unwritten = _connections.unwritten
+    monkeypatch.setattr(_connections, "unwritten", lambda path: states.pop() if states else unwritten(path))
+    async with open_store(filled, read_only=True) as store:
+        assert (await store.head(run_id)).seq == 5
+    assert len(opened) == 5
+
+
 async def test_a_file_that_vanished_is_named(filled: str, run_id: RunId, path: Path) -> None:
     async with open_store(filled, read_only=True) as store:
         path.unlink()
@@ -99,3 +111,10 @@ def test_a_connection_that_cannot_be_set_up_is_closed(path: Path, monkeypatch: p
         sqlite3.connect(path, factory=_connections.LogConnection)
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_connection_may_be_closed_twice(path: Path) -> None:
+    connection = sqlite3.connect(path, isolation_level=None, factory=_connections.LogConnection)
+    connection.execute("BEGIN")
+    connection.close()
+    connection.close()

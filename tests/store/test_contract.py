@@ -161,7 +161,7 @@ async def test_reservations_stop_at_the_quota(
 
 
 async def test_blobs_come_back_under_their_digest(store: EventStore, run_id: RunId, note: Drafter) -> None:
-    assert await store.put_blob(b"a") == hashlib.sha256(b"a").hexdigest()
+    assert await store.put_blobs([b"a"]) == [hashlib.sha256(b"a").hexdigest()]
     digests = await store.put_blobs([b"", b"a", b"\x00" * 100_000])
     assert [await store.get_blob(digest) for digest in digests] == [b"", b"a", b"\x00" * 100_000]
     assert await store.put_blobs([]) == []
@@ -226,7 +226,7 @@ async def test_many_runs_are_written_and_read_at_once(store: EventStore, note: D
         run = RunId(name)
         async with store.write(run, create=True) as writer:
             await writer.append([note(name)])
-            await store.put_blob(name.encode())
+            await store.put_blobs([name.encode()])
             async with anyio.create_task_group() as readers:
                 for _ in range(3):
                     readers.start_soon(store.verify, run)

@@ -115,7 +115,7 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
             with pytest.raises(StoreLockedError, match="try again"):
                 await writer.append([note("a")])
             with pytest.raises(StoreLockedError):
-                await store.put_blob(b"x")
+                await store.put_blobs([b"x"])
             assert await store.head(run_id) == (0, bytes(32))  # reading goes on
             other.execute("ROLLBACK")
         await writer.append([note("b")])

@@ -247,7 +247,7 @@ async def test_a_read_only_store_reads_and_leaves_no_trace(filled: str, path: Pa
         assert (await store.verify(run_id)).seq == 5
         assert [run.run_id for run in await store.runs()] == [run_id]
         with pytest.raises(StoreError, match="read-only"):
-            await store.put_blob(b"x")
+            await store.put_blobs([b"x"])
         with pytest.raises(StoreError, match="read-only"):
             async with store.write(run_id):
                 pass

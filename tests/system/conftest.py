@@ -23,10 +23,11 @@ WAIT_S = 120.0
 """Longest wait for something that must happen; a loaded machine with cold caches stays far below."""
 
 SMALL = (
+    *("--preset", "none"),
     *("--policy", "uniform", "--library", "basic", "--operator-limit", "4", "--generations", "3"),
     *("--pipelines", "3", "--batch-size", "2", "--validation-instances", "1", "--test-instances", "1"),
-    *("--work", "300", "--llm-calls", "12", "--evaluators", "1", "--seed", "1", "--quiet", "--no-report"),
-    *("--set", 'calibration="off"'),
+    *("--work", "300", "--llm-calls", "12", "--evaluators", "1", "--seed", "2", "--quiet", "--no-report"),
+    *("--race-contenders", "2", "--race-instances", "2", "--set", 'calibration="off"'),
 )
 """A run of few seconds with evolution and validation; uncalibrated work, so that it repeats bit for bit."""
 
@@ -70,7 +71,7 @@ class Outcome:
     @property
     def error(self) -> str:
         """The one error line; nothing but log lines may stand before it."""
-        *log, line = self.err.splitlines()
+        *log, line = [line for line in self.err.splitlines() if not line.startswith("starting: ")]
         assert line.startswith("error: "), self.err
         assert is_log(log), self.err
         return line

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.system.conftest import Command, Program
 
 from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.runs import solving
+from dga2d.runtime.runs.solving import warm
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -54,3 +59,43 @@ def test_or_tools_solves_the_smoke_instance_of_every_domain(name: str) -> None:
     assert instance.key in domain.picture(instance, state).get_suptitle() + "".join(
         axes.get_title() for axes in domain.picture(instance, state).axes
     )
+
+
+@pytest.mark.slow
+def test_the_first_solve_says_that_it_compiles_and_after_warming_none_does(
+    command: Command, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DGA2D_CACHE", str(tmp_path / "one"))
+    arguments = ("solve", "ossp", "ta4x4_1os", "--work", "100", "--json")
+    first, second = command(*arguments, program=program), command(*arguments, program=program)
+    assert "compiling 2 of 2 operators" in first.err
+    assert "doctor --warm" in first.err
+    assert (second.code, second.err) == (0, "")
+    monkeypatch.setenv("DGA2D_CACHE", str(tmp_path / "two"))
+    compiled, failure = anyio.run(warm, "ossp")
+    assert (compiled > 2, failure) == (True, None)
+    assert anyio.run(warm, "ossp") == (0, None)
+    assert (command(*arguments, program=program).err) == ""
+
+
+@pytest.mark.slow
+async def test_an_algorithm_that_fails_is_replaced_by_the_initialiser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    endless = (
+        "def run(env_data, state, calc_makespan_fn):\n"
+        "    while env_data['num_jobs'] > 4:\n        pass\n    return state\n"
+    )
+    algorithm = solving.baseline_steps(get_domain("ossp"), "safe")
+    steps = (algorithm.steps[0], replace(algorithm.steps[1], source=endless))
+    failing = solving.Algorithm(steps, "endless")
+    monkeypatch.setattr(solving, "baseline_steps", lambda domain, method: failing)
+    said: list[str] = []
+    settings = RunSettings(time_limit=0.1, grace_limit=0.2)
+    solved = await solving.solve_instance(
+        "ossp", "ta5x5_1os", "", None, "safe", settings, 0, None, warn=said.append
+    )
+    assert solved.fallback is not None
+    assert solved.fallback.startswith("timeout")
+    assert solved.objective > 0
+    assert "initialiser alone" in said[-1]

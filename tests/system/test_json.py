@@ -120,7 +120,7 @@ def test_doctor(program: Program) -> None:
         outcome.json,
         {
             *("dga2d", "python", "platform", "executable", "packages", "cores", "memory_gib", "cache"),
-            *("store", "database", "sandbox", "is_cache_usable", "is_database_usable"),
+            *("store", "database", "sandbox", "is_cache_usable", "is_database_usable", "warmed"),
         },
     )
     assert not program.database.exists()
@@ -136,9 +136,10 @@ def test_solve(program: Program, finished: Program, command: Command) -> None:
         view,
         {
             *("domain", "instance", "algorithm", "objective", "reference", "reference_kind"),
-            *("gap_percent", "elapsed_s", "work", "startup_s", "output"),
+            *("gap_percent", "elapsed_s", "work", "startup_s", "output", "fallback"),
         },
     )
+    assert view["fallback"] is None
     assert view["instance"] == "uniform/E100.0"
     assert view["startup_s"] > 0
     gap = 100 * (view["objective"] - view["reference"]) / view["reference"]

@@ -7,9 +7,11 @@ from typing import Any
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS
 
 SHORT = (
+    *("--preset", "none"),
     *("--policy", "uniform", "--library", "basic", "--operator-limit", "3", "--generations", "1"),
     *("--pipelines", "1", "--batch-size", "1", "--validation-instances", "1", "--no-evolution"),
     *("--work", "50", "--evaluators", "1", "--seed", "1", "--quiet", "--no-report"),
+    *("--set", 'calibration="off"'),
 )
 
 

@@ -76,7 +76,7 @@ def test_the_first_signal_is_acknowledged(program: Program) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 3
-    assert err.splitlines()[-1] == "stopping at the next event; a second Ctrl-C stops at once"
+    assert err.splitlines()[-1].startswith("stopping: evaluations and calls under way are given up")
     assert f"resume with  dga2d resume run --store {program.url}" in out
     assert program.rows("run")[-1].type == "RunPaused"
 
@@ -114,3 +114,31 @@ def test_an_interrupted_test_is_not_taken_for_a_finished_one(doomed: Program) ->
     again = doomed.run("test", "done", "--quiet", "--no-report")
     assert (again.code, again.err) == (0, "")
     assert "held-out" in again.out
+
+
+@pytest.mark.slow
+def test_a_run_ends_with_its_hours_and_tells_of_it(program: Program, tmp_path: Path) -> None:
+    tell = tmp_path / "tell.py"
+    tell.write_text(
+        "import os, sys; open('told', 'a').write(os.environ['DGA2D_STATUS'] + ' ' + sys.stdin.read())"
+    )
+    small = [*SMALL, "--generations", "10000", "--llm-calls", "100000"]
+    ended = program.run(
+        *("evolve", "tsp", *small, "--run-id", "run", "--max-hours", "0.005"),
+        *("--notify", f"{sys.executable} {tell}", "--notify", "/nowhere/at/all"),
+    )
+    assert ended.code == 3
+    reason = "interrupted by the limit of 0.005 hours"
+    assert f"run          run  (paused: {reason})" in ended.out
+    told = (program.folder / "told").read_text()
+    assert told.startswith(f"paused dga2d run run paused: {reason}")
+    assert ended.err.startswith("warning: --notify /nowhere/at/all: FileNotFoundError")
+
+
+@pytest.mark.slow
+def test_a_failure_is_told_of(program: Program, tmp_path: Path) -> None:
+    tell = tmp_path / "tell.py"
+    tell.write_text("import sys; open('told', 'w').write(sys.stdin.read())")
+    failed = program.run("resume", "nobody", "--notify", f"{sys.executable} {tell}")
+    assert failed.code == 2
+    assert (program.folder / "told").read_text().startswith("dga2d run nobody failed: MissingDatabaseError: ")

@@ -16,7 +16,7 @@ Complexity: one partial loading per proposal.
 import numpy as np
 from numba import njit
 from parts.packing.cooling import temperature
-from parts.resumed_loading import accept, change, opened, resume
+from parts.resumed_loading import change, opened, resume, take
 
 HOT = 0.6  # tunable: float 0.01..10.0
 COLD = 0.03  # tunable: float 0.0005..1.0
@@ -34,14 +34,8 @@ def search(proposals, heat, longest, step, status, boxes, arrays, saved, marks, 
             continue
         needed = np.int64(np.ceil(status[0] + heat * np.log(1.0 - rng.random())))
         packed = resume(trial, start, needed, step, boxes, arrays, saved, marks)
-        if packed < needed:
-            continue
-        accept(start, step, arrays, saved, marks)
-        status[0] = packed
-        current[:] = trial
-        if packed > status[1]:
-            status[1] = packed
-            best[:] = trial
+        if packed >= needed:
+            take(trial, packed, start, step, status, arrays, saved, marks, current, best)
 
 
 def run(env_data, state, calc_makespan_fn):

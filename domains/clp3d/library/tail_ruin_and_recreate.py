@@ -15,7 +15,7 @@ Complexity: one partial loading per step.
 
 import numpy as np
 from numba import njit
-from parts.resumed_loading import accept, opened, resume
+from parts.resumed_loading import opened, resume, take
 
 TOLERANCE = 0.5  # tunable: float 0.0..5.0
 NOISE = 0.4  # tunable: float 0.0..2.0
@@ -60,14 +60,8 @@ def search(
             trial[i] = current[cut + order[i - cut]]
         needed = np.int64(status[0] - slack)
         packed = resume(trial, cut, needed, step, boxes, arrays, saved, marks)
-        if packed < needed:
-            continue
-        accept(cut, step, arrays, saved, marks)
-        status[0] = packed
-        current[:] = trial
-        if packed > status[1]:
-            status[1] = packed
-            best[:] = trial
+        if packed >= needed:
+            take(trial, packed, cut, step, status, arrays, saved, marks, current, best)
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -49,23 +49,6 @@ def improve_customer(node, flat, place, route_of, dist):
     return best, seen
 
 
-@njit(cache=True)
-def sweep(flat, place, route_of, dist, cursor, steps):
-    """Go on from customer cursor[0] until `steps` gaps were seen or none of all customers has a move.
-
-    cursor[1]: customers in turn without one. Returns the customers looked at.
-    """
-    n = dist.shape[0]
-    looked = 0
-    while steps > 0 and cursor[1] < n - 1:
-        gain, seen = improve_customer(1 + cursor[0], flat, place, route_of, dist)
-        cursor[1] = 0 if gain > 0 else cursor[1] + 1
-        cursor[0] = (cursor[0] + 1) % (n - 1)
-        steps -= seen + 1
-        looked += 1
-    return looked
-
-
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` to a local optimum or until the share of the budget is spent."""
     return descend_by_sweeps(env_data, state, CHUNK_STEPS)

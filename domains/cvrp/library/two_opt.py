@@ -16,8 +16,8 @@ CHUNK_STEPS = 100_000
 
 
 @njit(cache=True)
-def best_reversal(node, flat, place, dist):
-    """Last position of the best reversal that starts with `node`, its gain, and the places looked at."""
+def improve_customer(node, flat, place, route_of, dist):
+    """Make the best reversal that starts with `node`; returns its gain and the places looked at."""
     n = dist.shape[0]
     first = place[node]
     left = flat[first - 1] if flat[first - 1] < n else 0
@@ -29,31 +29,11 @@ def best_reversal(node, flat, place, dist):
         if gain > best:
             best, best_last = gain, last
         last += 1
-    return best_last, best, last - first
-
-
-@njit(cache=True)
-def sweep(flat, place, route_of, dist, cursor, steps):
-    """Go on from customer cursor[0] until `steps` places were seen or none of all customers has a move.
-
-    cursor[1]: customers in turn without one. Returns the customers looked at.
-    """
-    n = dist.shape[0]
-    looked = 0
-    while steps > 0 and cursor[1] < n - 1:
-        node = 1 + cursor[0]
-        last, gain, seen = best_reversal(node, flat, place, dist)
-        if gain >= LEAST_GAIN:
-            first = place[node]
-            flat[first : last + 1] = flat[first : last + 1][::-1].copy()
-            note_places(flat, first, last, place, route_of, n)
-            cursor[1] = 0
-        else:
-            cursor[1] += 1
-        cursor[0] = (cursor[0] + 1) % (n - 1)
-        steps -= seen + 1
-        looked += 1
-    return looked
+    if best < LEAST_GAIN:
+        return 0, last - first
+    flat[first : best_last + 1] = flat[first : best_last + 1][::-1].copy()
+    note_places(flat, first, best_last, place, route_of, n)
+    return best, last - first
 
 
 def run(env_data, state, calc_makespan_fn):

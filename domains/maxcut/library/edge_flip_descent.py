@@ -12,35 +12,26 @@ from numba import njit
 from parts.gains import flip
 from parts.rounds import descend_in_rounds
 
-ROUNDS_PER_CHUNK = 4  # tunable: int 1..20
-
 
 @njit(cache=True)
-def improve_rounds(x, gains, offsets, neighbors, weights, rounds):
-    """Up to `rounds` rounds of improving flips; whether the last one changed something."""
-    moved = True
-    for _ in range(rounds):
-        if not moved:
-            return False
-        moved = False
-        for v in range(x.size):
-            if gains[v] > 0:
-                moved = True
-                flip(v, x, gains, offsets, neighbors, weights)
-                continue
-            partner, most = -1, 0
-            for p in range(offsets[v], offsets[v + 1]):
-                u = neighbors[p]
-                gain = gains[v] + gains[u] - 2 * weights[p] * x[v] * x[u]
-                if gain > most:
-                    partner, most = u, gain
-            if partner >= 0:
-                moved = True
-                flip(v, x, gains, offsets, neighbors, weights)
-                flip(partner, x, gains, offsets, neighbors, weights)
-    return moved
+def improve_vertex(v, x, gains, offsets, neighbors, weights):
+    """Move v, or v and the best neighbour for it, if the cut gets heavier; whether it does."""
+    if gains[v] > 0:
+        flip(v, x, gains, offsets, neighbors, weights)
+        return True
+    partner, most = -1, 0
+    for p in range(offsets[v], offsets[v + 1]):
+        u = neighbors[p]
+        gain = gains[v] + gains[u] - 2 * weights[p] * x[v] * x[u]
+        if gain > most:
+            partner, most = u, gain
+    if partner < 0:
+        return False
+    flip(v, x, gains, offsets, neighbors, weights)
+    flip(partner, x, gains, offsets, neighbors, weights)
+    return True
 
 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` to a local optimum or until the share of the budget is spent."""
-    return descend_in_rounds(env_data, state, ROUNDS_PER_CHUNK)
+    return descend_in_rounds(env_data, state)

@@ -14,7 +14,7 @@ Complexity: O(n / 64 log k) word operations per move, k: size of the set. Work u
 
 import numpy as np
 from numba import njit
-from parts.bit_sets import bits_of, descent, has, insert, outside
+from parts.bit_sets import descent, has, insert, open_bits, outside
 from parts.xorshift import draw
 
 DELAY = 2  # tunable: int 1..100
@@ -60,12 +60,10 @@ def search(rows, planes, members, penalty, state, best, sizes, place, n_moves, s
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
+    budget, n = env_data["budget"], env_data["num_vertices"]
     if n < 3:
         return state
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    rows, planes, members, best, sizes, place = bits_of(adj, state.sequence)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+    (rows, planes, members, best, sizes, place), _adj, stream = open_bits(env_data, state)
     penalty, progress = np.zeros(n, np.int64), np.zeros(1, np.int64)
     n_moves = max(20, CHUNK_WORK // (100 + 20 * rows.shape[1]))
     while not budget.exhausted():

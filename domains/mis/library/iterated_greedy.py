@@ -11,7 +11,7 @@ vertex that joins or leaves.
 """
 
 from numba import njit
-from parts.independent_set import enter, leave, open_set, undo
+from parts.independent_set import copy_set, enter, leave, open_set, undo
 from parts.xorshift import draw
 
 RUIN = 0.15  # tunable: float 0.01..0.9
@@ -72,10 +72,7 @@ def rounds(first, near, order, place, tight, counts, trail, best, n_rounds, stre
             )
             enter(v, first, near, order, place, tight, counts, trail)
         if counts[0] > most:
-            most = counts[0]
-            best[:] = 0
-            for i in range(most):
-                best[order[i]] = 1
+            most = copy_set(order, counts[0], best)
         elif not is_accepted(counts[0], size, most, draw(stream, 1 << 31)):
             undo(first, near, order, place, tight, counts, trail)
 

@@ -12,7 +12,7 @@ Complexity: O(degree^2) per iteration. Work units: one per vertex that joins or 
 
 import numpy as np
 from numba import njit
-from parts.independent_set import fill, force, open_set, two_improvement, undo
+from parts.independent_set import copy_set, fill, force, open_set, two_improvement, undo
 from parts.xorshift import draw
 
 PICKS = 4  # tunable: int 1..50
@@ -95,10 +95,7 @@ def iterations(
             ):
                 fill(first, near, order, place, tight, counts, trail, stream)
         if counts[0] > most:
-            most = counts[0]
-            best[:] = 0
-            for i in range(most):
-                best[order[i]] = 1
+            most = copy_set(order, counts[0], best)
         elif not is_accepted(counts[0], size, most, draw(stream, 1 << 31)):
             undo(first, near, order, place, tight, counts, trail)
 

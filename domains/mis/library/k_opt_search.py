@@ -13,7 +13,7 @@ Complexity: O(n + degree^2) per move. Work units: one per move.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import enter, force, leave, loaded, open_set
+from parts.independent_set import copy_set, enter, force, leave, loaded, open_set
 from parts.xorshift import draw
 
 DEPTH = 60  # tunable: int 4..2000
@@ -110,10 +110,7 @@ def chains(first, near, order, place, tight, counts, trail, moved, freed, best, 
         grew = chain(first, near, order, place, tight, counts, trail, moved, freed, stream)
         counts[3] += 1
         if counts[0] > most:
-            most = counts[0]
-            best[:] = 0
-            for i in range(most):
-                best[order[i]] = 1
+            most = copy_set(order, counts[0], best)
         if grew:
             continue
         if counts[0] < most - SLACK:

@@ -15,7 +15,7 @@ Complexity: O(n / 64 log k) word operations per move, k: size of the set. Work u
 
 import numpy as np
 from numba import njit
-from parts.bit_sets import bits_of, descent, has, insert, outside
+from parts.bit_sets import descent, has, insert, open_bits, outside
 from parts.xorshift import draw
 
 RANDOM_DESCENTS = 50  # tunable: int 0..1000
@@ -95,12 +95,10 @@ def search(rows, planes, members, values, phase, delay, best, sizes, place, n_mo
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
+    budget, n = env_data["budget"], env_data["num_vertices"]
     if n < 3:
         return state
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    rows, planes, members, best, sizes, place = bits_of(adj, state.sequence)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+    (rows, planes, members, best, sizes, place), adj, stream = open_bits(env_data, state)
     values = np.zeros((3, n), np.int64)
     values[2] = adj.sum(axis=1)
     phase, delay = np.zeros(2, np.int64), np.array([2, 0, 0])

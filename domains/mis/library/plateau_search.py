@@ -12,7 +12,7 @@ Complexity: O(degree) per move. Work units: one per move.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import enter, leave, open_set
+from parts.independent_set import copy_set, enter, leave, open_set
 from parts.xorshift import draw
 
 PATIENCE = 20_000  # tunable: int 100..10000000
@@ -61,11 +61,8 @@ def moves(first, near, order, place, tight, counts, trail, until, best, n_moves,
                     break
         enter(v, first, near, order, place, tight, counts, trail)
         if counts[0] > most:
-            most = counts[0]
+            most = copy_set(order, counts[0], best)
             counts[3] = 0
-            best[:] = 0
-            for i in range(most):
-                best[order[i]] = 1
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -13,7 +13,7 @@ vertex that joins or leaves, and per 64 proposals.
 
 import numpy as np
 from numba import njit
-from parts.independent_set import force, open_set
+from parts.independent_set import copy_set, force, open_set
 from parts.xorshift import draw
 
 HOT = 0.6  # tunable: float 0.1..3.0
@@ -44,10 +44,7 @@ def proposals(first, near, order, place, tight, counts, trail, best, chances, n_
             continue
         force(v, first, near, order, place, tight, counts, trail)
         if counts[0] > most:
-            most = counts[0]
-            best[:] = 0
-            for i in range(most):
-                best[order[i]] = 1
+            most = copy_set(order, counts[0], best)
 
 
 def run(env_data, state, calc_makespan_fn):

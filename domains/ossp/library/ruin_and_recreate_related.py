@@ -16,11 +16,6 @@ Complexity: O(N) per operation taken out, for N operations.
 from numba import njit
 from parts.ruin_and_recreate import ruin_and_recreate
 
-REMOVED = 6  # tunable: int 1..60
-START_TEMPERATURE = 0.25  # tunable: float 0.01..2.0
-END_TEMPERATURE = 0.05  # tunable: float 0.001..1.0
-CYCLES = 5  # tunable: int 1..100
-
 
 # exchangeable: destruction
 @njit(cache=True)
@@ -49,4 +44,4 @@ def take_out(count, makespan, n_jobs, n_machines, p, c, t, out, mark, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or the lower bound is met."""
-    return ruin_and_recreate(env_data, state, REMOVED, START_TEMPERATURE, END_TEMPERATURE, CYCLES)
+    return ruin_and_recreate(env_data, state)

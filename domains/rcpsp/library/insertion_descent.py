@@ -18,10 +18,6 @@ from parts.partial_schedules import try_tail
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 
-REACH = 20  # tunable: int 1..500
-SIDEWAYS = 0.1  # tunable: float 0.0..1.0
-PASSES = 3  # tunable: int 1..100
-
 
 @njit(cache=True)
 def improve_place(place, makespan, setting, order, project, before, after, tails, free, finish, rng):
@@ -53,4 +49,4 @@ def improve_place(place, makespan, setting, order, project, before, after, tails
 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` until PASSES passes over the list in a row bring no gain."""
-    return descend_in_passes(env_data, state, calc_makespan_fn, REACH, SIDEWAYS, PASSES)
+    return descend_in_passes(env_data, state, calc_makespan_fn)

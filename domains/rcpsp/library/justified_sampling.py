@@ -13,8 +13,8 @@ Complexity: three or four schedules per pass, each O(N (eligible activities + pe
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
-from parts.sampling import sampled_list
+from parts.project import longest_tails, set_up
+from parts.sampling import sample_in_chunks, sampled_list
 from parts.serial_schedules import justify, serial, turn
 
 PASSES = 200  # tunable: int 1..100000
@@ -45,21 +45,17 @@ def sample(passes, since, keys, bias, project, before, after, free, work, lists,
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most PASSES lists; stops early when a lower bound is met."""
-    budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    rng = env_data["rng"]
+    project, before, after, tails, target, free = set_up(env_data)
     durations = project[0]
     n = durations.size
-    heads, tails = longest_tails(durations, before), longest_tails(durations, after)
-    target = shortest_possible(env_data, tails)
-    keys = np.stack((durations - tails, durations - heads)).astype(np.float64)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
-    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    keys = np.stack((durations - tails, durations - longest_tails(durations, before))).astype(np.float64)
+    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
     lists, finish = (np.empty(n, np.int32), np.empty(n, np.int32)), np.empty(n, np.int64)
-    value, done, passes = 2**40, 0, max(1, CHUNK_ACTIVITIES // (3 * n))
-    while done < PASSES and value > target and not (done and budget.exhausted()):
-        chunk = min(PASSES - done, passes)
-        value = sample(chunk, done, keys, BIAS, project, before, after, free, work, lists, finish, value, rng)
-        budget.charge(3 * chunk)
-        done += chunk
+
+    def some(count, since, value):
+        return sample(count, since, keys, BIAS, project, before, after, free, work, lists, finish, value, rng)
+
+    sample_in_chunks(env_data["budget"], target, PASSES, max(1, CHUNK_ACTIVITIES // (3 * n)), 3, some)
     state.sequence = lists[1]
     return state

@@ -12,8 +12,9 @@ Complexity: O(N (waiting + running activities)) per schedule for N activities.
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
-from parts.sampling import all_keys
+from parts.eligible import is_enough, list_first
+from parts.project import set_up
+from parts.sampling import all_keys, sample_in_chunks
 from parts.serial_schedules import serial, turn
 
 PASSES = 500  # tunable: int 1..100000
@@ -48,23 +49,16 @@ def choose(waiting, count, fits, keys, bias, rng):
 def parallel(order, keys, bias, project, before, after, finish, rng):
     """Parallel schedule generation; writes the activities by start time into `order`."""
     durations, need, capacity, guard = project
-    n, words = durations.size, guard.size
-    waits_for = before[0][1:] - before[0][:-1]
-    waiting, running = np.empty(n, np.int64), np.empty(n, np.int64)
+    n = durations.size
+    waits_for, waiting, running = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     fits = np.empty(n, np.bool_)
     left = capacity.copy()
-    n_waiting = n_running = listed = 0
+    n_waiting = list_first(waiting, before, waits_for)
+    n_running = listed = 0
     now = np.int64(0)
-    for x in range(n):
-        if waits_for[x] == 0:
-            waiting[n_waiting] = x
-            n_waiting += 1
     while listed < n:
         for k in range(n_waiting):
-            fits[k] = True
-            for w in range(words):
-                lanes = guard[w]
-                fits[k] = fits[k] and ((left[w] | lanes) - need[waiting[k], w]) & lanes == lanes
+            fits[k] = is_enough(left, need[waiting[k]], guard)
         k = choose(waiting, n_waiting, fits, keys, bias, rng)
         if k >= 0:
             x = waiting[k]
@@ -118,22 +112,19 @@ def sample(passes, since, keys, bias, project, before, after, free, lists, finis
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most PASSES lists; stops early when a lower bound is met."""
-    budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    rng = env_data["rng"]
+    project, before, after, _tails, target, free = set_up(env_data)
     durations = project[0]
     n = durations.size
-    target = shortest_possible(env_data, longest_tails(durations, after))
     keys = np.stack((all_keys(RULE, durations, before, after), all_keys(RULE, durations, after, before)))
-    free = np.empty((project[1].shape[1], horizon), np.int64)
     lists = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32))
-    finish, bucket = np.empty(n, np.int64), np.empty(horizon, np.int64)
-    value, done, passes = 2**40, 0, max(1, CHUNK_ACTIVITIES // n)
-    while done < PASSES and value > target and not (done and budget.exhausted()):
-        chunk = min(PASSES - done, passes)
-        value = sample(
-            chunk, done, keys, BIAS, project, before, after, free, lists, finish, bucket, value, rng
+    finish, bucket = np.empty(n, np.int64), np.empty(free.shape[1], np.int64)
+
+    def some(count, since, value):
+        return sample(
+            count, since, keys, BIAS, project, before, after, free, lists, finish, bucket, value, rng
         )
-        budget.charge(2 * chunk)
-        done += chunk
+
+    sample_in_chunks(env_data["budget"], target, PASSES, max(1, CHUNK_ACTIVITIES // n), 2, some)
     state.sequence = lists[1]
     return state

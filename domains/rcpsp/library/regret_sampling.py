@@ -11,7 +11,7 @@ Complexity: O(N (eligible activities + periods searched)) per schedule for N act
 
 import numpy as np
 from numba import njit
-from parts.project import longest_tails, prepare, shortest_possible
+from parts.project import set_up
 from parts.sampling import all_keys, sampled_list
 from parts.serial_schedules import serial
 
@@ -37,12 +37,10 @@ def sample(passes, keys, bias, project, before, after, free, lists, finish, valu
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most PASSES lists; stops early when a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, horizon = prepare(env_data)
+    project, before, after, _tails, target, free = set_up(env_data)
     durations = project[0]
     n = durations.size
-    target = shortest_possible(env_data, longest_tails(durations, after))
     keys = all_keys(RULE, durations, before, after)
-    free = np.empty((project[1].shape[1], horizon), np.int64)
     lists, finish = (np.empty(n, np.int32), np.empty(n, np.int32)), np.empty(n, np.int64)
     value = sample(1, keys, -1.0, project, before, after, free, lists, finish, 2**40, rng)
     budget.charge(1)

@@ -16,12 +16,6 @@ from parts.ruin_and_recreate import ruin_and_recreate
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 
-MOVED = 3  # tunable: int 1..50
-REACH = 0.25  # tunable: float 0.01..1.0
-START_TEMPERATURE = 0.01  # tunable: float 0.0001..0.2
-END_TEMPERATURE = 0.002  # tunable: float 0.0001..0.1
-CYCLES = 3  # tunable: int 1..100
-
 
 @njit(cache=True)
 def disturb(order, count, reach, before, after, shares, rng):
@@ -37,4 +31,4 @@ def disturb(order, count, reach, before, after, shares, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
-    return ruin_and_recreate(env_data, state, MOVED, REACH, START_TEMPERATURE, END_TEMPERATURE, CYCLES)
+    return ruin_and_recreate(env_data, state)

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 from numba import njit
-from parts.project import set_up
+from parts.project import open_search
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 from parts.serial_schedules import serial_within
@@ -67,9 +67,8 @@ def anneal(
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, tails, target, free = set_up(env_data)
-    n = project[0].size
-    order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
+    project, before, after, tails, target, free, _work, order, finish = open_search(env_data, state)
+    n = order.size
     lists = (order, order.copy())
     makespan = serial_within(free.shape[1], order, project, before, tails, free, finish)
     status = np.array([makespan, makespan], np.int64)

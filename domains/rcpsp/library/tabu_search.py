@@ -15,7 +15,7 @@ activities.
 
 import numpy as np
 from numba import njit
-from parts.project import set_up
+from parts.project import open_search
 from parts.sequences.entry_move import move_entry
 from parts.sequences.precedence import free_range
 from parts.serial_schedules import justify, serial, serial_within
@@ -84,10 +84,8 @@ def search(
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, tails, target, free = set_up(env_data)
-    n = project[0].size
-    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
-    order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
+    project, before, after, tails, target, free, work, order, finish = open_search(env_data, state)
+    n = order.size
     lists = (order, order.copy())
     makespan = serial(order, project, before, free, finish)
     status = np.array([makespan, makespan, 0, 0], np.int64)

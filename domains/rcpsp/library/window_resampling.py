@@ -14,9 +14,9 @@ Complexity: O(W² predecessors + N periods searched) per list for windows of W a
 
 import numpy as np
 from numba import njit
-from parts.partial_schedules import extend, try_tail
-from parts.project import set_up
-from parts.serial_schedules import justify, serial
+from parts.partial_schedules import try_tail
+from parts.project import open_search
+from parts.serial_schedules import extend, justify, serial
 
 WINDOW = 10  # tunable: int 2..100
 SAMPLES = 15  # tunable: int 1..1000
@@ -100,10 +100,8 @@ def search(
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, tails, target, free = set_up(env_data)
-    n = project[0].size
-    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
-    current, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
+    project, before, after, tails, target, free, work, current, finish = open_search(env_data, state)
+    n = current.size
     makespan = serial(current, project, before, free, finish)
     lists, scratch = (current, current.copy()), (np.zeros(n, np.bool_), np.zeros(n, np.float64))
     status = np.array([makespan, 0], np.int64)

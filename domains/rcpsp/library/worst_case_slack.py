@@ -11,6 +11,7 @@ Complexity: O(N f² a) per schedule for N activities, f that fit together with a
 
 import numpy as np
 from numba import njit
+from parts.eligible import is_enough, list_first
 from parts.project import longest_tails, prepare
 from parts.serial_schedules import serial, turn
 
@@ -22,15 +23,11 @@ TIE_NOISE = 0.01  # tunable: float 0.0..1.0
 def start_after(x, rival, now, left, running, n_running, project, finish):
     """Earliest start of `x` if `rival` starts now; `running` is sorted by finish time."""
     durations, need, _capacity, guard = project
-    words = guard.size
     rest = left - need[rival]
     has_ended = False
     time = now
     for k in range(n_running + 2):
-        is_enough = True
-        for w in range(words):
-            is_enough = is_enough and ((rest[w] | guard[w]) - need[x, w]) & guard[w] == guard[w]
-        if is_enough:
+        if is_enough(rest, need[x], guard):
             return time
         i = k - 1 if has_ended else k
         if not has_ended and (i == n_running or now + durations[rival] <= finish[running[i]]):
@@ -52,10 +49,7 @@ def choose_by_slack(
     fitting = np.empty(n_waiting, np.int64)
     count = 0
     for k in range(n_waiting):
-        is_enough = True
-        for w in range(guard.size):
-            is_enough = is_enough and ((left[w] | guard[w]) - need[waiting[k], w]) & guard[w] == guard[w]
-        if is_enough:
+        if is_enough(left, need[waiting[k]], guard):
             fitting[count] = k
             count += 1
     chosen, least = -1, 1e300
@@ -77,15 +71,11 @@ def schedule(order, rivals, noise, latest, project, before, after, finish, rng):
     """Parallel generation; writes the activities by start time into `order`."""
     durations, need, capacity, _guard = project
     n = durations.size
-    waits_for = before[0][1:] - before[0][:-1]
-    waiting, running = np.empty(n, np.int64), np.empty(n, np.int64)
+    waits_for, waiting, running = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     left = capacity.copy()
-    n_waiting = n_running = listed = 0
+    n_waiting = list_first(waiting, before, waits_for)
+    n_running = listed = 0
     now = np.int64(0)
-    for x in range(n):
-        if waits_for[x] == 0:
-            waiting[n_waiting] = x
-            n_waiting += 1
     while listed < n:
         k = choose_by_slack(
             waiting, n_waiting, now, left, running, n_running, rivals, noise, latest, project, finish, rng

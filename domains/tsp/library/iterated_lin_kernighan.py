@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from parts.acceptance import cooling
 from parts.cities import length_of
-from parts.sequential_exchanges import MAX_CUTS, improve_from, rewrite
+from parts.sequential_exchanges import MAX_CUTS, improve_from, queue_touched, rewrite
 
 NEIGHBOURS = 10  # tunable: int 5..14
 PER_QUADRANT = 2  # tunable: int 0..3
@@ -121,13 +121,7 @@ def descend(tour, pos, dist, near, breadths, search, spare, queue, waiting, n_qu
             if k == 0:
                 break
             total += gain
-            for i in range(k):
-                for row in range(5, 7):
-                    touched = search[row, i]
-                    if waiting[touched] == 0:
-                        waiting[touched] = 1
-                        queue[(head + n_queued) % n] = touched
-                        n_queued += 1
+            n_queued = queue_touched(search, k, head, n_queued, queue, waiting)
     return total, top
 
 

@@ -15,7 +15,7 @@ Work units: one per move and one per call.
 import numpy as np
 from numba import njit
 from parts.cities import read_tour
-from parts.sequential_exchanges import MAX_CUTS, improve_from
+from parts.sequential_exchanges import MAX_CUTS, improve_from, queue_touched
 
 NEIGHBOURS = 10  # tunable: int 5..14
 BREADTH_1 = 8  # tunable: int 3..10
@@ -43,13 +43,7 @@ def descend(tour, pos, dist, near, breadths, queue, waiting, n_queued, max_moves
             waiting[city] = 0
             continue
         moves += 1
-        for i in range(k):
-            for row in range(5, 7):
-                touched = search[row, i]
-                if waiting[touched] == 0:
-                    waiting[touched] = 1
-                    queue[(head + n_queued) % n] = touched
-                    n_queued += 1
+        n_queued = queue_touched(search, k, head, n_queued, queue, waiting)
     if head > 0:
         for i in range(n):
             spare[i] = queue[(head + i) % n]

@@ -10,9 +10,8 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
-from dga2d.runtime.evaluation.sandbox import file_tree, landlock, privileges, rlimits, seccomp
+from dga2d.runtime.evaluation.sandbox import file_tree, landlock, privileges, rlimits
 from dga2d.runtime.evaluation.sandbox.file_tree import UNREADABLE
 from dga2d.runtime.evaluation.sandbox.libc import call
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, ANSWER_FD, LAYERS, ORDER_FD, Seal, keep_only
@@ -97,18 +96,18 @@ def _must_fail(what: str, action: Callable[[], object], *codes: int) -> None:
 
 
 def _resource_limits(seal: Seal) -> None:
-    limits = replace(seal.limits, memory_bytes=min(seal.limits.memory_bytes, 1 << 28))
-    rlimits.apply(limits, seal.baseline_bytes, seal.baseline_tasks, 5.0)
+    rlimits.apply(seal.resource_limits)
     null = os.open(os.devnull, os.O_RDWR)
     keep_only(ANSWER_FD, null, null)
 
     def open_many() -> None:
-        for _ in range(limits.open_files + 1):
+        for _ in range(seal.limits.open_files + 1):
             os.open(os.devnull, os.O_RDONLY)
 
     _must_fail("opening too many files", open_many, errno.EMFILE)
     if sys.platform == "linux":
-        _must_fail("too large a mapping", lambda: mmap.mmap(-1, limits.memory_bytes + 1), errno.ENOMEM)
+        size = seal.limits.memory_bytes + 1
+        _must_fail("too large a mapping", lambda: mmap.mmap(-1, size, prot=mmap.PROT_READ), errno.ENOMEM)
 
 
 def _closed_descriptors() -> None:
@@ -186,7 +185,8 @@ def _capabilities() -> None:
 
 def _seccomp(seal: Seal) -> None:
     privileges.forbid_new_privileges()
-    seccomp.install(seal.seccomp_filter)
+    assert seal.seccomp_filter is not None
+    seal.seccomp_filter.install()
     _must_fail("a socket", lambda: socket.socket(), errno.EPERM)
     _must_fail("exec", lambda: os.execv("/bin/true", ["true"]), errno.EPERM)
     _must_fail("a signal", lambda: os.kill(os.getppid(), 0), errno.EPERM)

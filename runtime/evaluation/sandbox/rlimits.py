@@ -14,7 +14,7 @@ from dga2d.runtime.evaluation.limits import MIB, EvaluationLimits
 _STACK_BYTES = 64 * MIB
 
 
-def baseline_bytes() -> int:
+def _own_bytes() -> int:
     """Return the bytes of address space this process already uses; 0 if the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
@@ -23,7 +23,7 @@ def baseline_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def baseline_tasks() -> int:
+def _own_tasks() -> int:
     """Return the number of processes and threads that the kernel counts for this user beside a child's own.
 
     In a user namespace of its own (PID 1) these are the zygote and its launcher, else all of the user's.
@@ -38,34 +38,52 @@ def baseline_tasks() -> int:
     return tasks
 
 
-def apply(limits: EvaluationLimits, baseline_bytes: int, baseline_tasks: int, cpu_s: float) -> None:
-    """Set the limits of the calling process.
+Limits = tuple[tuple[int, tuple[int, int]], ...]
+"""Resources and their soft and hard limits."""
 
-    The baselines are what was there before the candidate came. `cpu_s` are its seconds of processor time,
-    rounded up: then comes SIGXCPU, and a second later SIGKILL.
+
+def limits_of_child(limits: EvaluationLimits) -> Limits:
+    """Return the limits of a child of this process, all but processor time (:func:`limit_cpu`).
+
+    What this process uses now, before any candidate has come, is added where it counts.
+    """
+    own_tasks = _own_tasks() + 1 if limits.processes else 0
+    wanted = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": 0,  # there is no file a child should write
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_NPROC": own_tasks + limits.processes,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_SIGPENDING": 16,
+        "RLIMIT_STACK": _STACK_BYTES,
+    }
+    if sys.platform == "linux":  # elsewhere what is in use is unknown, and macOS ignores these two
+        wanted |= dict.fromkeys(("RLIMIT_AS", "RLIMIT_DATA"), _own_bytes() + limits.memory_bytes)
+    kinds = {getattr(resource, name): value for name, value in wanted.items() if hasattr(resource, name)}
+    hard = {kind: resource.getrlimit(kind)[1] for kind in kinds}
+    return tuple((kind, (_within(value, hard[kind]),) * 2) for kind, value in kinds.items())
+
+
+def apply(limits: Limits) -> None:
+    """Set the limits of the calling process."""
+    for kind, values in limits:
+        resource.setrlimit(kind, values)
+
+
+def limit_cpu(cpu_s: float, pid: int = 0) -> None:
+    """Limit the processor time of this process, or on Linux of another, in seconds rounded up.
+
+    Then comes SIGXCPU, and a second later SIGKILL.
     """
     seconds = math.ceil(cpu_s)
-    _limit("RLIMIT_CPU", seconds, seconds + 1)
-    _limit("RLIMIT_CORE", 0)
-    _limit("RLIMIT_FSIZE", 0)  # there is no file a child should write
-    _limit("RLIMIT_NOFILE", limits.open_files)
-    own = baseline_tasks + 1 if limits.processes else 0
-    _limit("RLIMIT_NPROC", own + limits.processes)
-    _limit("RLIMIT_MEMLOCK", 0)
-    _limit("RLIMIT_MSGQUEUE", 0)
-    _limit("RLIMIT_SIGPENDING", 16)
-    if sys.platform == "linux":  # elsewhere the baseline is unknown, and macOS ignores these two
-        _limit("RLIMIT_AS", baseline_bytes + limits.memory_bytes)
-        _limit("RLIMIT_DATA", baseline_bytes + limits.memory_bytes)
-    _limit("RLIMIT_STACK", _STACK_BYTES)
+    if sys.platform == "linux":
+        _, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (_within(seconds, hard), _within(seconds + 1, hard)))
+    else:
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (_within(seconds, hard), _within(seconds + 1, hard)))
 
 
-def _limit(name: str, value: int, hard_value: int | None = None) -> None:
-    kind = getattr(resource, name, None)
-    if kind is None:
-        return
-    hard_value = value if hard_value is None else hard_value
-    _, hard = resource.getrlimit(kind)
-    if hard != resource.RLIM_INFINITY:
-        value, hard_value = min(value, hard), min(hard_value, hard)
-    resource.setrlimit(kind, (value, hard_value))
+def _within(value: int, hard: int) -> int:
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -6,7 +6,9 @@ import os
 from dataclasses import dataclass
 
 from dga2d.runtime.evaluation.limits import EvaluationLimits
-from dga2d.runtime.evaluation.sandbox import landlock, privileges, rlimits, seccomp
+from dga2d.runtime.evaluation.sandbox import landlock, privileges, rlimits
+from dga2d.runtime.evaluation.sandbox.rlimits import Limits
+from dga2d.runtime.evaluation.sandbox.seccomp import Filter
 
 LAYERS = (
     "namespaces",
@@ -40,14 +42,29 @@ class Seal:
     """Layers to close; namespaces and root are the zygote's own."""
     landlock_ruleset: int = -1
     """Descriptor of what may be read."""
-    seccomp_filter: bytes = b""
-    baseline_bytes: int = 0
-    """Address space the zygote had before any candidate."""
-    baseline_tasks: int = 0
-    """Processes and threads the kernel counts for the zygote's user before any candidate."""
+    seccomp_filter: Filter | None = None
+    resource_limits: Limits = ()
 
-    def close(self, answer: int, order: int, cpu_s: float) -> None:
-        """Seal the calling process; `answer` continues as descriptor 3, `order` as 4, all others are closed.
+    def close_worker(self) -> None:
+        """Close, in the zygote, the layers that its children inherit: each would repeat it.
+
+        Raises
+        ------
+        OSError
+            A layer that is to be closed cannot be.
+        """
+        if "no_new_privileges" in self.layers:
+            privileges.forbid_new_privileges()
+        if "no_inspection" in self.layers:
+            privileges.forbid_inspection()
+        if "capabilities" in self.layers:
+            privileges.drop_capabilities()
+
+    def close(self, answer: int, order: int) -> None:
+        """Seal the calling process, a child of a zygote that has closed its own layers.
+
+        `answer` continues as descriptor 3, `order` as 4, all others are closed. The limit of processor time
+        comes with the order (:func:`~dga2d.runtime.evaluation.sandbox.rlimits.limit_cpu`).
 
         Raises
         ------
@@ -57,18 +74,13 @@ class Seal:
         null = os.open(os.devnull, os.O_RDWR)
         if "parent_death" in self.layers:
             privileges.die_with_parent()
-        if "no_new_privileges" in self.layers:
-            privileges.forbid_new_privileges()
-        if "no_inspection" in self.layers:
-            privileges.forbid_inspection()
         if "landlock" in self.layers:
             landlock.restrict(self.landlock_ruleset)
         keep_only(answer, order, null)
-        rlimits.apply(self.limits, self.baseline_bytes, self.baseline_tasks, cpu_s)
-        if "capabilities" in self.layers:
-            privileges.drop_capabilities()
+        rlimits.apply(self.resource_limits)
         if "seccomp" in self.layers:
-            seccomp.install(self.seccomp_filter)
+            assert self.seccomp_filter is not None
+            self.seccomp_filter.install()
 
 
 def keep_only(answer: int, order: int, null: int) -> None:

@@ -71,8 +71,14 @@ def _allow(rules: object, name: str) -> None:
         return
 
 
-def install(program: bytes) -> None:
-    """Bind the calling process to `program`, for good. Needs no-new-privileges."""
-    memory = ctypes.create_string_buffer(program, len(program))
-    described = _Program(len(program) // _INSTRUCTION_BYTES, ctypes.cast(memory, ctypes.c_void_p))
-    call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(described), 0, 0)
+class Filter:
+    """A compiled program, ready to be installed by any number of processes forked from this one."""
+
+    def __init__(self, program: bytes) -> None:
+        self._memory = ctypes.create_string_buffer(program, len(program))
+        address = ctypes.cast(self._memory, ctypes.c_void_p)
+        self._described = ctypes.byref(_Program(len(program) // _INSTRUCTION_BYTES, address))
+
+    def install(self) -> None:
+        """Bind the calling process to the program, for good. Needs no-new-privileges."""
+        call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._described, 0, 0)

@@ -75,14 +75,16 @@ LETTERS = ("AA", "AB", "BA", "BB", "CA", "CB")
 
 @pytest.fixture(params=["codes", "letters"])
 def policy(request: pytest.FixtureRequest) -> Any:
-    """The embedded model away from its uniform start, with aliases of one token and of two."""
+    """A narrow model away from its uniform start, with aliases of one token and of two."""
     from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
     from dga2d.agents.policy.language_model import LanguageModelPolicy
     from dga2d.agents.policy.loading import build_policy
     from dga2d.agents.policy.prompt import AliasPool
 
     tokenizer = code_tokenizer()
-    model = random_model(small_qwen2_config(len(tokenizer)), 1).eval()
+    config = small_qwen2_config(len(tokenizer))
+    config.hidden_size, config.intermediate_size = 32, 64
+    model = random_model(config, 1).eval()
     settings = PolicySettings(threads=1, track_kl=True, device="cpu")
     if request.param == "codes":
         return build_policy("embedded-qwen2", model, tokenizer, 1, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ from dga2d.replay.streams import stream
 OFFLINE = PolicySettings(local_files_only=True)
 
 
-@pytest.fixture
-def saved_model(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def published_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small tied Qwen2 with its tokenizer, saved as published models are."""
     from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
 
@@ -34,10 +35,16 @@ def saved_model(tmp_path: Path) -> Path:
     config = small_qwen2_config(len(tokenizer))
     config.tie_word_embeddings = True
     config.hidden_size, config.intermediate_size = 32, 64
-    directory = tmp_path / "tiny"
+    directory = tmp_path_factory.mktemp("published") / "tiny"
     random_model(config, 5).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return directory
+
+
+@pytest.fixture
+def saved_model(published_model: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoiled."""
+    return shutil.copytree(published_model, tmp_path / "tiny")
 
 
 def test_a_saved_model_loads_samples_learns_and_is_named_by_its_directory(
@@ -99,7 +106,8 @@ def test_a_name_that_is_nowhere_is_one_clear_line() -> None:
     with pytest.raises(PolicyNotFoundError) as caught:
         make_policy("nobody/no-such-model", 1, OFFLINE)
     where = "no such directory, and the model hub and its local cache do not have it"
-    assert str(caught.value) == f"policy 'nobody/no-such-model': {where}"
+    instead = "name a directory that does, or take the built-in policy (--policy embedded)"
+    assert str(caught.value) == f"policy 'nobody/no-such-model': {where}; {instead}"
 
 
 def spoil_config(directory: Path, **changes: Any) -> None:

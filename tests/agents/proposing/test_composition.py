@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing.composition import construct_and_improve, is_iterated, iterate
+from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Implementation, Operator, State
@@ -64,26 +64,28 @@ def run(env_data, state, calc_makespan_fn):
 
 
 def test_both_texts_keep_their_own_names_and_share_what_is_equal() -> None:
-    text = iterate(DESCENT, KICK, 7)
+    text = iterate([DESCENT], KICK, Habits(7, 1))
     assert text is not None
     assert check_source(text) == ()
     names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    assert names == ["limit", "shared", "improve_once", "perturb_limit", "perturb_once", "run"]
+    assert names == [
+        *("limit", "shared", "improve_once", "perturb_limit", "perturb_once", "improve_all", "run")
+    ]
     found = {tunable.name: tunable.value for tunable in find_tunables(text)}
-    assert found == {"TARGET": 3, "PERTURB_TARGET": 30, "KICKS_IN_VAIN": 7}
+    assert found == {"TARGET": 3, "PERTURB_TARGET": 30, "KICKS_IN_VAIN": 7, "PARTS": 1, "WARMTH": 0.0}
     assert text.count("import numpy as np\n") == 1
     assert "Halves what is above TARGET." in text
     assert "Adds and takes away." in text
 
 
 def test_an_equal_function_on_unequal_ground_is_not_shared() -> None:
-    text = iterate(DESCENT, KICK.replace("STEP = 2", "STEP = 5"), 7)
+    text = iterate([DESCENT], KICK.replace("STEP = 2", "STEP = 5"), Habits(7, 1))
     assert text is not None
     assert "def perturb_shared(x):\n    return x + PERTURB_STEP" in text
 
 
 def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
-    text = iterate(DESCENT, KICK, 2)
+    text = iterate([DESCENT], KICK, Habits(2, 1))
     assert text is not None
     module: dict[str, Any] = {}
     exec(text, module)
@@ -103,29 +105,71 @@ def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
     assert budget.exhausted()
 
 
+ENDLESS = '''"""Counts up as long as it may."""
+
+
+def run(env_data, state, calc_makespan_fn):
+    budget = env_data["budget"]
+    env_data["log"].append(budget.remaining())
+    while not budget.exhausted():
+        budget.charge(1)
+    env_data["log"].append(budget.remaining())
+    return state
+'''
+
+
+def ran(text: str, amount: float, state: State | None = None) -> tuple[State, list[Any]]:
+    """The answer of a text under a work budget, and what it logged."""
+    module: dict[str, Any] = {}
+    exec(text, module)
+    log: list[Any] = []
+    env_data = {"rng": np.random.default_rng(1), "budget": Budget(amount, "work", 1), "log": log}
+    start = State(np.array([50], np.int32)) if state is None else state
+    return module["run"](env_data, start, lambda state: float(state.sequence.sum())), log
+
+
+def test_an_improvement_that_never_stops_gets_its_part_of_the_budget() -> None:
+    text = iterate([ENDLESS], KICK.replace('env_data["log"].append((limit(0), shared(1)))', ""), Habits(1, 5))
+    assert text is not None
+    log = ran(text, 100.0)[1]
+    assert log == [1.0, 0.0] * 5  # a turn costs some units besides: the last part is a little shorter
+
+
+def test_two_improvements_take_turns_until_neither_gains() -> None:
+    halve = DESCENT.replace("state.sequence // 2", "np.where(state.sequence % 2, 9**9, state.sequence // 2)")
+    less = DESCENT.replace("state.sequence // 2", "state.sequence - 2")
+    text = iterate([less, halve], KICK, Habits(1, 1))
+    assert text is not None
+    assert check_source(text) == ()
+    assert ran(text, 1.0)[0].sequence.tolist() < [12]  # 48, 24, 22, 11, 9; odd numbers are not halved
+    alone = iterate([less], KICK, Habits(1, 1))
+    assert alone is not None
+    assert ran(alone, 1.0)[0].sequence.tolist() > [40]
+
+
 def test_what_is_iterated_already_is_not_iterated_again() -> None:
-    text = iterate(DESCENT, KICK, 7)
+    text = iterate([DESCENT], KICK, Habits(7, 1))
     assert text is not None
     assert is_iterated(text)
     assert not is_iterated(DESCENT)
-    assert iterate(text, KICK, 7) is None
-    assert iterate(DESCENT, text, 7) is None
+    assert iterate([text], KICK, Habits(7, 1)) is None
+    assert iterate([DESCENT], text, Habits(7, 1)) is None
 
 
 def test_taken_names_are_left_alone() -> None:
-    assert iterate(DESCENT + "\n\ndef perturb_limit():\n    pass\n", KICK, 7) is None
-    assert iterate("KICKS_IN_VAIN = 1\n" + DESCENT, KICK, 7) is None
+    assert iterate([DESCENT + "\n\ndef perturb_limit():\n    pass\n"], KICK, Habits(7, 1)) is None
+    assert iterate(["KICKS_IN_VAIN = 1\n" + DESCENT], KICK, Habits(7, 1)) is None
 
 
 def test_attributes_are_no_names() -> None:
-    text = iterate(DESCENT, KICK.replace("math.floor(TARGET)", "math.floor(np.run.limit)"), 7)
+    text = iterate([DESCENT], KICK.replace("math.floor(TARGET)", "math.floor(np.run.limit)"), Habits(7, 1))
     assert text is not None
     assert "np.run.limit" in text
 
 
 def test_a_text_that_is_not_python_is_refused() -> None:
     with pytest.raises(ProposalError, match="line 1"):
-        iterate("def run(", KICK, 1)
+        iterate(["def run("], KICK, Habits(1, 1))
 
 
 def pairs() -> list[Any]:
@@ -145,7 +189,7 @@ def pairs() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "improver", "kick"), pairs())
 def test_all_libraries_can_be_iterated(name: str, improver: Operator, kick: Operator) -> None:
-    text = iterate(improver.implementations[0].source, kick.implementations[0].source, 3)
+    text = iterate([improver.implementations[0].source], kick.implementations[0].source, Habits(3, 8))
     assert text is not None
     assert check_source(text) == ()
 
@@ -158,7 +202,7 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
     sources = SimpleNamespace(**{op.id: op.implementations[0] for op in domain.operators()})
     first = load_implementation(domain.basic_baseline()[0].implementation, tmp_path)
     descent: Implementation = getattr(sources, improver)
-    text = iterate(descent.source, getattr(sources, kick).source, 10)
+    text = iterate([descent.source], getattr(sources, kick).source, Habits(10, 50))
     assert text is not None
     composed = Implementation(descent.operator, text, "test")
     instance = domain.load(next(ref for ref in domain.generated() if ref.name == "E100.0"))
@@ -190,12 +234,19 @@ def run(env_data, state, calc_makespan_fn):
 
 
 def test_an_initialiser_constructs_first_and_then_improves() -> None:
-    text = construct_and_improve(BUILD, DESCENT, KICK, 3)
+    text = iterate([DESCENT], KICK, Habits(3, 1), BUILD)
     assert text is not None
     assert check_source(text) == ()
     names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     assert names[:4] == ["limit", "construct_once", "improve_limit", "improve_shared"]
-    assert names[4:] == ["improve_once", "perturb_limit", "perturb_shared", "perturb_once", "run"]
+    assert names[4:] == [
+        "improve_once",
+        "perturb_limit",
+        "perturb_shared",
+        "perturb_once",
+        "improve_all",
+        "run",
+    ]
     module: dict[str, Any] = {}
     exec(text, module)
     log: list[tuple[int, int]] = []
@@ -220,6 +271,6 @@ def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
     for op in operators:
         if op.is_initialiser:
             first, second, third = (o.implementations[0].source for o in (op, improver, kick))
-            text = construct_and_improve(first, second, third, 3)
+            text = iterate([second], third, Habits(3, 50), first)
             assert text is not None
             assert check_source(text) == ()

@@ -27,6 +27,17 @@ SOURCES = {
     for operator in get_domain(domain).operators()
     for implementation in operator.implementations
 }
+BASIC = {
+    f"{domain}/{operator.implementations[0].origin.removeprefix('library:')}"
+    for domain in domain_names()
+    for operator in get_domain(domain).operators()
+    if operator.tier == "basic"
+}
+VARIED = [
+    pytest.param(name, marks=() if name in BASIC else pytest.mark.slow)
+    for name, source in sorted(SOURCES.items())
+    if find_tunables(source)
+]
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -37,7 +48,7 @@ def test_every_marker_of_a_library_file_declares_a_usable_tunable(name: str) -> 
     assert len(read_module(source).blocks) == source.count("# exchangeable:")
 
 
-@pytest.mark.parametrize("name", sorted(n for n, source in SOURCES.items() if find_tunables(source)))
+@pytest.mark.parametrize("name", VARIED)
 def test_a_library_file_with_tunables_has_different_valid_variants(name: str) -> None:
     entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[name], 0.0)
     task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry)

@@ -34,7 +34,10 @@ from dga2d.agents.proposing import (
     parse_implementation,
     render,
 )
+from dga2d.agents.proposing.answers import NO_VARIATION
+from dga2d.agents.proposing.composition import Habits, iterate
 from dga2d.agents.proposing.offline import offline_answer
+from dga2d.agents.proposing.variation import constant_ways, rewrite
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, OperatorId
@@ -183,6 +186,38 @@ def test_all_kinds_of_variation_occur(task: ImplementTask) -> None:
     assert all(source.split("def run", 1)[1] == parents.split("def run", 1)[1] for source in sources)
 
 
+def without_constants(source: str) -> str:
+    return rewrite(source, {t.name: int(t.low) for t in find_tunables(source) if t.kind == "int"})
+
+
+def test_where_races_set_constants_every_proposal_changes_structure(task: ImplementTask) -> None:
+    task = replace(task, structure_only=True, perturbations=task.others, intensifiers=task.others)
+    sources = [source for seed in range(4) for source in implementations(task, seed, 2)]
+    assert without_constants(task.parent.source) not in map(without_constants, sources)
+    assert any("improve_once" in source for source in sources)
+    assert any("Several exchanges." in source and "improve_once" not in source for source in sources)
+
+
+def test_nothing_is_proposed_that_would_be_refused_as_a_near_copy(task: ImplementTask) -> None:
+    task = replace(task, structure_only=True, near_copy_lines=3, perturbations=task.others)
+    text = iterate([task.parent.source], task.others[0].source, Habits(3, 10))
+    assert text is not None
+    task = replace(task, pool=(*task.pool, PoolEntry(ImplementationId("tabu.3"), text, 0.0)))
+    answers = [offline_answer(task, np.random.default_rng(seed)) for seed in range(5)]
+    found = [answer for answer in answers if not answer.startswith(NO_VARIATION)]
+    assert found
+    for answer in found:  # refuses what differs from a member in constants alone
+        parse_implementation(answer, task)
+
+
+def test_random_variation_changes_constants_and_nothing_else(task: ImplementTask) -> None:
+    task = replace(task, perturbations=task.others)
+    for seed in range(4):
+        text = offline_answer(task, np.random.default_rng(seed), constant_ways)
+        source = parse_implementation(text, task)
+        assert source.split("def kick", 1)[1] == task.parent.source.split("def kick", 1)[1]
+
+
 PLAIN = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
 
 
@@ -241,6 +276,8 @@ import numpy as np
 from dataclasses import replace
 from dga2d.agents.proposing import ConnectTask, EdgeCredit, HBounds, InitializeTask, OperatorContract
 from dga2d.agents.proposing import parse_graph, render
+from dga2d.agents.proposing.answers import NO_VARIATION
+from dga2d.agents.proposing.composition import Habits, iterate
 from dga2d.agents.proposing.offline import offline_answer
 from dga2d.domains.core.contract import Card
 

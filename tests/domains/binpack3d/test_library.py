@@ -23,10 +23,11 @@ class BinPackingLibrary(LibraryRuns, LibraryTexts):
         make_instance=lambda size, seed: bins_and_items(size[0], size[1], seed),
         random_state=random_order,
         small=((1, 1), (1, 9), (2, 3), (3, 10), (7, 2), (9, 6), (12, 10)),
-        middle=(18, 10),
+        middle=(14, 10),
         larger=((60, 100), (200, 100), (150, 10)),
         smoke_target=5.0545,
         blocks=frozenset({"priority-rule", "sequence-move", "reinsertion-key", "tabu-tenure"}),
         own_functions=frozenset({"run", "search", "moved", "priorities"}),
+        work=60,
         oddities=((FULL_BINS, 4.0),),
     )

@@ -27,10 +27,11 @@ class ContainerLoadingLibrary(LibraryRuns, LibraryTexts):
         make_instance=lambda size, seed: container_and_boxes(size[0], size[1], seed),
         random_state=random_order,
         small=((1, 1), (2, 1), (2, 2), (5, 2), (9, 4), (14, 9)),
-        middle=(20, 6),
+        middle=(14, 6),
         larger=((60, 8), (150, 60)),
         smoke_target=0.0,
         blocks=frozenset({"priority-rule", "sequence-move", "run-move", "tabu-tenure", "cooling"}),
         own_functions=frozenset({"run", "search", "moved", "priorities", "change"}),
+        work=60,
         oddities=((NOTHING_FITS, 100.0),),
     )

@@ -37,7 +37,7 @@ class MaxCutLibrary(LibraryRuns, LibraryTexts):
         larger=((60, 1770), (400, 800), (2000, 20_000), (800, 19_000)),
         smoke_target=-13.0,
         blocks=frozenset({"tabu-tenure", "region-choice", "cooling", "acceptance", "jump-kind"}),
-        own_functions=frozenset({"run", "improve_rounds"}),
+        own_functions=frozenset({"run", "improve_vertex"}),
         oddities=((NO_EDGES, 0.0), (ZERO_WEIGHTS, 0.0)),
     )
 

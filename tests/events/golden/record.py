@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import orjson
 from pydantic import BaseModel
@@ -33,6 +33,8 @@ def sample(annotation: Any, name: str) -> Any:
         return arguments[-1]
     if origin in (Union, types.UnionType):
         return sample(next(kind for kind in arguments if kind is not type(None)), name)
+    if origin is Annotated:
+        return sample(arguments[0], name)
     if origin is tuple:
         kinds = arguments[:1] * 2 if arguments[-1] is Ellipsis else arguments
         return tuple(sample(kind, f"{name}-{index}") for index, kind in enumerate(kinds))

@@ -70,7 +70,7 @@ WRONG: dict[str, list[tuple[str, str, str, str]]] = {
             "safe_baseline: an initialiser belongs at its first place",
         ),
     ],
-    "instances can be had and have references": [
+    "instances can be had, twice alike": [
         (
             "generator.py",
             "np.random.Philox([n, index])",

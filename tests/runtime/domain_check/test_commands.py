@@ -13,6 +13,7 @@ from tests.runtime.domain_check.skeletons import dga2d, installed, skeleton
 from dga2d.domains.core.plugins import digest_of
 
 SMALL = (
+    *("--preset", "none"),
     *("--policy", "uniform", "--generations", "1", "--pipelines", "2", "--batch-size", "2", "--work", "300"),
     *("--validation-instances", "1", "--llm-calls", "20", "--evaluators", "1", "--quiet", "--no-report"),
 )
@@ -20,7 +21,7 @@ SMALL = (
 
 @pytest.mark.slow
 def test_a_skeleton_is_sound_and_passes_its_own_tests(own: Path) -> None:
-    made = dga2d(own, "domains", "new", "sound")
+    made = dga2d(own, "domains", "new", "sound", "--package")
     assert made.returncode == 0, made.stderr
     checked = dga2d(own, "domains", "check", "sound", "--domain-path", ".", "--json")
     assert checked.returncode == 0, checked.stdout
@@ -34,6 +35,26 @@ def test_a_skeleton_is_sound_and_passes_its_own_tests(own: Path) -> None:
         check=False,
     )
     assert tested.returncode == 0, tested.stdout
+
+
+@pytest.mark.slow
+def test_a_new_problem_file_is_sound_and_its_run_goes_on_while_it_is_unchanged(own: Path) -> None:
+    made = dga2d(own, "domains", "new", "trips")
+    assert made.stdout.splitlines() == ["trips.py", "next: dga2d domains check trips.py"]
+    checked = dga2d(own, "domains", "check", "trips.py", "--json")
+    assert checked.returncode == 0, checked.stdout
+    assert {finding["holds"] for finding in json.loads(checked.stdout)} == {True}
+    begun = dga2d(own, "evolve", "trips.py", "--run-id", "t", *SMALL)
+    assert begun.returncode == 0, begun.stderr
+    assert "gaps         are to what the safe baseline reached before the run began" in begun.stdout
+    assert dga2d(own, "replay", "t", "--verify").returncode == 0
+    more = ("resume", "t", "--generations", "2", "--quiet", "--no-report")
+    assert dga2d(own, *more).returncode == 0
+    with (own / "trips.py").open("a", encoding="utf-8") as stream:
+        stream.write("# a thought\n")
+    refused = dga2d(own, "resume", "t", "--generations", "3")
+    assert refused.returncode == 2
+    assert "is not the file with which the run began" in refused.stderr
 
 
 @pytest.mark.slow

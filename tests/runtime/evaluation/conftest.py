@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.fakes.held_pool import hold
 
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorName
@@ -55,27 +55,8 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool(cache_dir: Path) -> AsyncIterator[EvaluatorPool]:
     """A pool without the static rules, so that the sandbox itself is what is tested."""
-    async for running in hold(
-        EvaluatorPool("line", 1, LIMITS, cache_dir=cache_dir, domain_file=DOMAIN_FILE, has_source_rules=False)
-    ):
+    made = EvaluatorPool(
+        "line", 1, LIMITS, cache_dir=cache_dir, domain_file=DOMAIN_FILE, has_source_rules=False
+    )
+    async with hold(made) as running:
         yield running
-
-
-async def hold(pool: EvaluatorPool) -> AsyncIterator[EvaluatorPool]:
-    """`pool`, entered and left by one and the same task, as its task group demands."""
-    ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def keep_open() -> None:
-        async with pool as running:
-            ready.set_result(running)
-            await stop.wait()
-
-    keeper = asyncio.create_task(keep_open())
-    futures: list[asyncio.Future[Any]] = [ready, keeper]
-    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
-    if keeper.done():
-        await keeper
-    yield await ready
-    stop.set()
-    await keeper

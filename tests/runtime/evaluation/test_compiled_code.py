@@ -12,6 +12,7 @@ import pytest
 from dga2d.domains.core.contract import Implementation
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
+from dga2d.runtime.evaluation.worker_pool import Job, WorkerPool
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 CODE = b"machine code"
@@ -94,6 +95,43 @@ async def test_where_no_key_can_be_kept_each_pool_compiles_for_itself(
     assert len(seals) == 2
 
 
+TWICE = """
+import numba
+import numpy as np
+
+SHIFT = 1  # tunable: int 0..9
+FROZEN = 0  # tunable: int 0..9
+
+
+@numba.njit
+def shifted(n, shift):
+    return np.roll(np.arange(n), shift + FROZEN).astype(np.int32)
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = shifted(env_data["n"], SHIFT)
+    return state
+"""
+
+
+async def test_configurations_share_machine_code_that_depends_on_none_of_their_constants(
+    line: Any, tmp_path: Path
+) -> None:
+    texts = [TWICE, TWICE.replace("SHIFT = 1", "SHIFT = 2"), TWICE.replace("FROZEN = 0", "FROZEN = 1")]
+    one, other, frozen = (Implementation(line.order.operator, text, "test") for text in texts)
+
+    async def evaluate(*steps: Implementation) -> tuple[list[float], int]:
+        reply = await pool.evaluate(line.task(*steps))
+        assert reply.failure is None
+        return [part.score_after for part in reply.trace], len(files(tmp_path / "machine-code"))
+
+    async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+        first, second, third = await evaluate(one), await evaluate(other), await evaluate(frozen)
+        assert first[0] != second[0] == third[0]
+        assert [first[1], second[1], third[1]] == [1, 1, 2]
+        assert (await evaluate(one, other))[0] == [*first[0], *second[0]]
+
+
 async def test_poisoned_machine_code_is_compiled_again(line: Any, tmp_path: Path) -> None:
     program = Implementation(line.order.operator, COMPILES, "test")
 
@@ -108,3 +146,25 @@ async def test_poisoned_machine_code_is_compiled_again(line: Any, tmp_path: Path
     path.write_bytes(honest[:32] + b"\x80\x04cos\nsystem\n(X\x04\x00\x00\x00exittR." + honest[32:])
     assert await evaluate() == first
     assert len(path.read_bytes()) == len(honest)
+
+
+async def test_what_was_kept_passed_its_trial_and_is_not_tried_again(
+    line: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = []
+    submit = WorkerPool.submit
+
+    async def counted(pool: WorkerPool, job: Job, expected_s: float) -> Any:
+        jobs.append(job.fields["is_preparation"])
+        return await submit(pool, job, expected_s)
+
+    monkeypatch.setattr(WorkerPool, "submit", counted)
+    text = "STEP = 1  # tunable: 1..3\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n"
+    first, other = line.program(text), line.program(text.replace("STEP = 1", "STEP = 2"))
+    for step, expected in ((first, [True, True, False]), (first, [False]), (other, [True, False])):
+        jobs.clear()
+        async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
+            n_uncompiled = await pool.uncompiled((line.order, step))
+            assert n_uncompiled == sum(expected)
+            assert (await pool.evaluate(line.task(line.order, step))).failure is None
+        assert jobs == expected

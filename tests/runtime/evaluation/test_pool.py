@@ -53,6 +53,11 @@ async def test_a_work_budget_is_reproducible_bit_for_bit(pool: EvaluatorPool, li
     assert other.solution != first.solution
 
 
+async def test_positions_have_the_parts_of_the_budget_asked_for(pool: EvaluatorPool, line: Any) -> None:
+    result = await pool.evaluate(line.task(line.order, line.swap, line.swap, shares=(1.0, 1.0, 3.0)))
+    assert [position.work for position in result.trace] == [0, 125, 375]  # the first one leaves its part
+
+
 async def test_global_random_numbers_follow_from_the_seed(pool: EvaluatorPool, line: Any) -> None:
     source = (
         "import random\nimport numpy as np\nimport numba\n\n\n@numba.njit\ndef draw():\n"

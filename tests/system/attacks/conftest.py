@@ -62,9 +62,21 @@ def _read(path: Path) -> Attack:
 ATTACKS = {path.stem: _read(path) for path in sorted((HERE / "programs").glob("*.py"))}
 
 
+WAITING = {
+    *("blocks_signals", "evil_str", "ignores_sigterm", "loop_at_import", "native_loop", "patches_budget"),
+    *("reads_its_instance_early", "sleeps", "starts_before_it_is_ready"),
+}
+"""Attacks that only a time limit ends, and that differ from `endless_loop` in how they try to outlast it."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "attack" in metafunc.fixturenames:
-        metafunc.parametrize("attack", ATTACKS.values(), ids=list(ATTACKS))
+        is_run = "pool" in metafunc.fixturenames
+        cases = [
+            pytest.param(attack, id=name, marks=[pytest.mark.slow] if is_run and name in WAITING else [])
+            for name, attack in ATTACKS.items()
+        ]
+        metafunc.parametrize("attack", cases)
 
 
 @dataclass(frozen=True)

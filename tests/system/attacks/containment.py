@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
 import sysconfig
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +14,7 @@ from typing import Any, Literal
 import anyio
 import numpy as np
 import psutil
+from tests.fakes.held_pool import hold
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Implementation, OperatorName, State
@@ -31,37 +30,20 @@ def run(env_data, state, calc_makespan_fn):
     return attack(env_data, state, calc_makespan_fn)
 """
 SECONDS = 0.4
-IDLE_PROCESSES = 3
-"""Launcher, zygote and the child that waits for the next task."""
+IDLE_PROCESSES = 4
+"""Launcher, zygote and the two children that wait for tasks."""
 LIMITS = EvaluationLimits(
     work_wall_s=1.5, load_s=3.0, prepare_run_s=1.5, prepare_s=20.0, memory_bytes=1 << 28, answer_bytes=1 << 22
 )
 
 
-@asynccontextmanager
-async def open_pool(
+def open_pool(
     host: Any, mode: SandboxMode, domain_file: Path, limits: EvaluationLimits = LIMITS
-) -> AsyncIterator[EvaluatorPool]:
-    """A pool without the source rules: the sandbox has to hold alone. One task opens and closes it."""
-    ready: asyncio.Future[EvaluatorPool] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def keep_open() -> None:
-        pool = EvaluatorPool(
-            "line", 1, limits, mode, host.cache, domain_file=domain_file, has_source_rules=False
-        )
-        async with pool as running:
-            ready.set_result(running)
-            await stop.wait()
-
-    keeper = asyncio.create_task(keep_open())
-    futures: list[asyncio.Future[Any]] = [ready, keeper]
-    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
-    if keeper.done():
-        await keeper
-    yield await ready
-    stop.set()
-    await keeper
+) -> AbstractAsyncContextManager[EvaluatorPool]:
+    """A pool without the source rules: the sandbox has to hold alone."""
+    return hold(
+        EvaluatorPool("line", 1, limits, mode, host.cache, domain_file=domain_file, has_source_rules=False)
+    )
 
 
 @dataclass(frozen=True)

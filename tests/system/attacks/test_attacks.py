@@ -24,8 +24,8 @@ pytestmark = [
     pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux"),
 ]
 SMOKE_POINTS = 8
-IDLE_PROCESSES = 3
-"""Launcher, zygote and the child that waits for the next task."""
+IDLE_PROCESSES = 4
+"""Launcher, zygote and the two children that wait for tasks."""
 
 
 def n_processes() -> int:
@@ -56,6 +56,7 @@ async def assert_contained(attack: Any, source: str, pool: EvaluatorPool, host: 
 def assert_honest_result(result: EvaluationReply, host: Any) -> None:
     """The objective is that of the solution, whatever the program did, and the result holds no secret."""
     assert "sk-secret" not in repr(result)
+    assert str(host.folder) not in repr(result)
     assert len(result.diagnostic) <= 1500
     assert "\x1b" not in result.diagnostic
     assert str(host.folder) not in result.diagnostic

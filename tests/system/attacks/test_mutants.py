@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.system.attacks.containment import LIMITS as USUAL_LIMITS
 from tests.system.attacks.containment import Containment, open_pool
 from tests.system.attacks.corpus import TEXTS
 from tests.system.attacks.corpus.mutants import mutant
@@ -21,6 +23,8 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux"),
 ]
+LIMITS = replace(USUAL_LIMITS, prepare_run_s=0.4, work_wall_s=0.4, wall_grace_s=0.3)
+"""Most variants that take long would take for ever: what overruns its time is killed soon."""
 SEED = 20_260
 VARIANTS = 2000
 AT_ONCE = 50
@@ -28,7 +32,7 @@ AT_ONCE = 50
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def strict_pool(host: Any, domain_file: Any) -> AsyncIterator[EvaluatorPool]:
-    async with open_pool(host, "strict", domain_file) as pool:
+    async with open_pool(host, "strict", domain_file, LIMITS) as pool:
         yield pool
 
 

@@ -92,15 +92,18 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-async def evaluate(host: Any, cache: Path, source: str, *seeds: int, **fields: Any) -> list[EvaluationReply]:
+async def evaluate(
+    host: Any, cache: Path, source: str, *seeds: int, prepare_run_s: float = 10.0, **fields: Any
+) -> list[EvaluationReply]:
     """Evaluate `source` once per seed in a pool of its own, under a budget of seconds."""
-    limits = EvaluationLimits(wall_grace_s=0.5, prepare_run_s=10.0)
+    limits = EvaluationLimits(wall_grace_s=0.5, prepare_run_s=prepare_run_s)
     pool = EvaluatorPool("line", 1, limits, "strict", cache, domain_file=DOMAIN_FILE, has_source_rules=False)
     request = replace(host.task(program(source)), **{"budget": 20.0, "unit": "s", **fields})
     async with pool:
         return [await pool.evaluate(replace(request, seed=(seed,))) for seed in seeds]
 
 
+@pytest.mark.slow
 async def test_a_solution_frozen_into_machine_code_is_gone_in_the_next_evaluation(
     host: Any, cache: Path
 ) -> None:
@@ -174,7 +177,7 @@ async def test_time_spent_at_import_is_not_the_evaluations_and_buys_nothing(host
 
 
 async def test_forged_marks_neither_stop_nor_restart_the_clock(host: Any, cache: Path) -> None:
-    (reply,) = await evaluate(host, cache, FORGES_ITS_CLOCK, 1, budget=0.2)
+    (reply,) = await evaluate(host, cache, FORGES_ITS_CLOCK, 1, prepare_run_s=2.0, budget=0.2)
     assert reply.failure == "timeout"
     assert "while it ran" in reply.diagnostic
     assert reply.elapsed_s >= 0.7

@@ -59,6 +59,20 @@ def accept(start, step, arrays, saved, marks):
 
 
 @njit(cache=True)
+def take(trial, packed, start, step, status, arrays, saved, marks, current, best):
+    """Go on from `trial`, which :func:`resume` has just loaded from `start` on; keep it if it is the best.
+
+    `status` holds the volumes of `current` and of `best`.
+    """
+    accept(start, step, arrays, saved, marks)
+    status[0] = packed
+    current[:] = trial
+    if packed > status[1]:
+        status[1] = packed
+        best[:] = trial
+
+
+@njit(cache=True)
 def begin(sequence, step, boxes, arrays, saved, marks):
     """Load `sequence` from the start and accept it; its packed volume."""
     _box, keys, room, counts, age, upto, _is_out = arrays

@@ -1,11 +1,29 @@
 """Descents on routes in a row.
 
-The file brings ``sweep``, which tries the moves.
+The file brings ``improve_customer``, which makes a move of a customer that gains, if there is one.
 """
 
 import numpy as np
+from numba import njit
 from parts.routes import lay_flat, note_places, read_flat
-from parts.taker import sweep
+from parts.taker import improve_customer
+
+
+@njit(cache=True)
+def sweep(flat, place, route_of, dist, cursor, steps):
+    """Go on from customer cursor[0] until `steps` places were seen or none of all customers has a move.
+
+    cursor[1]: customers in turn without one. Returns the customers looked at.
+    """
+    n = dist.shape[0]
+    looked = 0
+    while steps > 0 and cursor[1] < n - 1:
+        gain, seen = improve_customer(1 + cursor[0], flat, place, route_of, dist)
+        cursor[1] = 0 if gain > 0 else cursor[1] + 1
+        cursor[0] = (cursor[0] + 1) % (n - 1)
+        steps -= seen + 1
+        looked += 1
+    return looked
 
 
 def descend_by_sweeps(env_data, state, steps):

@@ -7,6 +7,7 @@ An operation's tail is the longest path from its start to the end of the schedul
 
 import numpy as np
 from numba import njit
+from parts.shops.critical_path import follow
 
 CHUNK_OPERATIONS = 1_500_000  # operations visited by one kernel call, about
 
@@ -72,21 +73,7 @@ def critical_path(makespan, shop, links, path, rng):
             ties += 1
             if rng.random() * ties < 1.0:
                 x = opening[j]
-    length = 0
-    while x != n_ops:
-        path[length] = x
-        length += 1
-        rest = t[x] - p[x]
-        a, b = js[x], ms[x]
-        if rest == 0:
-            x = n_ops
-        elif t[a] != rest:
-            x = b
-        elif t[b] != rest or rng.random() < 0.5:
-            x = a
-        else:
-            x = b
-    return length
+    return follow(x, p, js, ms, t, path, rng)
 
 
 @njit(cache=True)

@@ -62,24 +62,8 @@ def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
 
 @njit(cache=True)
 def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the moved operations after putting v right before u on its machine."""
-    rest = t[ms[v]]
-    x = v
-    i = 0
-    while x != u:
-        x = mp[x]
-        head[i] = max(t[js[x]], rest)
-        rest = head[i] + p[x]
-        i += 1
-    done = max(c[jp[v]], c[mp[u]]) + p[v]
-    value = done + max(t[js[v]], rest)
-    x = u
-    while x != v:
-        i -= 1
-        done = max(c[jp[x]], done) + p[x]
-        value = max(value, done + head[i])
-        x = ms[x]
-    return value
+    """The same after putting v right before u: the problem read backwards, with heads for tails."""
+    return rate_forward(v, u, p, js, jp, ms, mp, t, c, head)
 
 
 @njit(cache=True)

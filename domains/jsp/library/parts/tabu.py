@@ -21,7 +21,10 @@ def tabu_tenure(n_jobs, n_machines, draw):
 
 @njit(cache=True)
 def is_forbidden(u, v, is_forward, now, ms, job, until):
-    """Whether moving u right behind v (or v right before u) restores an order that is still banned."""
+    """Whether moving u right behind v (or v right before u) restores an order that is still banned.
+
+    `ms` holds successors and `job` the columns of `until` in the orders that the move changes.
+    """
     x = u
     while x != v:
         if is_forward:

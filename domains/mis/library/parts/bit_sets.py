@@ -177,6 +177,13 @@ def descent(rows, planes, carry, members, value, place, best, sizes, closed, fre
         last = v
 
 
+def open_bits(env_data, state):
+    """What a search begins with: :func:`bits_of` the set, the adjacency, a random stream."""
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    stream = np.array([env_data["rng"].integers(1, 2**62)], dtype=np.uint64)
+    return bits_of(adj, state.sequence), adj, stream
+
+
 def bits_of(adj, sequence):
     """Arrays for the set given by the 0/1 vector `sequence`: rows, planes, members and a copy of them, sizes
     (now, best), and the number of a bit by its value modulo 67.

@@ -167,6 +167,15 @@ def lists_of(adj, sequence, n_kept):
     return first, near, order, place, tight, counts, trail
 
 
+@njit(cache=True)
+def copy_set(order, size, best):
+    """Write the 0/1 vector of the set order[:size] into `best`; returns the size."""
+    best[:] = 0
+    for i in range(size):
+        best[order[i]] = 1
+    return size
+
+
 def open_set(env_data, state, trail):
     """What a search begins with: adjacency, random stream, a copy of the set, and :func:`lists_of` it.
 

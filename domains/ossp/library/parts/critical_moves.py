@@ -5,7 +5,7 @@ The file brings the neighbourhood, ``block_moves``.
 
 import numpy as np
 from numba import njit
-from parts.jsp.critical_moves import move_backward, move_forward
+from parts.jsp.critical_moves import move_backward, move_forward, rate_backward, rate_forward
 from parts.jsp.schedule import update_heads, update_tails
 from parts.schedule import critical_path, longest_path
 from parts.taker import block_moves
@@ -47,58 +47,11 @@ def list_moves(length, n_ops, job, p, links, path, moves):
 
 
 @njit(cache=True)
-def rate_forward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the moved operations after putting u right behind v on its machine.
-
-    For a move in the order of a job the caller exchanges the parts of jp, js and mp, ms.
-    """
-    done = c[mp[u]]
-    x = u
-    i = 0
-    while x != v:
-        x = ms[x]
-        head[i] = max(c[jp[x]], done)
-        done = head[i] + p[x]
-        i += 1
-    tail = max(t[js[u]], t[ms[v]]) + p[u]
-    value = max(c[jp[u]], done) + tail
-    x = v
-    while x != u:
-        i -= 1
-        tail = max(t[js[x]], tail) + p[x]
-        value = max(value, head[i] + tail)
-        x = mp[x]
-    return value
-
-
-@njit(cache=True)
-def rate_backward(u, v, p, jp, js, mp, ms, c, t, head):
-    """Estimated longest path through the moved operations after putting v right before u on its machine.
-
-    For a move in the order of a job the caller exchanges the parts of jp, js and mp, ms.
-    """
-    rest = t[ms[v]]
-    x = v
-    i = 0
-    while x != u:
-        x = mp[x]
-        head[i] = max(t[js[x]], rest)
-        rest = head[i] + p[x]
-        i += 1
-    done = max(c[jp[v]], c[mp[u]]) + p[v]
-    value = done + max(t[js[v]], rest)
-    x = u
-    while x != v:
-        i -= 1
-        done = max(c[jp[x]], done) + p[x]
-        value = max(value, done + head[i])
-        x = ms[x]
-    return value
-
-
-@njit(cache=True)
 def rate(u, v, kind, p, links, head):
-    """Estimated longest path through the operations that a move (see `list_moves`) displaces."""
+    """Estimated longest path through the operations that a move (see `list_moves`) displaces.
+
+    For a move in the order of a job, jp, js and mp, ms change their parts.
+    """
     jp, js, mp, ms, c, t = links
     if kind == 0:
         return rate_backward(u, v, p, jp, js, mp, ms, c, t, head)

@@ -11,6 +11,10 @@ from parts.reinsertion import reinsert, restore, save
 from parts.schedule import lay_out, prepare
 from parts.taker import take_out
 
+REMOVED = 6  # tunable: int 1..60
+START_TEMPERATURE = 0.25  # tunable: float 0.01..2.0
+END_TEMPERATURE = 0.05  # tunable: float 0.001..1.0
+CYCLES = 5  # tunable: int 1..100
 CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
 
 
@@ -61,17 +65,17 @@ def set_up(env_data, state):
     return problem, order, links, work, np.array([makespan, makespan], np.int64)
 
 
-def ruin_and_recreate(env_data, state, count, start_temperature, end_temperature, cycles):
+def ruin_and_recreate(env_data, state):
     """Search from `state` until the share of the budget is spent or the lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
     problem, order, links, work, status = set_up(env_data, state)
     best = order.copy()
-    removed = min(count, order.size)
+    removed = min(REMOVED, order.size)
     scale = max(float(problem[3].mean()), 1e-9)
     rounds = made = max(5, CHUNK_OPERATIONS // (order.size * removed))
     while made == rounds and not budget.exhausted():
-        heat = (start_temperature / end_temperature) ** (budget.remaining() * cycles % 1.0)
-        temperature = scale * end_temperature * heat
+        heat = (START_TEMPERATURE / END_TEMPERATURE) ** (budget.remaining() * CYCLES % 1.0)
+        temperature = scale * END_TEMPERATURE * heat
         made = search(
             rounds, removed, temperature, env_data["lower_bound"], problem, order, links, work, status, best,
             rng,

@@ -7,6 +7,7 @@ the arrays.
 import numpy as np
 from numba import njit
 from parts.jsp.schedule import update_heads, update_tails
+from parts.shops.critical_path import follow
 
 
 def prepare(env_data):
@@ -72,18 +73,4 @@ def critical_path(makespan, p, js, ms, t, path, rng):
             ties += 1
             if ties == 1 or rng.random() * ties < 1.0:
                 x = first
-    length = 0
-    while x != n_ops:
-        path[length] = x
-        length += 1
-        rest = t[x] - p[x]
-        a, b = js[x], ms[x]
-        if rest == 0:
-            x = n_ops
-        elif t[a] != rest:
-            x = b
-        elif t[b] != rest or rng.random() < 0.5:
-            x = a
-        else:
-            x = b
-    return length
+    return follow(x, p, js, ms, t, path, rng)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 from parts.critical_moves import list_moves, make_move, rate, shake
+from parts.jsp.tabu import forbid_return, is_forbidden
 from parts.schedule import critical_path, lay_out, prepare
 from parts.taker import PATIENCE
 
@@ -18,38 +19,6 @@ def tabu_tenure(n_jobs, n_machines, draw):
 
 
 @njit(cache=True)
-def is_forbidden(u, v, kind, now, after, column, until):
-    """Whether moving u right behind v (or v right before u) restores an order that is still banned.
-
-    `after` holds successors and `column` the columns of `until` for the orders that the move changes.
-    """
-    x = u
-    while x != v:
-        if kind & 1:
-            x = after[x]
-            if until[x, column[u]] >= now:
-                return True
-        else:
-            if until[v, column[x]] >= now:
-                return True
-            x = after[x]
-    return False
-
-
-@njit(cache=True)
-def forbid_return(u, v, kind, after, column, until, expiry):
-    """Ban, up to iteration `expiry`, the orders that moving u behind v (or v before u) is about to undo."""
-    x = u
-    while x != v:
-        if kind & 1:
-            x = after[x]
-            until[u, column[x]] = expiry
-        else:
-            until[x, column[v]] = expiry
-            x = after[x]
-
-
-@njit(cache=True)
 def choose_move(count, best, now, p, links, head, columns, until, moves, rng):
     """Row of the `count` moves to make: the best rated one that is not tabu, or else a random one."""
     js, ms = links[1], links[3]
@@ -60,7 +29,7 @@ def choose_move(count, best, now, p, links, head, columns, until, moves, rng):
         if rated > value:
             continue
         after = ms if kind < 2 else js
-        if rated >= best and is_forbidden(u, v, kind, now, after, columns[kind // 2], until):
+        if rated >= best and is_forbidden(u, v, kind & 1 == 1, now, after, columns[kind // 2], until):
             continue
         ties = ties + 1 if rated == value else 1
         value = rated
@@ -95,7 +64,7 @@ def tabu_search(iterations, patience, target, problem, topology, links, work, me
         row = choose_move(count, status[1], status[0], p, links, head, columns, until, moves, rng)
         u, v, kind = moves[row, 0], moves[row, 1], moves[row, 2]
         expiry = status[0] + tabu_tenure(n_jobs, n_machines, rng.random())
-        forbid_return(u, v, kind, ms if kind < 2 else js, columns[kind // 2], until, expiry)
+        forbid_return(u, v, kind & 1 == 1, ms if kind < 2 else js, columns[kind // 2], until, expiry)
         status[3] = make_move(u, v, kind, p, topology, links, work)
     return False
 

@@ -3,12 +3,14 @@
 The file brings the neighbourhood, ``improve_place``.
 """
 
-import numpy as np
 from numba import njit
-from parts.partial_schedules import extend
-from parts.project import set_up
+from parts.project import open_search
+from parts.serial_schedules import extend
 from parts.taker import improve_place
 
+REACH = 20  # tunable: int 1..500
+SIDEWAYS = 0.1  # tunable: float 0.0..1.0
+PASSES = 3  # tunable: int 1..100
 CHUNK_ACTIVITIES = 30_000  # activities scheduled by one kernel call, roughly
 
 
@@ -27,26 +29,25 @@ def descend(place, places, makespan, setting, order, project, before, after, tai
     return makespan, tried
 
 
-def descend_in_passes(env_data, state, calc_makespan_fn, reach, sideways, patience):
-    """Descend from `state` until `patience` passes over the list in a row bring no gain."""
+def descend_in_passes(env_data, state, calc_makespan_fn):
+    """Descend from `state` until PASSES passes over the list in a row bring no gain."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, tails, target, free = set_up(env_data)
-    n = project[0].size
-    order, finish = np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)
+    project, before, after, tails, target, free, _work, order, finish = open_search(env_data, state)
+    n = order.size
     makespan = int(calc_makespan_fn(state))
-    places = max(1, CHUNK_ACTIVITIES // (reach * n))
+    places = max(1, CHUNK_ACTIVITIES // (REACH * n))
     idle, before_pass, place = 0, makespan, n
     while makespan > target:
         if place >= n - 1:
             idle = 0 if makespan < before_pass else idle + 1
-            if idle > patience:
+            if idle > PASSES:
                 break
             before_pass, place = makespan, 0
             free[:] = project[2][:, None]
         if budget.exhausted():
             break
         makespan, tried = descend(
-            place, places, makespan, (reach, sideways), order, project, before, after, tails, free, finish,
+            place, places, makespan, (REACH, SIDEWAYS), order, project, before, after, tails, free, finish,
             rng,
         )  # fmt: skip
         budget.charge(tried)

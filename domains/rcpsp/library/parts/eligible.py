@@ -34,3 +34,12 @@ def list_chosen(i, j, order, count, first, others, waits_for):
             order[count] = others[k]
             count += 1
     return count
+
+
+@njit(cache=True)
+def is_enough(left, request, guard):
+    """Whether what is `left` of the resources suffices for a request; both in the lanes of words."""
+    enough = True
+    for w in range(guard.size):
+        enough = enough and ((left[w] | guard[w]) - request[w]) & guard[w] == guard[w]
+    return enough

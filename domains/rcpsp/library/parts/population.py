@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 from parts.lists import random_list
-from parts.project import set_up
+from parts.project import open_search
 from parts.serial_schedules import evaluate, fingerprint
 
 
@@ -109,11 +109,9 @@ def evolve(env_data, state, size, patience, newcomers, renewal):
     `size` attempts in a row brought none, the next population begins.
     """
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, _tails, target, free = set_up(env_data)
-    n = project[0].size
-    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
-    child = (np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64), np.zeros(n, np.bool_))
-    best = child[0].copy()
+    project, before, after, _tails, target, free, work, order, finish = open_search(env_data, state)
+    child = (order, finish, np.zeros(order.size, np.bool_))
+    best = order.copy()
     best_value = evaluate(best, child[1], project, before, after, free, work)
     while best_value > target and not budget.exhausted():
         population = settle(best, best_value, size)

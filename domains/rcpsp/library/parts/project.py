@@ -68,3 +68,11 @@ def set_up(env_data):
     tails = longest_tails(project[0], after)
     free = np.empty((project[1].shape[1], horizon), np.int64)
     return project, before, after, tails, shortest_possible(env_data, tails), free
+
+
+def open_search(env_data, state):
+    """What :func:`set_up` gives, room for justification, the list of `state`, and room for finish times."""
+    arrays = set_up(env_data)
+    n, horizon = arrays[0][0].size, arrays[5].shape[1]
+    work = (np.empty(horizon, np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
+    return *arrays, work, np.array(state.sequence, dtype=np.int32), np.empty(n, np.int64)

@@ -7,10 +7,15 @@ import math
 
 import numpy as np
 from numba import njit
-from parts.project import set_up
+from parts.project import open_search
 from parts.serial_schedules import evaluate, serial
 from parts.taker import disturb
 
+MOVED = 3  # tunable: int 1..50
+REACH = 0.25  # tunable: float 0.01..1.0
+START_TEMPERATURE = 0.01  # tunable: float 0.0001..0.2
+END_TEMPERATURE = 0.002  # tunable: float 0.0001..0.1
+CYCLES = 3  # tunable: int 1..100
 CHUNK_ACTIVITIES = 60_000  # activities scheduled by one kernel call
 
 
@@ -45,25 +50,22 @@ def search(
     return rounds
 
 
-def ruin_and_recreate(env_data, state, moved, share, start_temperature, end_temperature, cycles):
+def ruin_and_recreate(env_data, state):
     """Search from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    project, before, after, _tails, target, free = set_up(env_data)
-    n = project[0].size
-    work = (np.empty(free.shape[1], np.int64), np.empty(n, np.int32), np.empty(n, np.int64))
-    current = np.array(state.sequence, dtype=np.int32)
-    finish = np.empty(n, np.int64)
+    project, before, after, _tails, target, free, work, current, finish = open_search(env_data, state)
+    n = current.size
     makespan = serial(current, project, before, free, finish)
     lists = (current, current.copy(), current.copy(), finish)
     status = np.array([makespan, makespan], np.int64)
     shares = np.asarray(env_data["requests"]) / np.maximum(env_data["capacities"], 1)
-    reach = max(2, int(share * n))
+    reach = max(2, int(REACH * n))
     rounds = made = max(5, CHUNK_ACTIVITIES // (3 * n))
     while made == rounds and not budget.exhausted():
-        heat = (start_temperature / end_temperature) ** (budget.remaining() * cycles % 1.0)
-        temperature = makespan * end_temperature * heat
+        heat = (START_TEMPERATURE / END_TEMPERATURE) ** (budget.remaining() * CYCLES % 1.0)
+        temperature = makespan * END_TEMPERATURE * heat
         made = search(
-            rounds, moved, reach, temperature, target, project, before, after, shares, free, work, lists,
+            rounds, MOVED, reach, temperature, target, project, before, after, shares, free, work, lists,
             status, rng,
         )  # fmt: skip
         budget.charge(3 * made)

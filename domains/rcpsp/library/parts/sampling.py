@@ -83,3 +83,16 @@ def sampled_list(order, keys, bias, before, after, rng):
                 while j + 1 < count and weights[j] <= draw:
                     j += 1
         count = list_chosen(i, j, order, count, first, others, waits_for)
+
+
+def sample_in_chunks(budget, target, passes, chunk, schedules, sample):
+    """Call ``sample(count, since, value)``, which returns the new best makespan, for `passes` passes.
+
+    At most `chunk` at once, until the budget is spent or `target` met; a pass is charged `schedules` units.
+    """
+    value, done = 2**40, 0
+    while done < passes and value > target and not (done and budget.exhausted()):
+        count = min(passes - done, chunk)
+        value = sample(count, done, value)
+        budget.charge(schedules * count)
+        done += count

@@ -11,51 +11,17 @@ from numba import njit
 
 
 @njit(cache=True)
-def serial(order, project, before, free, finish):
-    """Serial schedule generation: finish times of all activities of the list `order`; the makespan.
+def extend(order, place, stop, limit, project, before, tails, free, finish):
+    """Schedule the activities at places `place`..`stop` - 1 of a list whose earlier ones are in `free`.
 
-    `before` are the predecessors; with successors instead and a list from the end of the project it
-    schedules backwards in time. `free` (resource words by periods) is what is left of the resources.
+    Gives up before the first activity that would end, with its tail, after `limit`. Returns the place
+    reached; `finish` of the last activity of a whole list is the makespan.
     """
-    durations, need, capacity, guard = project
+    durations, need, _capacity, guard = project
     first, others = before
     words = guard.size
-    for w in range(words):
-        free[w] = capacity[w]
-    makespan = np.int64(0)
-    for x in order:
-        start = np.int64(0)
-        for k in range(first[x], first[x + 1]):
-            start = max(start, finish[others[k]])
-        w = settled = 0
-        while settled < words:  # until the start that one word asks for suits all words
-            profile, lanes, t = free[w], guard[w], start
-            end = start + durations[x]
-            while t < end:
-                if ((profile[t] | lanes) - need[x, w]) & lanes != lanes:
-                    end = t + 1 + durations[x]
-                t += 1
-            settled = settled + 1 if end - durations[x] == start else 1
-            start = end - durations[x]
-            w = w + 1 if w + 1 < words else 0
-        finish[x] = start + durations[x]
-        for w in range(words):
-            for t in range(start, finish[x]):
-                free[w, t] -= need[x, w]
-        makespan = max(makespan, finish[x])
-    return makespan
-
-
-@njit(cache=True)
-def serial_within(limit, order, project, before, tails, free, finish):
-    """As `serial`, but gives up with `limit` + 1 as soon as an activity and its tail end after `limit`."""
-    durations, need, capacity, guard = project
-    first, others = before
-    words = guard.size
-    for w in range(words):
-        free[w] = capacity[w]
-    makespan = np.int64(0)
-    for x in order:
+    for i in range(place, stop):
+        x = order[i]
         start = np.int64(0)
         for k in range(first[x], first[x + 1]):
             start = max(start, finish[others[k]])
@@ -71,13 +37,31 @@ def serial_within(limit, order, project, before, tails, free, finish):
             start = end - durations[x]
             w = w + 1 if w + 1 < words else 0
         if start + tails[x] > limit:
-            return limit + 1
+            return i
         finish[x] = start + durations[x]
         for w in range(words):
             for t in range(start, finish[x]):
                 free[w, t] -= need[x, w]
-        makespan = max(makespan, finish[x])
-    return makespan
+    return stop
+
+
+@njit(cache=True)
+def serial_within(limit, order, project, before, tails, free, finish):
+    """As `serial`, but gives up with `limit` + 1 as soon as an activity and its tail end after `limit`."""
+    for w in range(free.shape[0]):
+        free[w] = project[2][w]
+    reached = extend(order, 0, order.size, limit, project, before, tails, free, finish)
+    return finish[order[order.size - 1]] if reached == order.size else limit + 1
+
+
+@njit(cache=True)
+def serial(order, project, before, free, finish):
+    """Serial schedule generation: finish times of all activities of the list `order`; the makespan.
+
+    `before` are the predecessors; with successors instead and a list from the end of the project it
+    schedules backwards in time. `free` (resource words by periods) is what is left of the resources.
+    """
+    return serial_within(np.int64(2**62), order, project, before, project[0], free, finish)
 
 
 @njit(cache=True)

@@ -162,3 +162,16 @@ def improve_from(t1, tour, pos, dist, near, breadths, search, spare, journal, to
             else:
                 level -= 1
     return 0, top, 0
+
+
+@njit(cache=True)
+def queue_touched(search, k, head, n_queued, queue, waiting):
+    """Put the cities that an exchange of k edges touched behind the queue, unless they wait already."""
+    for i in range(k):
+        for row in range(5, 7):
+            touched = search[row, i]
+            if waiting[touched] == 0:
+                waiting[touched] = 1
+                queue[(head + n_queued) % queue.size] = touched
+                n_queued += 1
+    return n_queued

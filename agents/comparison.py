@@ -1,0 +1,149 @@
+"""Whether a validated pipeline is better than the checkpoint, at an error rate that holds for the whole run.
+
+The gains of a challenger are those over the checkpoint, pair by pair: one instance under one random stream.
+They are pooled over all validations in which both took part, each with streams of its own. What is tested
+each time is that the mean gain on the validation instances is not above zero. Over all validations of a run,
+and all challengers in them, the checkpoint is replaced by something no better with a probability of at most
+`checkpoint_error`.
+
+References
+----------
+S. Holm, "A simple sequentially rejective multiple test procedure", Scand. Journal of Statistics 6, 1979.
+K. K. G. Lan, D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70, 1983.
+R. E. Tarone, "A modified Bonferroni method for discrete data", Biometrics 46, 1990.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events.payloads import Step
+from dga2d.replay.state.run_state import RunState, ValidatedRound
+
+RESERVE = 0.1
+"""Part of the error rate not spent before the last validation that is planned: a resumed run may go on."""
+BROUGHT_BACK = 2
+"""Most challengers that a validation takes over from earlier ones, to look at them again."""
+
+
+class PairedGains(NamedTuple):
+    """How much better a challenger was, as a fraction of the reference; failures count with −R_fail."""
+
+    pairs: int
+    mean_gain: float
+    interval: tuple[float, float] | None
+    """Student's 95 % interval of the mean; ``None`` for a single pair."""
+    won: int
+    lost: int
+    p_value: float
+    """Of "the mean gain is not above zero", by Student's and Wilcoxon's tests together."""
+
+
+def compare_gains(gains: Sequence[float]) -> PairedGains:
+    """Return the figures of `gains`, one at least, rounded so that they are the same on every machine.
+
+    Student's test tells where gains are alike, Wilcoxon's where they differ by orders of magnitude, as
+    between small and large instances; the smaller of their p-values counts twice.
+
+    References
+    ----------
+    Student, "The probable error of a mean", Biometrika 6, 1908.
+    F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
+    """
+    from scipy import stats  # most of a second, and only where validations are compared
+
+    n, mean = len(gains), math.fsum(gains) / len(gains)
+    variance = math.fsum((gain - mean) ** 2 for gain in gains) / (n - 1) if n > 1 else 0.0
+    error = math.sqrt(variance / n)
+    reach = float(stats.t.ppf(0.975, n - 1)) * error if n > 1 else 0.0
+    moved = [gain for gain in gains if gain != 0.0]
+    by_mean = float(stats.t.sf(mean / error, n - 1)) if error > 0.0 else 1.0
+    by_rank = 1.0
+    if moved:
+        least = 0.5 ** len(moved)  # what that many pairs can show at best
+        by_rank = max(least, float(stats.wilcoxon(moved, alternative="greater").pvalue))
+    return PairedGains(
+        n,
+        _rounded(mean),
+        (_rounded(mean - reach), _rounded(mean + reach)) if n > 1 else None,
+        sum(gain > 0.0 for gain in gains),
+        sum(gain < 0.0 for gain in gains),
+        _rounded(min(1.0, 2.0 * min(by_mean, by_rank))) if mean > 0.0 else 1.0,
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def pooled_gains(
+    state: RunState, challenger: tuple[Step, ...], kept: tuple[Step, ...], rounds: Sequence[ValidatedRound]
+) -> list[float]:
+    """Return the gains of `challenger` over `kept` in all `rounds` in which both took part."""
+    return [
+        _gap(state, round_, i, theirs) - _gap(state, round_, i, ours)
+        for round_ in rounds
+        if challenger in round_.pipelines and kept in round_.pipelines
+        for i, (ours, theirs) in enumerate(zip(round_.row(challenger), round_.row(kept), strict=True))
+    ]
+
+
+def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: float | None) -> float:
+    if objective is None:
+        return -state.settings.failure_reward
+    entry = state.entry(round_.instances[instance])
+    return normalised_gap(objective, entry.reference, state.header.sense, entry.scale)
+
+
+def clearly_better(p_values: Sequence[float], level: float) -> list[int]:
+    """Return the challengers, by number, that are better when all may err with a probability of `level`
+    together (Holm's procedure)."""
+    order = sorted(range(len(p_values)), key=lambda j: (p_values[j], j))
+    found: list[int] = []
+    for rank, j in enumerate(order):
+        if p_values[j] > level / (len(order) - rank):
+            break
+        found.append(j)
+    return found
+
+
+def error_to_spend(state: RunState) -> float:
+    """Return the error rate of the open validation: an equal part of what is left for those still planned,
+    the open one included."""
+    settings, generation = state.settings, state.generation
+    assert generation is not None
+    last, interval = settings.generations, settings.validation_interval
+    if settings.evolution and state.ledger.spent_reason is not None:
+        last = generation.number
+    due = {last} | (set(range(interval, last + 1, interval)) if interval else set())
+    planned = sum(number > generation.number for number in due) + 1
+    spent = math.fsum(r.comparison.error for r in state.validated if r.comparison is not None)
+    left = max(settings.checkpoint_error - spent, 0.0)
+    return _rounded((1.0 - RESERVE) * left / planned)
+
+
+def checkpoint_or_baseline(state: RunState) -> tuple[Step, ...]:
+    """Return what validated pipelines are compared with."""
+    return state.header.baseline if state.checkpoint is None else state.checkpoint.steps
+
+
+def undecided(
+    state: RunState, kept: tuple[Step, ...], known: Sequence[tuple[Step, ...]]
+) -> list[tuple[Step, ...]]:
+    """Return the challengers of earlier validations that look best beside `kept` and are not `known`."""
+    found: list[tuple[float, int, tuple[Step, ...]]] = []
+    for steps in dict.fromkeys(_challengers(state.validated)):
+        if steps in known or steps == kept:
+            continue
+        gains = pooled_gains(state, steps, kept, state.validated)
+        if gains and (compared := compare_gains(gains)).mean_gain > 0.0:
+            found.append((compared.p_value, len(found), steps))
+    return [steps for _, _, steps in sorted(found, key=lambda entry: entry[:2])[:BROUGHT_BACK]]
+
+
+def _challengers(rounds: Sequence[ValidatedRound]) -> Iterator[tuple[Step, ...]]:
+    for round_ in rounds:
+        yield from round_.pipelines

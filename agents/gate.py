@@ -1,0 +1,233 @@
+"""The gate: new code is measured against its parent inside the incumbent before it joins a pool.
+
+Both arms draw common random numbers on the same training instances. After half of them a child that is behind
+is given up; of the children of one operator in a generation only the best joins. What is decided here follows
+from the recorded evaluations alone.
+
+References
+----------
+A. M. Law, "Simulation Modeling and Analysis", 5th edition, 2015, Section 11.2 (common random numbers).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dga2d.agents.agent import open_basis
+from dga2d.agents.conductor import spread_order
+from dga2d.agents.pool_edits import edit_of, parent_of
+from dga2d.agents.trial_walks import fill, replace_implementation, walk_through
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import ImplementationId, InstanceKey, OperatorId
+from dga2d.events.payloads import Step, TransitionCredit
+from dga2d.replay.state.credit import TransitionRecord
+from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.run_state import EvaluationKey, Proposal, RunState, TriedCode
+from dga2d.replay.streams import stream
+
+MOST_REWARD = 3.0
+"""Largest reward that a measurement brings new code: standardised gains of a few instances can be huge."""
+
+
+class GateResult(NamedTuple):
+    """What a measurement came to."""
+
+    gains: tuple[float | None, ...]
+    """Gap of the parent less that of the child, by instance as far as measured; ``None`` where the child
+    failed."""
+    loses: bool
+
+    @property
+    def mean(self) -> float | None:
+        """The mean gain; ``None`` where the child failed."""
+        known = [gain for gain in self.gains if gain is not None]
+        return math.fsum(known) / len(known) if known and len(known) == len(self.gains) else None
+
+
+def is_gated(state: RunState) -> bool:
+    """Return whether new code is measured before it joins."""
+    return state.settings.gate_instances > 0
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+def gate_instances(state: RunState) -> tuple[InstanceKey, ...]:
+    """Return the training instances of the open generation's gate, spread over groups and names."""
+    keys = [entry.key for entry in state.header.splits.train]
+    draws = stream(state.header.seed, "gate", open_basis(state)[0].number)
+    start = int(draws.integers(len(keys)))
+    order = [keys[(start + i) % len(keys)] for i in spread_order(len(keys))]
+    return tuple(order[: state.settings.gate_instances])
+
+
+def gate_program(state: RunState, operator: OperatorId, parent: ImplementationId) -> tuple[Step, ...]:
+    """Return the program in which children of `parent` are measured, with the parent itself.
+
+    The incumbent, where the operator is part of it; else the nearest walk of the graph that passes it.
+    """
+    basis, program = open_basis(state)[1], incumbent(state)
+    if all(step.operator != operator for step in program):
+        base = tuple(step.operator for step in program)
+        walk = walk_through(basis.graph, base, operator, state.settings.max_length)
+        walk = walk or basis.graph.route_through(operator)
+        program = fill(walk, program, basis.pools, basis.credits)
+    return replace_implementation(program, operator, parent)
+
+
+def control_number(state: RunState, slot: int, parent: ImplementationId) -> int:
+    """Return the candidate number of the parent's arm for a slot; slots with the same arm share it.
+
+    Children are numbered as their slots, arms of the slots' usual parents behind them, and arms of other
+    parents (of configurations) behind those.
+    """
+    count = open_basis(state)[1].implementation_slots
+    program = _usual_program(state, slot)
+    if program is None or program != _program_with(state, slot, parent):
+        return 2 * count + slot
+    return count + next(s for s in range(slot + 1) if _usual_program(state, s) == program)
+
+
+def _usual_program(state: RunState, slot: int) -> tuple[Step, ...] | None:
+    edit = edit_of(state, slot)
+    if edit is None or edit.kind in ("keep", "delete"):
+        return None
+    return gate_program(state, edit.operator, parent_of(open_basis(state)[1], edit, state.settings.epsilon))
+
+
+def _program_with(state: RunState, slot: int, parent: ImplementationId) -> tuple[Step, ...] | None:
+    edit = edit_of(state, slot)
+    return None if edit is None else gate_program(state, edit.operator, parent)
+
+
+def gated_steps(state: RunState, candidate: int) -> tuple[Step, ...]:
+    """Return the algorithm evaluated under a candidate number of the gate."""
+    for proposal in open_basis(state)[0].proposals.values():
+        if candidate == proposal.control:
+            return proposal.program
+        if candidate == proposal.slot:
+            return replace_implementation(proposal.program, proposal.operator, proposal.implementation)
+    raise KeyError(candidate)
+
+
+def awaited(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
+    """Yield what the gate still has to evaluate, each once, with the event that asks for it."""
+    generation = open_basis(state)[0]
+    seen: set[EvaluationKey] = set()
+    first: dict[int, int] = {}  # by control arm: the proposal that asked for it first
+    proposals = sorted(generation.proposals.values(), key=lambda p: p.seq)
+    for proposal in proposals:
+        first.setdefault(proposal.control, proposal.seq)
+    for proposal in proposals:
+        if proposal.slot in generation.implementation_verdicts:
+            continue
+        for key in _missing(state, proposal):
+            if key not in seen:
+                seen.add(key)
+                yield first.get(key[0], proposal.seq), key
+
+
+def is_measured(state: RunState, proposal: Proposal) -> bool:
+    """Return whether the gate has seen enough of a proposal."""
+    return next(_missing(state, proposal), None) is None
+
+
+def _missing(state: RunState, proposal: Proposal) -> Iterator[EvaluationKey]:
+    outcomes = open_basis(state)[0].gate_outcomes
+    for part in _parts(proposal.instances):
+        keys = [(arm, key) for key in part for arm in (proposal.control, proposal.slot)]
+        missing = [key for key in keys if key not in outcomes]
+        yield from missing
+        if missing or _result(state, proposal, part).loses:
+            return
+
+
+def _parts(instances: Sequence[InstanceKey]) -> tuple[Sequence[InstanceKey], ...]:
+    half = (len(instances) + 1) // 2
+    return tuple(part for part in (instances[:half], instances) if part)
+
+
+# ---------------------------------------------------------------- what follows from it
+
+
+def gate_result(state: RunState, proposal: Proposal) -> GateResult:
+    """Return what the measurement of a proposal came to; it must be measured."""
+    first, *rest = _parts(proposal.instances)
+    result = _result(state, proposal, first)
+    return result if result.loses or not rest else _result(state, proposal, rest[0])
+
+
+def _result(state: RunState, proposal: Proposal, instances: Sequence[InstanceKey]) -> GateResult:
+    outcomes, worst = open_basis(state)[0].gate_outcomes, -state.settings.failure_reward
+
+    def gap(arm: int, key: InstanceKey) -> float | None:
+        objective = outcomes[arm, key].objective
+        if objective is None:
+            return None
+        entry = state.entry(key)
+        return min(normalised_gap(objective, entry.reference, state.header.sense, entry.scale), worst)
+
+    gains: list[float | None] = []
+    for key in instances:
+        before, after = gap(proposal.control, key), gap(proposal.slot, key)
+        gains.append(None if after is None else (worst if before is None else before) - after)
+    result = GateResult(tuple(gains), False)
+    return result._replace(loses=result.mean is None or result.mean < 0.0)
+
+
+def loss(result: GateResult, best: Proposal | None) -> str:
+    """Return why measured code does not join."""
+    if result.mean is None:
+        return "it failed on an instance that it was measured on"
+    gains = ", ".join("failed" if gain is None else f"{100 * gain:+.3f}" for gain in result.gains)
+    told = f"{100 * result.mean:+.3f} points against its parent ({gains})"
+    if result.loses or best is None:
+        return f"it lost: {told}"
+    return f"{best.implementation} of the same generation gained more; this one {told}"
+
+
+def tried_before(state: RunState, operator: OperatorId) -> tuple[TriedCode, ...]:
+    """Return what earlier generations measured for an operator, the oldest first."""
+    number = open_basis(state)[0].number
+    return tuple(t for t in state.tried.get(operator, ()) if t.generation < number)
+
+
+def best_of_generation(state: RunState, proposal: Proposal) -> Proposal | None:
+    """Return the proposal of the operator that gained most in this generation; ``None`` if all lose.
+
+    Of equal ones that of the smaller slot.
+    """
+    rivals = [p for p in open_basis(state)[0].proposals.values() if p.operator == proposal.operator]
+    ranked = []
+    for rival in rivals:
+        result = gate_result(state, rival)
+        if result.mean is not None and not result.loses:
+            ranked.append((-result.mean, rival.slot, rival))
+    return min(ranked, key=lambda row: row[:2])[2] if ranked else None
+
+
+def gate_credits(state: RunState, proposal: Proposal, result: GateResult) -> tuple[TransitionCredit, ...]:
+    """Return the credits with which measured code begins: those of its parent in the program of the gate,
+    each updated once with the standardised mean gain as the reward."""
+    assert result.mean is not None
+    known = [gain for gain in result.gains if gain is not None]
+    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
+    reward = result.mean / (error + state.settings.epsilon)
+    reward = min(MOST_REWARD, reward)
+    rate, table = state.settings.credit_rate, open_basis(state)[1].credits
+    new = replace_implementation(proposal.program, proposal.operator, proposal.implementation)
+    found: dict[tuple[ImplementationId, ImplementationId], TransitionRecord] = {}
+    for place, (old_step, new_step) in enumerate(zip(proposal.program, new, strict=True)):
+        target = new_step.implementation
+        source = table.source_after([step.implementation for step in new[:place]])
+        parent = table.source_after([step.implementation for step in proposal.program[:place]])
+        if (source, target) != (parent, old_step.implementation):
+            before = table.credit(parent, old_step.implementation)
+            found[source, target] = TransitionRecord((1.0 - rate) * before + rate * reward, 1)
+    return tuple(
+        TransitionCredit(source=s, target=t, credit=r.credit, activations=r.activations)
+        for (s, t), r in sorted(found.items())
+    )

@@ -1,0 +1,173 @@
+"""Which operator an implementation slot treats, and what happens to its pool.
+
+References
+----------
+DGA2D paper, Section 3.5, Eqs. 10–12, and Algorithm 2, lines 4–17: the slots that credit fills. The others go
+to the operators of the incumbent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Literal, NamedTuple
+
+from dga2d.agents.agent import open_basis
+from dga2d.events import ImplementationId, OperatorId
+from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.run_state import Contribution, EvolutionBasis, RunState
+from dga2d.replay.streams import choose, stream
+
+
+class PoolEdit(NamedTuple):
+    """What is decided for one operator."""
+
+    kind: Literal["delete", "add", "replace", "keep"]
+    operator: OperatorId
+    worst: ImplementationId
+    """c⁻: the lowest credit among the members that may be removed, if any may, and of all otherwise."""
+    parent: ImplementationId | None = None
+    """The implementation to improve on; ``None`` for that of the highest credit."""
+
+
+NOTHING_KEPT: frozenset[ImplementationId] = frozenset()
+
+
+def pool_edit(
+    basis: EvolutionBasis,
+    slot: int,
+    pool_limit: int,
+    epsilon: float,
+    is_judged: Callable[[OperatorId], bool] = lambda operator: True,
+    kept: Collection[ImplementationId] = NOTHING_KEPT,
+) -> PoolEdit | None:
+    """Return the edit of the `slot`-th lowest-credit operator that is judged; ``None`` beyond the last.
+
+    Of operators with equal credit the smaller id comes first. Members `kept` are not removed.
+    """
+    ranked = sorted(
+        (basis.credits.operator_credit(basis.pools[operator], epsilon), operator)
+        for operator in basis.graph.operators
+        if is_judged(operator)
+    )
+    if slot >= len(ranked):
+        return None
+    credit, operator = ranked[slot]
+    pool = basis.pools[operator]
+    worst = lowest_credit(basis, pool, epsilon, kept)
+    if credit >= 0:
+        is_deleted = len(pool) > 1 and worst not in kept
+        return PoolEdit("delete" if is_deleted else "keep", operator, worst)
+    return PoolEdit("add" if len(pool) < pool_limit else "replace", operator, worst)
+
+
+def lowest_credit(
+    basis: EvolutionBasis,
+    pool: Collection[ImplementationId],
+    epsilon: float,
+    kept: Collection[ImplementationId],
+) -> ImplementationId:
+    """Return c⁻ of a pool: the lowest credit among those that are not kept, of all where all are kept."""
+    free = [c for c in pool if c not in kept] or pool
+    return min(free, key=lambda c: (basis.credits.implementation_credit(c, epsilon), c))
+
+
+def parent_of(basis: EvolutionBasis, edit: PoolEdit, epsilon: float) -> ImplementationId:
+    """Return the implementation to improve on: that of the edit, or the highest credit of the pool."""
+    if edit.parent is not None:
+        return edit.parent
+    pool = basis.pools[edit.operator]
+    return max(pool, key=lambda c: (basis.credits.implementation_credit(c, epsilon), c))
+
+
+def edit_of(state: RunState, slot: int) -> PoolEdit | None:
+    """Return the edit of a slot of the open generation; ``None`` where no operator is left for it.
+
+    It is the same whatever verdicts of the generation are in the log.
+    """
+    basis, settings = open_basis(state)[1], state.settings
+    if slot >= basis.edits:
+        return _incumbent_edit(state, slot)
+    return pool_edit(
+        basis,
+        slot,
+        settings.pool_limit,
+        settings.epsilon,
+        lambda operator: _may_be_judged(state, operator),
+        kept_members(state),
+    )
+
+
+def kept_members(state: RunState) -> frozenset[ImplementationId]:
+    """Return what stays in its pool: what waits for its samples and, where edits go to the incumbent, its
+    implementations."""
+    steps = incumbent(state) if open_basis(state)[1].incumbent_edits else ()
+    return frozenset(step.implementation for step in steps) | _waiting(state)
+
+
+def _waiting(state: RunState) -> frozenset[ImplementationId]:
+    """Return the implementations of earlier generations that have not had their samples."""
+    number = open_basis(state)[0].number
+    return frozenset(
+        t.implementation for t in state.owed_trials if t.implementation is not None and t.generation < number
+    )
+
+
+def _is_offered(state: RunState, operator: OperatorId) -> bool:
+    """Return whether code may be asked for an operator: it is on a walk, where that is set, and nothing of
+    its pool waits for samples."""
+    basis, settings = open_basis(state)[1], state.settings
+    on_walk = settings.edit_scope == "graph" or operator in basis.graph.on_walks(settings.max_length)
+    return on_walk and _waiting(state).isdisjoint(basis.pools[operator])
+
+
+def _may_be_judged(state: RunState, operator: OperatorId) -> bool:
+    basis = open_basis(state)[1]
+    samples = basis.credits.operator_samples(basis.pools[operator])
+    return samples >= state.settings.min_samples and _is_offered(state, operator)
+
+
+def _incumbent_edit(state: RunState, slot: int) -> PoolEdit | None:
+    """Draw an operator of the incumbent, in proportion to what it accounts for; slots draw with
+    replacement."""
+    (generation, basis), settings = open_basis(state), state.settings
+    program = incumbent(state)
+    found = [(o, w) for o, w in operator_weights(state).items() if _is_offered(state, o)]
+    if not found:
+        return None
+    total = sum(weight for _, weight in found)
+    draw = stream(state.header.seed, "edit", generation.number, slot)
+    operator = found[choose([weight / total for _, weight in found], float(draw.random()))][0]
+    pool = basis.pools[operator]
+    parents = [s.implementation for s in program if s.operator == operator and s.implementation in pool]
+    return PoolEdit(
+        "add" if len(pool) < settings.pool_limit else "replace",
+        operator,
+        lowest_credit(basis, pool, settings.epsilon, kept_members(state)),
+        parents[0] if parents else None,
+    )
+
+
+def operator_weights(state: RunState) -> dict[OperatorId, float]:
+    """Return the operators of the incumbent that are in the graph, each with a weight above 0.
+
+    The weight is the mean share of the effort plus that of the improvement that its implementations had in
+    the evaluations of training so far, or that which it configures had; those never evaluated have the mean
+    weight of the others.
+    """
+    basis = open_basis(state)[1]
+    steps = [step for step in incumbent(state) if step.operator in basis.graph.operators]
+    shares = [_contribution(state, step.implementation) for step in steps]
+    known = [(s.effort + s.gain) / s.runs for s in shares if s.runs]
+    usual = sum(known) / len(known) if sum(known) > 0.0 else 1.0
+    weights: dict[OperatorId, float] = {}
+    for step, share in zip(steps, shares, strict=True):
+        weight = (share.effort + share.gain) / share.runs if share.runs else usual
+        weights[step.operator] = weights.get(step.operator, 0.0) + max(weight, 0.01 * usual)
+    return weights
+
+
+def _contribution(state: RunState, implementation: ImplementationId) -> Contribution:
+    found = state.contributions.get(implementation)
+    if found is None and implementation in state.configured:
+        return _contribution(state, state.configured[implementation])
+    return found or Contribution(0.0, 0.0, 0)

@@ -1,0 +1,347 @@
+"""Contenders of a race: what lies near the incumbent, what the generation brought, and new constants.
+
+Everything is drawn from the state, the texts it names and one random stream; no model is asked.
+
+References
+----------
+M. Birattari, T. Stützle, L. Paquete, K. Varrentrapp, "A racing algorithm for configuring metaheuristics",
+GECCO 2002: candidates that compete on common instances. What is drawn here is our own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from dga2d.agents.agent import open_basis, present_graph
+from dga2d.agents.proposing.graphs import incompatibility
+from dga2d.agents.proposing.tasks import OperatorContract
+from dga2d.agents.proposing.variation import place_in_range, rewrite, vary
+from dga2d.agents.scoring import best_implementations
+from dga2d.domains.core.contract import Implementation, OperatorName
+from dga2d.domains.core.tunables import Tunable, Value, find_tunables
+from dga2d.events import ImplementationId, OperatorId
+from dga2d.events.payloads import RaceMove, Step
+from dga2d.replay.state.graph import END, START
+from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.run_state import MoveRecord, RunState, program_key
+from dga2d.replay.streams import choose
+
+Steps = tuple[Step, ...]
+DRAWS = 20
+"""Draws of a move before it is given up for this race: most may repeat what has raced before."""
+SAMPLED = 2
+"""Pipelines of the generation that race, the best ones."""
+CODE_SHARE = 3
+"""At most one contender in this many brings new code."""
+MOST_CONSTANTS = 3
+"""Most constants that one contender changes."""
+SHARE_DEVIATION = 1.0
+"""Standard deviation of the logarithm of the factor by which a share is moved."""
+SMALL_SHARE = 0.2
+"""Share of an operator that is put into a walk, relative to the others."""
+LEAST_SHARE = 0.02
+"""Smallest share relative to one that was never moved; its inverse is the largest."""
+PRIOR_STAYED, PRIOR_ENTERED = 3.0, 12.0
+"""Contenders of every move that are taken to have survived and entered before the first race."""
+MODEL_DRAWS = 5
+"""Values of a constant that are drawn to take the one that looks best."""
+BANDWIDTH = 0.15
+"""Standard deviation of the kernels over a constant's range."""
+
+
+class Configured(NamedTuple):
+    """A text with other constants."""
+
+    text: Implementation
+    parent: ImplementationId
+    constants: Mapping[str, Value]
+
+
+class Proposal(NamedTuple):
+    """A contender, and the configurations that it brings."""
+
+    move: RaceMove
+    change: str
+    steps: Steps
+    configured: tuple[Configured, ...] = ()
+
+
+@dataclass
+class RaceMaterial:
+    """What contenders are made of."""
+
+    state: RunState
+    texts: Mapping[ImplementationId, str]
+    """Sources of the incumbent's implementations."""
+    contracts: Mapping[OperatorId, OperatorContract]
+    draws: np.random.Generator
+    incumbent: Steps = field(init=False)
+    rivals: tuple[Steps, ...] = field(init=False)
+    """The best pipelines of the generation and of the run, best first."""
+
+    def __post_init__(self) -> None:
+        self.incumbent = incumbent(self.state)
+        self.rivals = tuple(dict.fromkeys(self._rivals()))
+
+    def _rivals(self) -> Iterator[Steps]:
+        state, (generation, _) = self.state, open_basis(self.state)
+        for program in (state.checkpoint, state.best):
+            if program is not None:
+                yield program.steps
+        for _, j in sorted((-score, j) for j, score in generation.scores.items())[:SAMPLED]:
+            yield generation.pipelines[j].steps
+
+    def draw(self, count: int) -> int:
+        """Return a number in 0 … `count` − 1."""
+        return int(self.draws.integers(count))
+
+    def is_walk(self, walk: Sequence[OperatorId]) -> bool:
+        """Return whether operators fit one behind the other and the run's structure allows their edges."""
+        if not 1 <= len(walk) <= self.state.settings.max_length:
+            return False
+        edges = tuple(pairwise((START, *walk, END)))
+        graph = present_graph(self.state)
+        if self.state.settings.structure != "dg" and not graph.edges.issuperset(edges):
+            return False
+        return all(incompatibility(edge, self.contracts) is None for edge in edges)
+
+
+def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
+    """Return at most `count` contenders: not the incumbent, none twice, none that has lost before."""
+    state, moves = material.state, material.state.settings.moves
+    known = {program_key(material.incumbent), *state.raced}
+    found: list[Proposal] = []
+
+    def enter(proposal: Proposal | None) -> bool:
+        if proposal is None or len(found) >= count or proposal.move not in moves:
+            return False
+        key = program_key(proposal.steps)
+        is_new = key not in known
+        if is_new:
+            known.add(key)
+            found.append(proposal)
+        return is_new
+
+    if state.finalist:
+        enter(Proposal("finalist", "ahead in the last race, not clearly", state.finalist))
+    for proposal in tuple(_with_new_code(material))[: max(1, count // CODE_SHARE)]:
+        enter(proposal)
+    for steps in material.rivals:
+        enter(Proposal("sampled", "sampled by the policy", steps))
+    weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
+    while weights and len(found) < count:
+        total, u = sum(weights.values()), float(material.draws.random())
+        move = tuple(weights)[choose([weight / total for weight in weights.values()], u)]
+        if not any(enter(MOVES[move](material)) for _ in range(DRAWS)):
+            del weights[move]
+    return found
+
+
+def move_weight(state: RunState, move: str) -> float:
+    """Return how likely a move is drawn, relative to others: as often as its contenders survived the first
+    round of a race so far; at first all are alike."""
+    record = state.moves.get(move, MoveRecord())
+    return (record.stayed + PRIOR_STAYED) / (record.entered + PRIOR_ENTERED)
+
+
+def _with_new_code(material: RaceMaterial) -> Iterator[Proposal]:
+    """Yield the incumbent with each implementation that joined a pool in this generation: in place of another
+    where its operator is in the walk, otherwise at a drawn place where it fits."""
+    _, basis = open_basis(material.state)
+    for operator, pool in sorted(material.state.pools.items()):
+        for new in sorted(set(pool) - set(basis.pools.get(operator, ()))):
+            step = Step(operator=operator, implementation=new)
+            places = [i for i, old in enumerate(material.incumbent) if old.operator == operator]
+            if places:
+                taken = {places[material.draw(len(places))]: new}
+                yield Proposal("code", f"new code {new}", _with(material.incumbent, taken))
+            elif walks := [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]:
+                steps = walks[material.draw(len(walks))]
+                filled = tuple(step if s.operator == operator else s for s in steps)
+                yield Proposal("code", f"new code {new}", filled)
+
+
+def _operators(steps: Steps) -> tuple[OperatorId, ...]:
+    return tuple(step.operator for step in steps)
+
+
+def _with(steps: Steps, taken: Mapping[int, ImplementationId]) -> Steps:
+    """Return the steps with other implementations at some positions."""
+    return tuple(
+        step.model_copy(update={"implementation": taken[i]}) if i in taken else step
+        for i, step in enumerate(steps)
+    )
+
+
+def _step(material: RaceMaterial, operator: OperatorId) -> Step:
+    """Return a step with the implementation of highest credit."""
+    return best_implementations((operator,), material.state.pools, material.state.credits)[0]
+
+
+def _exchange_implementation(material: RaceMaterial) -> Proposal | None:
+    """Put another member of its pool in the place of an implementation."""
+    others = [
+        (i, other)
+        for i, step in enumerate(material.incumbent)
+        for other in material.state.pools.get(step.operator, ())
+        if other != step.implementation
+    ]
+    if not others:
+        return None
+    place, other = others[material.draw(len(others))]
+    change = f"{other} at position {place + 1}"
+    return Proposal("implementation", change, _with(material.incumbent, {place: other}))
+
+
+def _neighbours(material: RaceMaterial, operator: OperatorId) -> Iterator[Steps]:
+    """Yield the incumbent with `operator` put in or in the place of another; not all fit.
+
+    Where shares may be moved, half of what is put in gets a small part of the budget: with an equal one it
+    would be a tax on the rest.
+    """
+    steps, new = material.incumbent, _step(material, operator)
+    is_small = "share" in material.state.settings.moves and material.draw(2)
+    put_in = new.model_copy(update={"share": SMALL_SHARE}) if is_small else new
+    for i in range(len(steps) + 1):
+        yield _inserted(steps, i, put_in)
+    for i in range(len(steps)):
+        yield (*steps[:i], new, *steps[i + 1 :])
+
+
+def _change_walk(material: RaceMaterial) -> Proposal | None:
+    """Insert, exchange or drop an operator, run one again, or change the order of two."""
+    steps = material.incumbent
+    n = len(steps)
+    kinds: tuple[tuple[str, Callable[[], Iterator[Steps]]], ...] = (
+        ("another operator", lambda: _neighbours(material, _any_operator(material))),
+        ("another operator", lambda: _neighbours(material, _any_operator(material))),
+        ("an operator less", lambda: (steps[:i] + steps[i + 1 :] for i in range(n))),
+        ("an operator again", lambda: (_inserted(steps, i, step) for i in range(n + 1) for step in steps)),
+        ("another order", lambda: (_swapped(steps, i, j) for i in range(n) for j in range(i))),
+    )
+    change, neighbours = kinds[material.draw(len(kinds))]
+    fitting = [other for other in neighbours() if material.is_walk(_operators(other))]
+    if not fitting:
+        return None
+    chosen = fitting[material.draw(len(fitting))]
+    return Proposal("walk", f"{change}: {' → '.join(_operators(chosen))}", chosen)
+
+
+def _any_operator(material: RaceMaterial) -> OperatorId:
+    operators = present_graph(material.state).operators
+    return operators[material.draw(len(operators))]
+
+
+def _inserted(steps: Steps, place: int, step: Step) -> Steps:
+    return (*steps[:place], step, *steps[place:])
+
+
+def _swapped(steps: Steps, i: int, j: int) -> Steps:
+    changed = list(steps)
+    changed[i], changed[j] = changed[j], changed[i]
+    return tuple(changed)
+
+
+def _set_constants(material: RaceMaterial) -> Proposal | None:
+    """Set one to three constants anywhere in the incumbent to other values."""
+    places: list[tuple[int, Tunable]] = [
+        (i, tunable)
+        for i, step in enumerate(material.incumbent)
+        for tunable in find_tunables(material.texts[step.implementation])
+        if tunable.can_vary
+    ]
+    if not places:
+        return None
+    count = 1 + material.draw(min(MOST_CONSTANTS, len(places)))
+    values: dict[int, dict[str, Value]] = {}
+    for k in sorted(int(k) for k in material.draws.choice(len(places), size=count, replace=False)):
+        place, tunable = places[k]
+        values.setdefault(place, {})[tunable.name] = _draw_value(material, place, tunable)
+    configured, taken = [], {}
+    for place, constants in values.items():
+        step = material.incumbent[place]
+        source = rewrite(material.texts[step.implementation], constants)
+        text = Implementation(OperatorName(step.operator), source, f"configured:{step.implementation}")
+        configured.append(Configured(text, step.implementation, constants))
+        taken[place] = ImplementationId(text.id)
+    change = ", ".join(
+        f"{name} = {value} in {material.incumbent[place].operator}"
+        for place, constants in values.items()
+        for name, value in constants.items()
+    )
+    return Proposal("constants", change, _with(material.incumbent, taken), tuple(configured))
+
+
+def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:
+    """Draw several values for a constant and return the one that contenders of earlier races speak for most.
+
+    Measured is the ratio of two densities over the constant's range: of values that survived the first round
+    of their race, the present one among them, and of those that did not.
+
+    References
+    ----------
+    J. Bergstra et al., "Algorithms for hyper-parameter optimization", NeurIPS 2011 (tree-structured Parzen
+    estimators).
+    """
+    drawn = [vary(tunable, material.draws) for _ in range(MODEL_DRAWS)]
+    text = material.state.unconfigured(material.incumbent[place].implementation)
+    tried = [
+        (where, stayed)
+        for name, constant, value, stayed in material.state.tried_constants
+        if (name, constant) == (text, tunable.name) and (where := place_in_range(tunable, value)) is not None
+    ]
+    here = place_in_range(tunable, tunable.value)
+    if not tried or here is None:
+        return drawn[0]
+    tried.append((here, True))
+
+    def ratio(value: Value) -> float:
+        where = place_in_range(tunable, value)
+        assert where is not None
+        mass = {True: 1.0, False: 1.0}
+        for other, stayed in tried:
+            mass[stayed] += math.exp(-0.5 * ((where - other) / BANDWIDTH) ** 2)
+        return float(f"{mass[True] / mass[False]:.9g}")
+
+    return max(drawn, key=ratio)
+
+
+def _cross_over(material: RaceMaterial) -> Proposal | None:
+    """Join the beginning of the incumbent to the end of a rival, or the other way round."""
+    rivals = [*material.rivals, *([material.state.finalist] if material.state.finalist else [])]
+    rivals = [rival for rival in rivals if rival != material.incumbent]
+    if not rivals:
+        return None
+    rival = rivals[material.draw(len(rivals))]
+    head, tail = (material.incumbent, rival) if material.draw(2) else (rival, material.incumbent)
+    steps = (*head[: 1 + material.draw(len(head))], *tail[material.draw(len(tail)) :])
+    if not material.is_walk(_operators(steps)):
+        return None
+    return Proposal("crossover", f"with {' → '.join(_operators(rival))}", steps)
+
+
+def _move_share(material: RaceMaterial) -> Proposal | None:
+    """Give one position a larger or smaller part of the budget."""
+    steps = material.incumbent
+    if len(steps) < 2:
+        return None
+    place = material.draw(len(steps))
+    factor = math.exp(float(material.draws.normal(0.0, SHARE_DEVIATION)))
+    share = float(f"{min(max((steps[place].share or 1.0) * factor, LEAST_SHARE), 1.0 / LEAST_SHARE):.3g}")
+    moved = (*steps[:place], steps[place].model_copy(update={"share": share}), *steps[place + 1 :])
+    return Proposal("share", f"share {share:g} for {steps[place].operator} at position {place + 1}", moved)
+
+
+MOVES: Mapping[RaceMove, Callable[[RaceMaterial], Proposal | None]] = {
+    "constants": _set_constants,
+    "walk": _change_walk,
+    "implementation": _exchange_implementation,
+    "crossover": _cross_over,
+    "share": _move_share,
+}

@@ -1,0 +1,310 @@
+"""Racer: lets programs near the incumbent race against it, and says who wins.
+
+In the selecting rounds a part of the contenders stays, those ahead of the incumbent by most, and meets it on
+more instances. The finalist meets the incumbent on instances that took no part in its selection; it takes the
+incumbent's place where Student's and Wilcoxon's tests together refuse, at the stated error, that it is no
+better. All contenders have the same random stream on an instance.
+
+References
+----------
+K. Jamieson, A. Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", AISTATS
+2016 (successive halving). M. López-Ibáñez et al., "The irace package", Operations Research Perspectives 3,
+2016.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from dga2d.agents.agent import Decision, Duty, open_generation, open_race, present_graph
+from dga2d.agents.comparison import compare_gains
+from dga2d.agents.conductor import edits_closed, race_is_due, spread_order
+from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.proposing import PromptContext
+from dga2d.agents.proposing.tasks import OperatorContract
+from dga2d.agents.race_moves import Proposal, RaceMaterial, draw_proposals
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
+from dga2d.events.payloads import (
+    Configuration,
+    Contender,
+    IncumbentSelected,
+    PoolChange,
+    RaceRoundScored,
+    RaceStarted,
+    RaceVerdict,
+    Standing,
+    Step,
+)
+from dga2d.replay.state.graph import END, START
+from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.run_state import RaceState, RunState
+from dga2d.replay.streams import stream
+
+
+class RaceSources(NamedTuple):
+    """What contenders are made of, besides the state."""
+
+    texts: Mapping[ImplementationId, str]
+    """Sources of the incumbent's implementations."""
+    contracts: Mapping[OperatorId, OperatorContract]
+
+
+@dataclass(frozen=True)
+class StartRace(Duty):
+    """Draw the contenders of a generation's race."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class ScoreRound(Duty):
+    """Say who stays in a race after a round."""
+
+    number: int
+    round: int
+
+
+@dataclass(frozen=True)
+class SelectIncumbent(Duty):
+    """End a race."""
+
+    number: int
+
+
+RacerDuty = StartRace | ScoreRound | SelectIncumbent
+
+
+class Racer:
+    """Owns the races and the incumbent."""
+
+    name: AgentName = "racer"
+
+    def __init__(self, log: EventAppender, source: BlobSource, context: PromptContext) -> None:
+        self._log = log
+        self._sources = SourceReader(source)
+        self._context = context
+
+    def duties(self, state: RunState) -> Sequence[RacerDuty]:
+        return duties(state)
+
+    async def perform(self, duty: RacerDuty, state: RunState) -> None:
+        observed = await read_sources(state, self._context, self._sources)
+        await self._log.append(*decide(state, duty, observed))
+
+
+async def read_sources(state: RunState, context: PromptContext, sources: SourceReader) -> RaceSources:
+    """Return what the contenders of a race are made of."""
+    steps = incumbent(state)
+    texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
+    return RaceSources(texts, context.contracts)
+
+
+def duties(state: RunState) -> tuple[RacerDuty, ...]:
+    """Return the next step of the race of the open generation."""
+    generation = state.generation
+    if state.status != "running" or generation is None:
+        return ()
+    race = generation.race
+    if race is None:
+        closed = edits_closed(generation)
+        return () if closed is None or not race_is_due(state) else (StartRace(closed, generation.number),)
+    if race.selected_seq:
+        return ()
+    if race.is_decided:
+        return (SelectIncumbent(race.round_seq, generation.number),)
+    if any(key not in race.outcomes for key in race.awaited()):
+        return ()
+    return (ScoreRound(race.outcomes_seq, generation.number, race.round),)
+
+
+def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
+    """Return the event that fulfils a duty."""
+    payload: Payload
+    blobs: tuple[bytes, ...] = ()
+    match duty:
+        case StartRace():
+            proposals = _proposals(state, observed)
+            payload = _race(state, duty, proposals)
+            texts = (c.text.source.encode() for proposal in proposals for c in proposal.configured)
+            blobs = tuple(dict.fromkeys(texts))
+        case ScoreRound():
+            standings = _standings(state, open_race(state))
+            payload = RaceRoundScored(generation=duty.number, round=duty.round, standings=standings)
+        case SelectIncumbent():
+            payload = _selection(state, duty)
+    return Decision((Draft("racer", payload, duty.number, duty.caused_by),), blobs)
+
+
+# ---------------------------------------------------------------- the start
+
+
+def _proposals(state: RunState, observed: RaceSources) -> list[Proposal]:
+    draws = stream(state.header.seed, "race", open_generation(state).number)
+    return draw_proposals(RaceMaterial(state, *observed, draws), state.settings.race_contenders)
+
+
+def _race(state: RunState, duty: StartRace, proposals: Sequence[Proposal]) -> RaceStarted:
+    configurations = {
+        c.text.id: Configuration(
+            implementation=ImplementationId(c.text.id),
+            source=blob_digest(c.text.source.encode()),
+            parent=c.parent,
+            constants=dict(c.constants),
+        )
+        for proposal in proposals
+        for c in proposal.configured
+        if ImplementationId(c.text.id) not in state.sources
+    }
+    rounds, selecting = plan_rounds(state, len(proposals))
+    own = Contender(move="incumbent", change="", pipeline=incumbent(state))
+    others = (Contender(move=p.move, change=p.change, pipeline=p.steps) for p in proposals)
+    return RaceStarted(
+        generation=duty.number,
+        contenders=(own, *others),
+        configurations=tuple(configurations[name] for name in sorted(configurations)),
+        instances=race_instances(state, rounds[-1] if rounds else 0),
+        rounds=rounds,
+        selecting=selecting,
+    )
+
+
+def plan_rounds(state: RunState, contenders: int) -> tuple[tuple[int, ...], int]:
+    """Return the instances used up to the end of each round, and how many rounds select.
+
+    The first round has as many instances as the batch, each selecting round `race_growth` times those of the
+    one before, at most as many as the finalist meets the incumbent on; that is done in two halves.
+    """
+    settings, sizes = state.settings, list[int]()
+    left, size = contenders, float(settings.batch_size)
+    while left > 1:
+        sizes.append(min(math.ceil(size), settings.race_instances))
+        left, size = stay_of(left, settings.race_growth), size * settings.race_growth
+    rounds = sorted({*sizes})
+    selecting = len(rounds)
+    if contenders:
+        used = rounds[-1] if rounds else 0
+        rounds += [used + settings.race_instances // 2, used + settings.race_instances]
+    return tuple(rounds), selecting
+
+
+def stay_of(left: int, growth: float) -> int:
+    """Return how many of `left` contenders stay at most after a selecting round."""
+    return max(1, min(left - 1, math.ceil(left / growth)))
+
+
+def race_instances(state: RunState, count: int) -> tuple[InstanceKey, ...]:
+    """Return training instances for a race; all of them before any comes again.
+
+    They are stratified: the first few are as evenly spread over the sorted list, which goes by group and
+    name, as all are (`spread_order`). Where they begin is drawn.
+    """
+    keys = [entry.key for entry in state.header.splits.train]
+    draws = stream(state.header.seed, "race", open_generation(state).number, 1)
+    order = spread_order(len(keys))
+    found: list[InstanceKey] = []
+    while len(found) < count:
+        start = int(draws.integers(len(keys)))
+        found += [keys[(start + i) % len(keys)] for i in order]
+    return tuple(found[:count])
+
+
+# ---------------------------------------------------------------- rounds
+
+
+def _standings(state: RunState, race: RaceState) -> tuple[Standing, ...]:
+    """Return how all contenders that are left stand, and who of them stays."""
+    is_selecting, is_last = race.round < race.selecting, race.round == len(race.rounds) - 1
+    trials = race.trials[race.used]
+    own = _gaps(state, race, 0, trials)
+    found: list[Standing] = []
+    for contender in race.left:
+        gaps = _gaps(state, race, contender, trials)
+        worst = -state.settings.failure_reward
+        pairs = zip(own, gaps, strict=True)
+        gains = [(worst if b is None else b) - (worst if a is None else a) for b, a in pairs]
+        gain, p = math.fsum(gains) / len(gains), None
+        verdict: RaceVerdict = "failed" if None in gaps else "behind" if gain <= 0.0 else "stays"
+        if not is_selecting and verdict == "stays":
+            p = compare_gains(gains).p_value
+            verdict = "uncertain" if is_last and p > state.settings.race_error else "stays"
+        found.append(
+            Standing(
+                contender=contender,
+                gain=None if None in gaps else gain,
+                won=sum(g > 0.0 for g in gains),
+                lost=sum(g < 0.0 for g in gains),
+                p=p,
+                verdict=verdict,
+            )
+        )
+    if is_selecting:
+        ahead = sorted((-(s.gain or 0.0), s.contender) for s in found if s.verdict == "stays")
+        outranked = {j for _, j in ahead[stay_of(len(found), state.settings.race_growth) :]}
+        left = {"verdict": "outranked"}
+        found = [s.model_copy(update=left) if s.contender in outranked else s for s in found]
+    return tuple(found)
+
+
+def _gaps(
+    state: RunState, race: RaceState, contender: int, trials: Sequence[tuple[int, InstanceKey]]
+) -> list[float | None]:
+    found: list[float | None] = []
+    for repeat, key in trials:
+        objective = race.outcomes[race.candidate(contender, repeat), key].objective
+        known, sense = state.entry(key), state.header.sense
+        found.append(
+            None if objective is None else normalised_gap(objective, known.reference, sense, known.scale)
+        )
+    return found
+
+
+# ---------------------------------------------------------------- the end
+
+
+def _selection(state: RunState, duty: SelectIncumbent) -> IncumbentSelected:
+    race = open_race(state)
+    winner = race.left[0] if race.left else 0
+    steps = race.contenders[winner].pipeline
+    return IncumbentSelected(
+        generation=duty.number,
+        contender=winner,
+        pipeline=steps,
+        pool_changes=_pool_changes(state, steps) if winner else (),
+        added_edges=_added_edges(state, steps) if winner else (),
+    )
+
+
+def _pool_changes(state: RunState, steps: Sequence[Step]) -> tuple[PoolChange, ...]:
+    """Return how a winner's implementations join the pools: in the place of what they configure, otherwise
+    where there is room."""
+    changes: list[PoolChange] = []
+    pools = {operator: list(pool) for operator, pool in state.pools.items()}
+    for step in dict.fromkeys(steps):
+        pool, name = pools.get(step.operator), step.implementation
+        if pool is None or name in pool:
+            continue
+        parent: ImplementationId | None = name
+        while parent is not None and parent not in pool:
+            parent = state.configured.get(parent)
+        if parent is None and len(pool) >= state.settings.pool_limit:
+            continue
+        if parent is not None:
+            pool.remove(parent)
+        pool.append(name)
+        changes.append(PoolChange(operator=step.operator, added=name, removed=parent))
+    return tuple(changes)
+
+
+def _added_edges(state: RunState, steps: Sequence[Step]) -> tuple[tuple[str, str], ...]:
+    """Return the edges of the walk that the graph lacks, where its operators are all in the graph and its
+    structure leaves edges free."""
+    graph, walk = present_graph(state), [step.operator for step in steps]
+    if state.settings.structure != "dg" or not set(walk) <= set(graph.operators):
+        return ()
+    return tuple(sorted(set(pairwise((START, *walk, END))) - graph.edges))

@@ -1,0 +1,150 @@
+"""Proposals for the safe baseline that know nothing of each other, and the best of them."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from programs import Program, ProgramBench
+
+from dga2d.agents.conductor import spread, validation_instances
+from dga2d.agents.proposing import ImplementTask, OperatorContract, PoolEntry
+from dga2d.agents.proposing.variation import Ways, all_ways, variations
+from dga2d.agents.scoring import CandidateScore, is_clearly_better
+from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.tunables import find_tunables
+from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.streams import spawn_key
+from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.start import baseline_of, run_started
+from dga2d.store import open_store
+
+MARGIN = 2.0
+"""Standard errors by which the best proposal must beat the baseline on the validation instances."""
+
+
+class Best(NamedTuple):
+    """What came of independent proposals."""
+
+    program: Program
+    """The baseline where no proposal is better."""
+    proposals: int
+    evaluations: int
+
+
+async def starting_state(problem: Problem, settings: RunSettings, seed: int) -> tuple[RunState, Program]:
+    """Return the state of a run that has only just begun, and its baseline."""
+    draft, texts = run_started(problem, settings, seed, "none", "none", {}, None)
+    baseline = tuple(step.implementation for step in baseline_of(problem.domain, settings))
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            open_store(f"sqlite+aiosqlite:///{Path(folder) / 'run.db'}", create=True) as store,
+            store.write(RunId("start"), holder="benchmark", create=True) as writer,
+        ):
+            return fold_all(await writer.append([draft], texts)), Program(baseline)
+
+
+async def best_of_n(bench: ProgramBench, n: int, evaluations: int) -> Best:
+    """Let `n` proposals for the baseline compete on training instances, as many as the evaluations allow; the
+    best must pass the validation."""
+    validation = validation_instances(bench.state)
+    keys = [entry.key for entry in bench.state.header.splits.train]
+    training = spread(keys, max(1, (evaluations - 2 * len(validation)) // (n + 1)))
+    await bench.calibrate([bench.baseline])
+    best, made = bench.baseline, 0
+    best_gap = _mean(await gaps_of(bench, best, training, "evaluation"))
+    for program in proposals(bench, n):
+        await bench.calibrate([program])
+        gap, made = _mean(await gaps_of(bench, program, training, "evaluation")), made + 1
+        if gap is not None and (best_gap is None or gap < best_gap):
+            best, best_gap = program, gap
+    kept = await gaps_of(bench, bench.baseline, validation, "validation")
+    found = await gaps_of(bench, best, validation, "validation")
+    is_better = is_clearly_better(_score(found), _score(kept), MARGIN)
+    spent = (made + 1) * len(training) + 2 * len(validation)
+    return Best(best if is_better else bench.baseline, made, spent)
+
+
+def _score(gaps: Sequence[float | None]) -> CandidateScore:
+    mean = _mean(gaps)
+    return CandidateScore(-math.inf if mean is None else -mean, tuple(gaps))
+
+
+def _mean(gaps: Sequence[float | None]) -> float | None:
+    known = [gap for gap in gaps if gap is not None]
+    return fmean(known) if len(known) == len(gaps) else None
+
+
+async def gaps_of(
+    bench: ProgramBench, program: Program, keys: Sequence[InstanceKey], purpose: str
+) -> list[float | None]:
+    """Return gaps with random numbers that all programs have in common."""
+    streams = [spawn_key(purpose, 0, 0, bench.problem.index(key)) for key in keys]
+    return [
+        bench.gap_percent(await bench.run(program, key, where, "calibrated"), key)
+        for key, where in zip(keys, streams, strict=True)
+    ]
+
+
+def proposals(
+    bench: ProgramBench, n: int, ways: Ways = all_ways, structure_only: bool = False
+) -> Iterator[Program]:
+    """Yield `n` programs: the baseline with one new implementation, its positions in turn."""
+    baseline = bench.baseline
+    live = []
+    for number, part in enumerate(baseline.parts):
+        rng = np.random.default_rng((bench.state.header.seed, number))
+        live.append((number, variations(implement_task(bench, part, structure_only), rng, ways)))
+    for made in range(n):
+        while live:
+            number, texts = live[made % len(live)]
+            if (text := next(texts, None)) is not None:
+                break
+            live.remove((number, texts))
+        else:
+            return
+        child = Implementation(baseline.parts[number].operator, text, "proposed")
+        if without_constants(text) == without_constants(baseline.parts[number].source):
+            bench.inherit_rate(child, baseline.parts[number])
+        yield baseline.replaced(number, child)
+
+
+def without_constants(source: str) -> bytes:
+    """Return the text with the values of its tunables left out."""
+    data = source.encode()
+    for tunable in sorted(find_tunables(source), key=lambda t: -t.start):
+        data = data[: tunable.start] + data[tunable.end :]
+    return data
+
+
+def implement_task(bench: ProgramBench, part: Implementation, structure_only: bool) -> ImplementTask:
+    """Return the question for a new implementation in place of `part`, from the library alone."""
+    offered = set(bench.state.operator_of.values())
+    operators = [op for op in bench.problem.domain.operators() if OperatorId(op.id) in offered]
+    operator = next(op for op in operators if op.id == part.operator)
+    entries = tuple(PoolEntry(ImplementationId(c.id), c.source, 0.0) for c in operator.implementations)
+    others = [(op, c) for op in operators if op is not operator for c in op.implementations]
+
+    def of_category(category: str) -> tuple[Implementation, ...]:
+        return tuple(c for op, c in others if op.category == category)
+
+    return ImplementTask(
+        card=bench.problem.domain.card,
+        operator=OperatorContract.of(operator),
+        mode="add",
+        pool=entries,
+        parent=next(entry for entry in entries if entry.source == part.source),
+        others=tuple(c for _, c in others),
+        perturbations=of_category("perturbation"),
+        improvers=of_category("local_search"),
+        intensifiers=of_category("intensification"),
+        structure_only=structure_only,
+    )

@@ -1,0 +1,49 @@
+"""Iterated local search: disturb, descend by random moves, keep what is no worse.
+
+Method: KICK random items go to random groups; then ROUNDS times n random moves of an item are tried and
+taken unless they lose; the result replaces the assignment unless it is worse. Uses its whole share.
+Source: H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search" (2003).
+Complexity: one score per move. Work units: one per score.
+"""
+
+import numpy as np
+
+KICK = 3  # tunable: int 1..30
+ROUNDS = 3.0  # tunable: float 0.5..20.0
+
+
+def descended(env_data, state, score):
+    """Score after random moves in ``state.sequence`` that make nothing worse."""
+    rng, budget, after = env_data["rng"], env_data["budget"], env_data["score_of_move"]
+    groups, k = state.sequence, env_data["solution_groups"]
+    for _ in range(int(ROUNDS * groups.size)):
+        if budget.exhausted():
+            break
+        item, group = int(rng.integers(groups.size)), int(rng.integers(k))
+        changed = after(state, score, item, group)
+        if changed <= score:
+            groups[item], score = group, changed
+    return score
+
+
+# exchangeable: disturbed-groups
+def disturbed(groups, k, rng):
+    """A copy of the assignment in which some items are in random groups."""
+    changed = groups.copy()
+    items = rng.permutation(groups.size)[:KICK]
+    changed[items] = rng.integers(k, size=items.size)
+    return changed
+
+
+def run(env_data, state, calc_makespan_fn):
+    rng, budget, k = env_data["rng"], env_data["budget"], env_data["solution_groups"]
+    state.sequence = np.array(state.sequence, dtype=np.int32)
+    score = descended(env_data, state, calc_makespan_fn(state))
+    best, best_score = state.sequence.copy(), score
+    while not budget.exhausted():
+        state.sequence = disturbed(best, k, rng)
+        score = descended(env_data, state, calc_makespan_fn(state))
+        if score <= best_score:
+            best, best_score = state.sequence.copy(), score
+    state.sequence = best
+    return state

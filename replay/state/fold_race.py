@@ -1,0 +1,153 @@
+"""Fold handlers for the races around the incumbent."""
+
+from __future__ import annotations
+
+from dga2d.events import RecordedEvent
+from dga2d.events import payloads as p
+from dga2d.replay.state.graph import END, START, structure_violation
+from dga2d.replay.state.handler import folds, open_generation, replace, require
+from dga2d.replay.state.run_state import Champion, MoveRecord, RaceState, RunState, TriedConstant, program_key
+
+
+def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:
+    race = require(open_generation(state, event, number).race, event, "no race is open")
+    require(not race.selected_seq, event, "the race is over")
+    return race
+
+
+@folds(p.RaceStarted)
+def _race_started(state: RunState, event: RecordedEvent, payload: p.RaceStarted) -> RunState:
+    generation = open_generation(state, event, payload.generation)
+    require(generation.basis, event, "the credits have not been updated")
+    require(generation.race is None, event, "the generation has had its race")
+    require(generation.validation is None, event, "the generation is being validated")
+    for new in payload.configurations:
+        parent = require(state.operator_of.get(new.parent), event, f"{new.parent} is not known")
+        require(new.implementation not in state.sources, event, f"{new.implementation} is known already")
+        require(new.implementation.startswith(f"{parent}."), event, f"{new.implementation} belongs elsewhere")
+        state = replace(
+            state,
+            sources=state.sources.set(new.implementation, new.source),
+            operator_of=state.operator_of.set(new.implementation, parent),
+            configured=state.configured.set(new.implementation, new.parent),
+        )
+    pipelines = [contender.pipeline for contender in payload.contenders]
+    known = all(
+        state.operator_of.get(step.implementation) == step.operator for steps in pipelines for step in steps
+    )
+    require(pipelines and all(pipelines) and known, event, "a contender uses an unknown implementation")
+    train = {entry.key for entry in state.header.splits.train}
+    require(set(payload.instances) <= train, event, "an instance is not of the training split")
+    sizes = payload.rounds
+    grows = list(sizes) == sorted({*sizes}) and (sizes[-1] if sizes else 0) == len(payload.instances)
+    require(grows and all(size > 0 for size in sizes), event, "the rounds do not fit the instances")
+    require(0 <= payload.selecting <= len(sizes), event, "more rounds select than there are")
+    race = RaceState(
+        event.seq,
+        payload.contenders,
+        payload.instances,
+        sizes,
+        payload.selecting,
+        tuple(range(1, len(pipelines))),
+        payload.configurations,
+        round_seq=event.seq,
+    )
+    return replace(state, generation=replace(generation, race=race))
+
+
+@folds(p.RaceRoundScored)
+def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRoundScored) -> RunState:
+    race = _open_race(state, event, payload.generation)
+    require(not race.is_decided and payload.round == race.round, event, "the round is not under way")
+    missing = any(key not in race.outcomes for key in race.awaited())
+    require(not missing, event, "evaluations of the round are missing")
+    require(
+        tuple(standing.contender for standing in payload.standings) == race.left,
+        event,
+        "one standing per contender that is left",
+    )
+    if race.round == 0:
+        state = _with_first_round(state, race, payload.standings)
+    left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
+    race = replace(
+        race,
+        round=max(race.round + 1, race.selecting if len(left) == 1 else 0),
+        round_seq=event.seq,
+        left=left,
+        standings=payload.standings,
+    )
+    return replace(state, generation=replace(open_generation(state, event, payload.generation), race=race))
+
+
+def _with_first_round(state: RunState, race: RaceState, standings: tuple[p.Standing, ...]) -> RunState:
+    """Return the state with the records of moves and constants that later races draw from."""
+    moves, tried = state.moves, list(state.tried_constants)
+    configurations = {new.implementation: new for new in race.configurations}
+    for standing in standings:
+        contender, stayed = race.contenders[standing.contender], standing.verdict == "stays"
+        record = moves.get(contender.move, MoveRecord())
+        moves = moves.set(contender.move, MoveRecord(record.entered + 1, record.stayed + stayed))
+        for step in contender.pipeline:
+            if (new := configurations.get(step.implementation)) is not None:
+                name = state.unconfigured(new.parent)
+                tried += [
+                    TriedConstant(name, constant, float(value), stayed)
+                    for constant, value in sorted(new.constants.items())
+                    if isinstance(value, int | float)
+                ]
+    return replace(state, moves=moves, tried_constants=tuple(tried))
+
+
+@folds(p.IncumbentSelected)
+def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.IncumbentSelected) -> RunState:
+    race = _open_race(state, event, payload.generation)
+    require(race.is_decided, event, "the race is not decided")
+    require(payload.contender in (0, *race.left), event, "the contender has left the race")
+    selected = race.contenders[payload.contender]
+    require(payload.pipeline == selected.pipeline, event, "the contender is another program")
+    state = _with_edges(state, event, payload.added_edges)
+    for change in payload.pool_changes:
+        state = _with_pool_change(state, event, change)
+    if payload.contender:
+        champion = Champion(payload.generation, selected.move, payload.pipeline)
+    else:
+        champion = state.champion or Champion(0, selected.move, payload.pipeline)
+    ahead = next((s.contender for s in race.standings if s.verdict == "uncertain"), None)
+    lost = [c for j, c in enumerate(race.contenders) if j not in (ahead, payload.contender)]
+    generation = open_generation(state, event, payload.generation)
+    race = replace(race, selected_seq=event.seq, winner=payload.contender)
+    return replace(
+        state,
+        champion=champion,
+        finalist=() if ahead is None or payload.contender else race.contenders[ahead].pipeline,
+        raced=state.raced | {program_key(c.pipeline) for c in lost},
+        generation=replace(generation, race=race),
+    )
+
+
+def _with_edges(state: RunState, event: RecordedEvent, added: tuple[p.Edge, ...]) -> RunState:
+    if not added:
+        return state
+    before = require(state.graph, event, "there is no graph yet")
+    sources, targets = {START, *before.operators}, {END, *before.operators}
+    require(all(s in sources and t in targets for s, t in added), event, "an edge leads out of the graph")
+    require(not set(added) & before.edges, event, "an added edge is in the graph already")
+    graph = before.edit((), added)
+    broken = structure_violation(graph.edges, state.settings.structure)
+    require(broken is None, event, "the structure would be lost")
+    return replace(state, graph=graph, graph_seq=event.seq)
+
+
+def _with_pool_change(state: RunState, event: RecordedEvent, change: p.PoolChange) -> RunState:
+    pool = require(state.pools.get(change.operator), event, f"{change.operator} is not in the graph")
+    require(change.added not in pool, event, f"{change.added} is in the pool already")
+    belongs = state.operator_of.get(change.added) == change.operator
+    require(belongs, event, f"{change.added} belongs elsewhere")
+    credits = state.credits
+    if change.removed is None:
+        require(len(pool) < state.settings.pool_limit, event, "the pool is full")
+    else:
+        require(change.removed in pool, event, f"{change.removed} is not in the pool of {change.operator}")
+        credits = credits.inherited(change.removed, change.added)
+    kept = tuple(sorted({*pool, change.added} - {change.removed}))
+    return replace(state, pools=state.pools.set(change.operator, kept), credits=credits)

@@ -1,0 +1,160 @@
+"""Start a run from Python, and follow what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike, environ
+from pathlib import Path
+from typing import Any
+
+from dga2d.domains.core.plugins import use_problem
+from dga2d.events import RunId
+from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
+from dga2d.runtime.api.following import Callback, Session, follow, follow_async
+from dga2d.runtime.api.run import Run
+from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.runs import sessions
+from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.sessions import Finished
+from dga2d.runtime.terminal.progress import Progress
+from dga2d.store import DEFAULT_URL, database_url
+
+
+def evolve(
+    problem: Any,
+    *,
+    budget: float | str | None = None,
+    llm: str | None = None,
+    seed: int = 0,
+    test: bool = False,
+    max_hours: float | None = None,
+    store: str | PathLike[str] | None = None,
+    data: str | PathLike[str] | None = None,
+    run_id: str | None = None,
+    evaluator: Any = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Evolve a solver for `problem` and return the run when it is over.
+
+    Works inside a running event loop, too. Ctrl-C (or the stop button of a notebook) pauses the run, which
+    the log records, and then raises `KeyboardInterrupt`; ``dga2d.open(store)[run_id].resume()`` goes on.
+
+    Parameters
+    ----------
+    problem
+        Name of a domain, path of a problem's file, or the class (or an object) of a `dga2d.Problem` that is
+        defined in a file.
+    budget
+        What an algorithm may spend on one instance: seconds (``2.0``, ``"2 s"``) or work units
+        (``"20000 work"``).
+    llm
+        Who writes code: ``"offline"`` (the default), ``"openai:MODEL"``, ``"anthropic:MODEL"``,
+        ``"local:PATH"``.
+    seed
+        Root of all random streams.
+    test
+        Finish with the held-out test.
+    max_hours
+        Hours by the clock after which the run is paused.
+    store
+        Path or URL of the database; ``DGA2D_STORE`` or ``dga2d.db`` by default.
+    data
+        Folder of published instances; without it the program generates instances.
+    run_id
+        Name of the run; a fresh one by default.
+    evaluator
+        A trusted evaluator of your own that has the last word on solutions: a function of a `Question`, a
+        `ProcessEvaluator`, or an object with the method of `dga2d.agents.ports.Evaluator`.
+    callbacks
+        Functions of state and event, called for each event; `StopEvolution` raised in one pauses the run.
+    progress
+        Whether to show what happens: a live display in notebooks and terminals, else lines on stderr.
+    **settings
+        Any other setting of ``docs/reference/configuration.md``.
+
+    Raises
+    ------
+    Dga2dError, DomainError
+        Something the run needs is missing (before any event is written), or it failed.
+    """
+    session, url, outside = _prepare(locals())
+    finished = follow(session, callbacks, progress, outside, max_hours)
+    run = Run(url, finished.run_id)
+    return run.test(progress=progress, data=data, evaluator=evaluator) if _wants_test(test, finished) else run
+
+
+async def evolve_async(
+    problem: Any,
+    *,
+    budget: float | str | None = None,
+    llm: str | None = None,
+    seed: int = 0,
+    test: bool = False,
+    max_hours: float | None = None,
+    store: str | PathLike[str] | None = None,
+    data: str | PathLike[str] | None = None,
+    run_id: str | None = None,
+    evaluator: Any = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Evolve as `evolve` does, in the running event loop of asyncio.
+
+    A cancelled run is left as a crash would leave it: whole, and ``resume`` goes on from its last event.
+    """
+    session, url, outside = _prepare(locals())
+    finished = await follow_async(session, callbacks, progress, outside, max_hours)
+    run = Run(url, finished.run_id)
+    if _wants_test(test, finished):
+        return await run.test_async(progress=progress, data=data, evaluator=evaluator)
+    return run
+
+
+def _wants_test(test: bool, finished: Finished) -> bool:
+    return test and finished.state.status == "completed"
+
+
+def _prepare(given: dict[str, Any]) -> tuple[Session, str, OutsideKind | None]:
+    """Return the session that the arguments of `evolve` ask for, its database and its outside evaluator."""
+    url = store_url(given["store"])
+    limits = {} if given["budget"] is None else parse_budget(given["budget"])
+    settings = make_settings(limits, {**given["settings"], "llm": given["llm"]})
+    data = None if given["data"] is None else Path(given["data"])
+    name = None if given["run_id"] is None else RunId(given["run_id"])
+    outside = outside_evaluator(given["evaluator"])
+    problem, seed = use_problem(given["problem"]), given["seed"]
+
+    async def session(watcher: Progress, stop: Interruption) -> Finished:
+        return await sessions.evolve(
+            url, problem, settings, seed, data, watcher, name, stop=stop, outside=outside
+        )
+
+    return session, url, outside
+
+
+def store_url(store: str | PathLike[str] | None) -> str:
+    """Return the URL of a database."""
+    return database_url(str(store or environ.get("DGA2D_STORE") or DEFAULT_URL))
+
+
+def parse_budget(budget: float | str) -> dict[str, Any]:
+    """Return the settings that a budget means.
+
+    Raises
+    ------
+    SettingsError
+        It is neither a number of seconds nor ``"N s"`` or ``"N work"``.
+    """
+    found = re.fullmatch(r"\s*([0-9.eE+_]+)\s*(s|work)?\s*", str(budget))
+    try:
+        if found is None:
+            raise ValueError
+        amount, unit = float(found[1]), found[2]
+        return {"work": int(amount)} if unit == "work" else {"time_limit": amount, "work": None}
+    except ValueError:
+        raise SettingsError(f'budget = {budget!r}: expected seconds (2.0, "2 s") or "20000 work"') from None

@@ -1,0 +1,144 @@
+"""Tables of a run for others: data frames, CSV, Parquet, and an experiment of MLflow."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events.payloads import RunStarted
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.inspection.views import calls_view, history_view, percent
+from dga2d.runtime.report import read_report_data, render_html
+from dga2d.runtime.report.data import read_run
+from dga2d.runtime.report.notes import Notes
+from dga2d.runtime.runs.states import recall_problem
+from dga2d.runtime.terminal.output import csv_text, write_file
+from dga2d.store import open_store
+
+TableFormat = Literal["csv", "parquet", "mlflow"]
+EXPERIMENT = "dga2d"
+"""Name of the experiment of MLflow that gets the runs."""
+AT_ONCE = 100
+"""Parameters that MLflow takes in one request; it takes ten times as many metrics."""
+
+
+def table(rows: list[dict[str, Any]]) -> Any:
+    """Return `rows` as a ``pandas.DataFrame``; as they are where pandas is not installed."""
+    if find_spec("pandas") is None:
+        return rows
+    import pandas
+
+    return pandas.DataFrame(rows)
+
+
+def evaluation_rows(notes: Notes, header: RunStarted) -> list[dict[str, Any]]:
+    """Return a row for every recorded evaluation, in the order of the log."""
+    splits = header.splits
+    entries = {e.key: e for part in (splits.train, splits.validation, splits.test) for e in part}
+    rows = []
+    for seq, found in notes.evaluations:
+        steps = notes.programs.get((found.split, found.generation, found.candidate), ())
+        gap = None
+        if found.objective is not None:
+            entry = entries[found.instance]
+            gap = percent(normalised_gap(found.objective, entry.reference, header.sense, entry.scale))
+        rows.append(
+            {
+                "seq": seq,
+                "split": found.split,
+                "generation": found.generation,
+                "candidate": found.candidate,
+                "instance": str(found.instance),
+                "pipeline": " → ".join(step.operator for step in steps),
+                "objective": found.objective,
+                "gap_percent": gap,
+                "failure": found.failure,
+                "diagnostic": found.diagnostic,
+                "elapsed_s": found.elapsed_s,
+                "work": found.work,
+            }
+        )
+    return rows
+
+
+async def export_tables(url: str, run_id: str, kind: TableFormat, place: str) -> list[str]:
+    """Write a run's generations, evaluations and calls to `place`; return what was written.
+
+    For CSV and Parquet `place` is a folder, made if it is not there; for MLflow a folder or the address of a
+    tracking server.
+
+    Raises
+    ------
+    UsageError
+        A package that the format needs is not installed.
+    OutputFileError
+        A file cannot be written.
+    """
+    for package in {"csv": (), "parquet": ("pandas", "pyarrow"), "mlflow": ("mlflow",)}[kind]:
+        if find_spec(package) is None:
+            raise UsageError(f"--format {kind} needs {package}: pip install 'dga2d[export]'")
+    async with open_store(url, create=False, read_only=True) as store:
+        state, notes = await read_run(store, run_id)
+    recall_problem(state)
+    if kind == "mlflow":
+        report = render_html(await read_report_data(url, run_id))
+        return [_to_mlflow(run_id, state, notes, report, place)]
+    tables = {
+        "generations": history_view(state),
+        "evaluations": evaluation_rows(notes, state.header),
+        "calls": calls_view(state.ledger),
+    }
+    write: Callable[[list[dict[str, Any]], Path], None] = _write_csv if kind == "csv" else _write_parquet
+    folder = Path(place)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{name}.{kind}" for name in tables]
+    for rows, path in zip(tables.values(), written, strict=True):
+        write(rows, path)
+    return [str(path) for path in written]
+
+
+def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    write_file(path, csv_text(rows))
+
+
+def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    table(rows).to_parquet(path, engine="pyarrow", index=False)
+
+
+def _to_mlflow(run_id: str, state: RunState, notes: Notes, report: str, place: str) -> str:
+    """Log settings as parameters, generations as metrics, and the report as an artefact; return the run."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # nothing leaves the machine unasked
+    if "://" not in place:  # a folder is what one takes along; MLflow wants to be asked for it
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        place = Path(place).absolute().as_uri()
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param, RunTag
+
+    client = MlflowClient(tracking_uri=place)
+    known = client.get_experiment_by_name(EXPERIMENT)
+    experiment = client.create_experiment(EXPERIMENT) if known is None else known.experiment_id
+    made = client.create_run(experiment, start_time=notes.times[0] // 1000, run_name=run_id).info.run_id
+    closed_at = {closing.generation: notes.times[closing.seq - 1] // 1000 for closing in notes.closings}
+    rows = history_view(state)
+    metrics = [
+        Metric(key, float(value), closed_at[row["generation"]], row["generation"])
+        for row in rows
+        for key, value in row.items()
+        if key != "generation" and isinstance(value, int | float)
+    ]
+    settings = {"domain": state.header.domain, "seed": state.header.seed, **state.settings.model_dump()}
+    params = [Param(key, json.dumps(value)) for key, value in settings.items()]
+    tags = [RunTag("dga2d.run", run_id), RunTag("dga2d.code_version", state.code_version)]
+    for start in range(0, max(len(params), len(metrics) // 10 + 1), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        client.log_batch(made, metrics[10 * start : 10 * (start + AT_ONCE)], params[some], tags)
+    client.log_text(made, report, "report.html")
+    status = {"completed": "FINISHED", "failed": "FAILED"}.get(state.status, "KILLED")
+    client.set_terminated(made, status, notes.times[-1] // 1000)
+    return f"{place}: run {made}"

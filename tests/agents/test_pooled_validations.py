@@ -1,0 +1,145 @@
+"""``checkpoint_rule = "pooled"``: a test over all validations of a pair, at one error rate for the run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.agents.outside_world import HashEvaluator
+from tests.agents.simulation import Simulation
+
+from dga2d.agents.comparison import clearly_better, compare_gains, pooled_gains
+from dga2d.agents.conductor import validation_instances
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.agents.validator import decide, duties
+from dga2d.events import InstanceKey, copy_of, instance_and_copy
+from dga2d.events.payloads import ChallengersCompared, CheckpointSelected, ValidationScored
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
+
+
+class LuckEvaluator(HashEvaluator):
+    """Objectives from a hash of the random stream as well: no pipeline is better than another."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        reply = await super().evaluate(request)
+        text = f"{request.seed}|{[step.digest for step in request.steps]}"
+        draw = int.from_bytes(hashlib.sha256(text.encode()).digest()[:2])
+        return replace(reply, objective=None if reply.objective is None else 100.0 + draw / 655.36)
+
+
+@pytest.fixture(autouse=True)
+def luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", LuckEvaluator)
+
+
+@pytest.fixture(scope="module")
+def pooled(simulation: Simulation) -> Simulation:
+    return simulation.changed(
+        validation_interval=1, generations=4, checkpoint_rule="pooled", validation_instances=9
+    )
+
+
+def test_gains_are_tested_in_the_mean_and_by_rank() -> None:
+    found = compare_gains([1.0, 2.0, 3.0])
+    assert (found.pairs, found.mean_gain, found.won, found.lost) == (3, 2.0, 3, 0)
+    assert found.interval == pytest.approx((2.0 - 4.302653 / 3**0.5, 2.0 + 4.302653 / 3**0.5), abs=1e-5)
+    assert found.p_value == pytest.approx(2 * 0.037090, abs=1e-5)  # Student; the ranks give 1/8
+    spread = compare_gains([1e-6 * 10**i for i in range(10)])
+    assert spread.p_value == pytest.approx(2 / 2**10, rel=1e-4)  # won everywhere; the mean shows nothing
+    assert compare_gains([0.0, 0.0]).p_value == 1.0
+    assert compare_gains([-1.0, -2.0, -3.0]).p_value == 1.0
+    assert compare_gains([0.5]) == (1, 0.5, None, 1, 0, 1.0)
+
+
+def test_challengers_share_an_error_rate_by_holms_procedure() -> None:
+    assert clearly_better([0.03, 0.011, 0.012], 0.04) == [1, 2, 0]  # ≤ 0.04/3, 0.04/2, 0.04
+    assert clearly_better([0.03, 0.014, 0.0119], 0.036) == [2, 1, 0]
+    assert clearly_better([0.03, 0.014, 0.0121], 0.036) == []
+    assert clearly_better([], 0.05) == []
+
+
+def test_an_instance_under_another_stream_has_a_name() -> None:
+    key = InstanceKey("group/name")
+    assert instance_and_copy(key) == (key, 1)
+    assert instance_and_copy(copy_of(key, 3)) == (key, 3)
+    assert instance_and_copy(InstanceKey("group/a # b")) == ("group/a # b", 1)
+
+
+def test_a_small_split_is_used_under_several_streams(pooled: Simulation) -> None:
+    state = pooled.run()[0]
+    split = [entry.key for entry in state.header.splits.validation]
+    chosen = validation_instances(state)
+    assert len(chosen) == len(set(chosen)) == 9 > len(split)
+    assert {instance_and_copy(key)[0] for key in chosen} == set(split)
+    unset = state.settings.model_copy(update={"validation_instances": None})
+    assert len(validation_instances(replace(state, settings=unset))) == 33
+
+
+def comparisons(simulation: Simulation) -> Iterator[tuple[RunState, ChallengersCompared]]:
+    state = RunState()
+    for event in simulation.run()[1].events:
+        if isinstance(event.payload, ChallengersCompared):
+            yield state, event.payload
+        state = fold(state, event)
+
+
+def test_gains_are_pooled_over_all_validations_of_a_pair(pooled: Simulation) -> None:
+    found = list(comparisons(pooled))
+    assert len(found) == 4
+    pairs = [row.pairs for _, compared in found for row in compared.comparisons]
+    assert {9, 18} <= set(pairs)
+    for state, compared in found:
+        assert state.generation is not None
+        assert state.generation.validation is not None
+        pipelines = state.generation.validation.pipelines or ()
+        kept = pipelines[compared.checkpoint]
+        for row in compared.comparisons:
+            earlier = pooled_gains(state, pipelines[row.candidate], kept, state.validated)
+            assert row.pairs == 9 + len(earlier)
+
+
+def test_the_same_pair_meets_new_streams(pooled: Simulation) -> None:
+    state, _ = pooled.run()
+    first, *_, last = [r for r in state.validated if state.header.baseline in r.pipelines]
+    assert first.row(state.header.baseline) != last.row(state.header.baseline)
+    assert len(set(first.row(state.header.baseline))) > len(state.header.splits.validation)
+
+
+def test_the_error_rate_of_a_run_is_never_spent_twice(pooled: Simulation) -> None:
+    rates = [compared.error for _, compared in comparisons(pooled)]
+    assert all(rate > 0.0 for rate in rates)
+    assert 0.9 * 0.05 < sum(rates) < 0.05
+    assert max(rates) < 0.45 * sum(rates)
+
+
+@pytest.mark.slow
+def test_luck_alone_replaces_no_checkpoint(pooled: Simulation) -> None:
+    """All objectives of this problem are drawn from one distribution; 20 runs at 5 % expect one mistake."""
+    replaced = 0
+    for seed in range(20):
+        state, _ = replace(pooled, seed=seed).run()
+        assert state.checkpoint is not None
+        replaced += state.checkpoint.steps != state.header.baseline
+    assert replaced <= 4  # more have a probability of 0.3 %
+
+
+def test_decisions_on_pooled_validations_are_made_again(pooled: Simulation) -> None:
+    _, log = pooled.run()
+    assert pooled.made_again(log) > 50
+    for index, event in enumerate(log.events):
+        if isinstance(event.payload, ChallengersCompared):  # a process that ends here goes on behind it
+            state = fold_all(log.events[: index + 1])
+            (duty,) = duties(state)
+            kinds = [type(draft.payload) for draft in decide(state, duty).drafts]
+            first = state.checkpoint is None
+            assert kinds == ([CheckpointSelected, ValidationScored] if first else [ValidationScored])
+
+
+def test_only_a_margin_pools_validations() -> None:
+    assert RunSettings(checkpoint_rule="pooled").pools_validations
+    assert not RunSettings(checkpoint_rule="pooled", checkpoint_margin=0.0).pools_validations
+    assert not RunSettings().pools_validations

@@ -1,0 +1,353 @@
+"""Races around the incumbent: who may race, who stays, who wins, and what a winner brings with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from immutables import Map
+from tests.agents.outside_world import HashEvaluator
+from tests.agents.simulation import SMALL, Simulation
+
+from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
+from dga2d.agents.race_moves import RaceMaterial, draw_proposals, move_weight
+from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
+from dga2d.domains.core.tunables import find_tunables
+from dga2d.events import ImplementationId, InstanceKey
+from dga2d.events.payloads import (
+    EvaluationRecorded,
+    IncumbentSelected,
+    InstanceEntry,
+    PipelinesDecoded,
+    RaceRoundScored,
+    RaceStarted,
+)
+from dga2d.replay.errors import InvariantError
+from dga2d.replay.settings import MOVES
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.run_state import (
+    NO_OUTCOMES,
+    MoveRecord,
+    Outcome,
+    Outcomes,
+    RunState,
+    TriedConstant,
+    program_key,
+)
+
+if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
+
+
+@pytest.fixture(scope="module")
+def racing() -> Simulation:
+    return Simulation(SMALL).changed(race_contenders=8, race_instances=6, race_error=0.8, generations=5)
+
+
+@pytest.fixture(scope="module")
+def raced(racing: Simulation) -> tuple[RunState, MemoryLog]:
+    return racing.run()
+
+
+def before(log: MemoryLog, kind: type) -> list[tuple[RunState, Any]]:
+    """The events of a kind, each with the state before it."""
+    state, found = RunState(), []
+    for event in log.events:
+        if isinstance(event.payload, kind):
+            found.append((state, event))
+        state = fold(state, event)
+    return found
+
+
+def test_every_generation_has_its_race_and_somebody_wins_one(raced: tuple[RunState, MemoryLog]) -> None:
+    state, log = raced
+    races = [state.history[t].race for t in sorted(state.history)]
+    assert [race is not None and race.contenders > 0 for race in races] == [True] * 5
+    winners = [e.payload.pipeline for e in log.events if isinstance(e.payload, IncumbentSelected)]
+    assert sum(race.winner is not None for race in races if race) >= 1
+    assert state.champion is not None
+    assert incumbent(state) == state.champion.steps == winners[-1]
+
+
+def test_contenders_are_valid_programs_none_of_which_raced_in_vain_before(
+    raced: tuple[RunState, MemoryLog],
+) -> None:
+    for state, event in before(raced[1], RaceStarted):
+        own, *others = event.payload.contenders
+        keys = [program_key(contender.pipeline) for contender in event.payload.contenders]
+        assert own.pipeline == incumbent(state)
+        assert len(set(keys)) == len(keys)
+        assert state.raced.isdisjoint(keys[1:])
+        assert {contender.move for contender in others} <= MOVES
+        initialisers = state.graph.initialisers if state.graph else frozenset()
+        for contender in others:
+            first, *rest = [step.operator for step in contender.pipeline]
+            assert first in initialisers
+            assert initialisers.isdisjoint(rest)
+            assert len(rest) < state.settings.max_length
+
+
+@pytest.mark.parametrize("moves", ["walk", "constants", "implementation,share", "code"])
+def test_contenders_come_from_the_moves_that_are_set(racing: Simulation, moves: str) -> None:
+    _, log = racing.changed(race_moves=moves, generations=2).run()
+    found = {c.move for e in log.events if isinstance(e.payload, RaceStarted) for c in e.payload.contenders}
+    assert found <= {"incumbent", *moves.split(",")}
+    assert len(found) > 1 or moves == "code"
+
+
+def test_constants_stay_in_their_ranges_and_are_recorded_with_what_they_configure(
+    raced: tuple[RunState, MemoryLog],
+) -> None:
+    _, log = raced
+    configurations = [
+        configuration
+        for event in log.events
+        if isinstance(event.payload, RaceStarted)
+        for configuration in event.payload.configurations
+    ]
+    assert configurations
+    state = raced[0]
+    for new in configurations:
+        text, parent = (log.blobs[d].decode() for d in (new.source, state.sources[new.parent]))
+        values = {tunable.name: tunable.value for tunable in find_tunables(text)}
+        former = {tunable.name: tunable.value for tunable in find_tunables(parent)}
+        assert {name: values[name] for name in values if values[name] != former[name]} == new.constants
+        assert state.unconfigured(new.implementation) in {
+            c for c in state.sources if c not in state.configured
+        }
+
+
+def test_all_contenders_of_a_round_meet_the_same_instances_with_the_same_random_numbers(
+    racing: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: dict[tuple[str, str], set[tuple[int, ...]]] = {}
+
+    class Recording(HashEvaluator):
+        async def evaluate(self, request: Any) -> Any:
+            if request.key.startswith("evaluation/race/"):
+                _, _, number, _, *instance = request.key.split("/")
+                seeds.setdefault((number, "/".join(instance)), set()).add(request.seed)
+            return await super().evaluate(request)
+
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", Recording)
+    _, log = racing.changed(race_instances=20).run()  # of six training instances: they come again
+    started = [e.payload for e in log.events if isinstance(e.payload, RaceStarted)]
+    repeats = max(p.instances.count(key) for p in started for key in p.instances)
+    assert repeats > 2
+    assert 1 < max(map(len, seeds.values())) <= repeats
+    assert len(set().union(*seeds.values())) == sum(map(len, seeds.values()))
+
+
+def with_gains(state: RunState, gains: Sequence[float | None]) -> RunState:
+    """The state in which contender j + 1 of the present round is ahead by ``gains[j]`` everywhere; ``None``
+    fails."""
+    generation = state.generation
+    assert generation is not None
+    assert generation.race is not None
+    race = generation.race
+    rows = {}
+    for repeat, key in race.trials[race.used]:
+        noise = sum(map(ord, key)) % 7
+        for contender in (0, *race.left):
+            gain = 0.0 if contender == 0 else gains[contender - 1]
+            outcome = (
+                Outcome(None, "timeout")
+                if gain is None
+                else Outcome(150.0 + noise - 100.0 * gain * (1 + noise / 7), None)
+            )
+            rows[race.candidate(contender, repeat), key] = outcome
+    race = replace(race, outcomes=Outcomes.of(rows), outcomes_seq=state.seq)
+    return replace(state, generation=replace(generation, race=race))
+
+
+def first_round(log: MemoryLog) -> RunState:
+    state, event = before(log, RaceStarted)[0]
+    return fold(state, event)
+
+
+def verdicts(state: RunState) -> list[str]:
+    (duty,) = duties(state)
+    payload = decide(state, duty, None).drafts[0].payload  # type: ignore[arg-type]
+    assert isinstance(payload, RaceRoundScored)
+    return [standing.verdict for standing in payload.standings]
+
+
+def test_a_selecting_round_keeps_those_ahead_by_most(raced: tuple[RunState, MemoryLog]) -> None:
+    state = first_round(raced[1])
+    gains = [0.01, None, 0.03, -0.02, 0.0, 0.02, 0.001, 0.002]
+    expected = ["outranked", "failed", "stays", "behind", "behind", "stays", "outranked", "outranked"]
+    assert verdicts(with_gains(state, gains)) == expected
+
+
+def test_a_round_with_nobody_ahead_ends_the_race_and_the_incumbent_stays(
+    raced: tuple[RunState, MemoryLog], record: Any
+) -> None:
+    state = with_gains(first_round(raced[1]), [-0.1] * 8)
+    for _ in range(2):
+        (duty,) = duties(state)
+        (draft,) = decide(state, duty, None).drafts  # type: ignore[arg-type]
+        state = fold(state, record(state.seq + 1, draft))
+    assert isinstance(draft.payload, IncumbentSelected)
+    assert draft.payload.contender == 0
+    assert not duties(state)
+
+
+def test_a_round_is_not_scored_before_all_its_evaluations_are_in(
+    raced: tuple[RunState, MemoryLog], record: Any
+) -> None:
+    state, event = before(raced[1], RaceRoundScored)[0]
+    generation = state.generation
+    assert generation is not None
+    assert generation.race is not None
+    without = replace(generation, race=replace(generation.race, outcomes=NO_OUTCOMES))
+    with pytest.raises(InvariantError, match="evaluations of the round are missing"):
+        fold(replace(state, generation=without), event)
+
+
+def test_the_finalist_is_compared_on_instances_that_did_not_select_it(
+    raced: tuple[RunState, MemoryLog],
+) -> None:
+    for _, event in before(raced[1], RaceStarted):
+        payload = event.payload
+        selecting = payload.rounds[payload.selecting - 1]
+        seen = [(payload.instances[:i].count(key), key) for i, key in enumerate(payload.instances)]
+        assert set(seen[:selecting]).isdisjoint(seen[selecting:])
+        assert len(payload.instances) - selecting == 6
+
+
+@pytest.mark.parametrize("move", ["constants", "walk"])
+def test_a_winner_brings_its_constants_and_edges_and_its_parent_leaves(racing: Simulation, move: str) -> None:
+    _, log = racing.changed(generations=6, race_error=0.9, race_moves=move, evolution=False).run()
+    swapped = joined = 0
+    for state, event in before(log, IncumbentSelected):
+        payload, after = event.payload, fold(state, event)
+        assert after.graph is not None
+        assert state.graph is not None
+        assert set(payload.added_edges) == after.graph.edges - state.graph.edges
+        joined += len(payload.added_edges)
+        for change in payload.pool_changes:
+            assert change.added in after.pools[change.operator]
+            if change.removed is not None:
+                swapped += 1
+                assert state.unconfigured(change.added) == state.unconfigured(change.removed)
+                assert change.removed not in after.pools[change.operator]
+                before_it = state.credits.implementation_credit(change.removed, 1e-8)
+                assert after.credits.implementation_credit(change.added, 1e-8) == pytest.approx(before_it)
+    assert (swapped if move == "constants" else joined) > 0
+
+
+def test_the_champion_is_validated(raced: tuple[RunState, MemoryLog]) -> None:
+    for state, event in before(raced[1], PipelinesDecoded):
+        assert incumbent(state) in event.payload.pipelines
+
+
+def test_races_are_the_same_in_whatever_order_evaluations_end(racing: Simulation) -> None:
+    first, second = (replace(racing, order=order).run()[0] for order in (1, 2))
+    assert [first.history[t].state_digest for t in first.history] == [
+        second.history[t].state_digest for t in second.history
+    ]
+    assert first.champion == second.champion
+
+
+def test_all_moves_fill_a_large_race(raced: tuple[RunState, MemoryLog], racing: Simulation) -> None:
+    state, _ = before(raced[1], RaceStarted)[-1]
+    state = replace(state, raced=frozenset())
+    texts = {
+        s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in incumbent(state)
+    }
+    material = RaceMaterial(state, texts, racing.prompt_context.contracts, np.random.default_rng(1))
+    found = draw_proposals(material, 60)
+    assert {proposal.move for proposal in found} >= set(DRAWN_MOVES)
+    assert len(draw_proposals(material, 3)) == 3
+
+
+def test_the_training_split_is_used_evenly(raced: tuple[RunState, MemoryLog]) -> None:
+    state, _ = before(raced[1], RaceStarted)[0]
+    keys = [InstanceKey(f"g{i // 8}/{i % 8}") for i in range(40)]
+    entries = tuple(InstanceEntry(key=key, reference=1.0) for key in keys)
+    assert state.started is not None
+    splits = state.started.splits.model_copy(update={"train": entries})
+    wide = replace(state, started=state.started.model_copy(update={"splits": splits}))
+    found = race_instances(wide, 100)
+    assert set(found[:40]) == set(found[40:80]) == set(keys)
+    assert len({key.partition("/")[0] for key in found[:5]}) >= 4
+
+
+@pytest.mark.parametrize(
+    ("contenders", "growth", "expected"),
+    [(0, 4.0, ((), 0)), (1, 4.0, ((3, 6), 0)), (8, 4.0, ((2, 6, 9, 12), 2)), (3, 2.0, ((2, 4, 7, 10), 2))],
+)
+def test_rounds_grow_as_the_field_shrinks(
+    raced: tuple[RunState, MemoryLog], contenders: int, growth: float, expected: tuple[tuple[int, ...], int]
+) -> None:
+    state, _ = before(raced[1], RaceStarted)[0]
+    changed = state.settings.model_copy(update={"race_growth": growth})
+    assert plan_rounds(replace(state, settings=changed), contenders) == expected
+
+
+def test_an_evaluation_outside_the_round_is_refused(raced: tuple[RunState, MemoryLog], record: Any) -> None:
+    found = [
+        (state, event)
+        for state, event in before(raced[1], EvaluationRecorded)
+        if event.payload.split == "race" and state.generation and state.generation.race
+    ]
+    state, event = found[0]
+    with pytest.raises(InvariantError, match="the contender is not evaluated in this round"):
+        fold(state, record(event.seq, _moved(event, candidate=99)))
+
+
+def _moved(event: Any, **changes: Any) -> Any:
+    from dga2d.events import Draft
+
+    payload = event.payload.model_copy(update=changes)
+    return Draft(event.agent, payload, event.generation, event.caused_by)
+
+
+def test_implementation_ids_of_configurations_are_theirs(raced: tuple[RunState, MemoryLog]) -> None:
+    for _, event in before(raced[1], RaceStarted):
+        for new in event.payload.configurations:
+            assert new.implementation == ImplementationId(f"{new.parent.partition('.')[0]}.{new.source[:12]}")
+
+
+def test_moves_that_survive_are_drawn_more_often(raced: tuple[RunState, MemoryLog]) -> None:
+    state, log = raced
+    rounds = [e for s, e in before(log, RaceRoundScored) if e.payload.round == 0]
+    assert sum(record.entered for record in state.moves.values()) == sum(
+        len(event.payload.standings) for event in rounds
+    )
+    assert sum(record.stayed for record in state.moves.values()) == sum(
+        standing.verdict == "stays" for event in rounds for standing in event.payload.standings
+    )
+    good, bad = (replace(state, moves=Map({"walk": MoveRecord(20, stayed)})) for stayed in (15, 1))
+    assert move_weight(good, "walk") > move_weight(good, "share") > move_weight(bad, "walk") > 0.0
+
+
+def test_values_that_did_well_draw_those_to_come(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    """Of `NOISE`, low values are said to have survived and high ones to have lost."""
+    state, _ = before(raced[1], RaceStarted)[0]
+    texts = {
+        s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in incumbent(state)
+    }
+    names = [step.implementation for step in incumbent(state)]
+    tried = [TriedConstant(n, "NOISE", v / 20, v < 8) for n in names for v in range(20)]
+
+    def mean_noise(given: RunState) -> float:
+        settings = given.settings.model_copy(update={"race_moves": "constants"})
+        contracts, draws = racing.prompt_context.contracts, np.random.default_rng(2)
+        material = RaceMaterial(replace(given, settings=settings), texts, contracts, draws)
+        values = [
+            float(value)
+            for proposal in draw_proposals(material, 80)
+            for configured in proposal.configured
+            for name, value in configured.constants.items()
+            if name == "NOISE"
+        ]
+        return sum(values) / len(values)
+
+    assert mean_noise(replace(state, tried_constants=tuple(tried))) < mean_noise(state) - 0.1

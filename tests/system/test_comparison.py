@@ -1,0 +1,70 @@
+"""The comparison of evolution with its rivals: its statistics, and that a killed one goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def pairing() -> Any:
+    spec = spec_from_file_location("pairing", BENCHMARKS / "pairing.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["pairing"] = module  # where dataclasses look for their module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_an_interval_covers_seeds_as_well_as_instances(pairing: Any) -> None:
+    """All instances of a seed gain alike: instances say nothing new, three seeds are all there is."""
+    before = np.full((3, 40), 10.0)
+    gains = np.array([[6.0], [0.0], [-3.0]])
+    found = pairing.gain_of(before, before - gains)
+    assert found.mean == pytest.approx(1.0)
+    assert (found.low, found.high) == (-3.0, 6.0)  # all three draws the same: 1 in 27, above 2.5 %
+    assert (found.sign, found.won, found.lost) == (0, 40, 40)
+    clear = pairing.gain_of(before, before - np.abs(gains) - 1.0)
+    assert clear.sign == 1
+    assert str(clear) == "**+4.000 (+1.000 to +7.000)**"
+    assert pairing.gain_of(before, before + 1.0).sign == -1
+
+
+def test_no_difference_is_no_gain(pairing: Any) -> None:
+    gaps = np.arange(12.0).reshape(3, 4)
+    found = pairing.gain_of(gaps, gaps)
+    assert (found.mean, found.low, found.high, found.p, found.sign) == (0.0, 0.0, 0.0, 1.0, 0)
+    assert not pairing.is_beaten(gaps[0], gaps[0])
+
+
+def test_a_baseline_is_beaten_at_five_percent(pairing: Any) -> None:
+    """One-sided: of n wins alone the probability is 2^−n."""
+    assert not pairing.is_beaten(np.zeros(4), -np.arange(1.0, 5.0))  # 1/16
+    assert pairing.is_beaten(np.zeros(5), -np.arange(1.0, 6.0))  # 1/32
+    assert not pairing.is_beaten(np.zeros(5), np.arange(1.0, 6.0))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_comparison_goes_on_in_its_folder(tmp_path: Path) -> None:
+    """What is there is not done again: neither runs nor held-out evaluations."""
+    command = [sys.executable, str(BENCHMARKS / "evolved.py"), "ossp", "--smoke", "--library", "basic"]
+    command += ["--arms", "full", "walks", "constants", "best-of-n", "--folder", str(tmp_path)]
+    first = subprocess.run(command, capture_output=True, text=True, check=True)
+    for arm in ("full", "walks", "constants", "best-of-n"):
+        assert f"| ossp | {arm} |" in first.stdout
+    assert "| ossp | constants |" in first.stdout.split("full against")[1]
+    (tmp_path / "ossp-walks-2.json").unlink()  # killed before it was written down: its log is complete
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*held-out*")}
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert again.stdout == first.stdout
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*held-out*")} == files
