@@ -20,6 +20,7 @@ from tests.agents.made_up_library import made_up_operator
 from tests.agents.outside_world import Answers, Fails
 from tests.agents.simulation import SMALL, Simulation
 
+from dga2d.agents.proposing import Completion, CompletionRequest
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import EvaluationRecorded, LLMCallSettled, Payload
 from dga2d.replay.state.digest import state_digest
@@ -97,6 +98,15 @@ def _with_hostile_diagnostic(payload: Payload) -> Payload:
     return payload
 
 
+class HostileModel(Answers):
+    """A model whose first answer to a task is hostile text, and whose code carries such text as a comment."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        completion = await super().complete(request)
+        commented = completion.text.replace("```python\n", f"```python\n# {HOSTILE.removesuffix(BIDI)}\n", 1)
+        return replace(completion, text=commented)
+
+
 def _every_fifth() -> Fails:
     count = iter(range(10**9))
     return lambda request: next(count) % 5 == 4
@@ -125,7 +135,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterat
     url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('browser')}/log.db"
     named = made_up_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
     hostile = Simulation(SMALL)
-    answers = Answers({"ImplementTask": [HOSTILE], "ConnectTask": [HOSTILE]}, name=HOSTILE)
+    answers = HostileModel({"ImplementTask": [HOSTILE], "ConnectTask": [HOSTILE]}, name=HOSTILE)
     hostile = replace(hostile, model=answers, fails=_every_fifth(), operators=(*hostile.operators, named))
     anyio.run(fifty.append, url, FIFTY, 1, len(fifty.events))
     anyio.run(fifty.append, url, LIVE, 1, 100)
