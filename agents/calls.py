@@ -338,9 +338,9 @@ class CallDesk:
     async def _reserve(self, state: RunState, duty: AskModel, request: CompletionRequest) -> tuple[int, int]:
         """Return the numbers of the call and of the event that charges it."""
         quote = self._model.quote(request)
-        number = state.ledger.used + 1
+        number, name = state.ledger.used + 1, quote.model or self._model.name
         while True:
-            quoted = Quoted(number, request.prompt, self._model.name, quote.tokens, microusd(quote.cost_usd))
+            quoted = Quoted(number, request.prompt, name, quote.tokens, microusd(quote.cost_usd))
             try:
                 (event,) = await self._log.append(*decide(state, duty, quoted))
             except DuplicateOperationError:  # another edit took this number

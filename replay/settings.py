@@ -178,7 +178,9 @@ class RunSettings(BaseModel):
     llm: str = "offline"
     """Who writes new code and edges: ``offline`` (the built-in proposer; ``offline:constants`` varies nothing
     but constants, at random), ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
-    ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers)."""
+    ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers) or
+    ``recorded:FILE`` (those of an exported run; a name with a ``/`` or that ends in ``.zip``). Where nothing
+    was recorded for a prompt the run is paused, or, with ``recorded:FILE,then=BACKEND``, that one answers."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)

@@ -29,6 +29,8 @@ class Quote:
     tokens: int
     """Prompt and answer together."""
     cost_usd: float
+    model: str = ""
+    """Who answers, where a source of answers passes the request on; empty for itself."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,10 @@ from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
 
-BACKENDS = "offline, offline:constants, openai:MODEL, anthropic:MODEL, local:PATH or recorded:RUN"
+BACKENDS = (
+    "offline, offline:constants, openai:MODEL, anthropic:MODEL, local:PATH, recorded:RUN, recorded:FILE, "
+    "or one of the last two with ,then= and another of these"
+)
 
 
 @asynccontextmanager
@@ -58,9 +61,16 @@ async def open_model(
 
         yield LocalModel(settings, rest)
     elif kind == "recorded" and rest:
-        from dga2d.runtime.gateway.recorded import read_recording
+        from dga2d.runtime.gateway.recorded import FALLBACK, RecordedModel, read_recording
 
-        yield await read_recording(store_url, rest)
+        source, has_fallback, other = rest.partition(FALLBACK)
+        recording = await read_recording(store_url, source)
+        if not has_fallback:
+            yield RecordedModel(recording)
+            return
+        next_settings = settings.model_copy(update={"llm": other})
+        async with open_model(next_settings, store_url, listener, environment, retry_policy) as fallback:
+            yield RecordedModel(recording, fallback)
     else:
         raise SettingsError(f"setting llm = {settings.llm!r}: expected {BACKENDS}")
 

@@ -1,15 +1,43 @@
-"""The recorded answers of an earlier run: the same questions lead to the same run."""
+"""The recorded answers of an earlier run: the same questions lead to the same run.
+
+The run is in the same database, or in a file that ``export`` wrote. Such a file is checked like an import,
+in a database of its own that is thrown away; the user's does not change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import NamedTuple
 
-from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest, ModelUnavailableError, Quote
-from dga2d.events import BlobDigest, RunId, blob_digest
-from dga2d.events.payloads import LLMCallAbandoned, LLMCallReserved, LLMCallSettled
+from dga2d.agents.proposing import (
+    CallLostError,
+    Completion,
+    CompletionRequest,
+    LanguageModel,
+    ModelUnavailableError,
+    Quote,
+)
+from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
+from dga2d.events import BlobDigest, Dga2dError, RunId, blob_digest
+from dga2d.events.payloads import (
+    LLMCallAbandoned,
+    LLMCallReserved,
+    LLMCallSettled,
+    RunStarted,
+    WorkRateMeasured,
+    WorkRatePoint,
+)
+from dga2d.replay.archive import import_run
 from dga2d.runtime.errors import SettingsError
 from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verified
+
+FALLBACK = ",then="
+"""Stands in ``recorded:SOURCE,then=BACKEND`` before who answers what the recording does not."""
 
 
 @dataclass(frozen=True)
@@ -27,63 +55,146 @@ CallKey = tuple[str, int]
 """Subject and attempt: calls are found by what they are, not by when they were made."""
 
 
-class RecordedModel:
-    """`LanguageModel` that asks no endpoint; where a run departs from the recording it cannot answer."""
+@dataclass(frozen=True)
+class Recording:
+    """What a run was asked and answered, and what else its repetition needs."""
 
-    def __init__(self, run: str, calls: Mapping[CallKey, RecordedCall]) -> None:
-        self.name = f"recorded:{run}"
-        self._run = run
-        self._calls = calls
+    run: str
+    domain: str
+    calls: Mapping[CallKey, RecordedCall]
+    rates: KnownRates = NOTHING_KNOWN
+    """Rates of work units that it measured."""
+
+
+class _Held(NamedTuple):
+    """What a recording holds of a call."""
+
+    call: RecordedCall | None
+    missing: str
+    """Why it cannot answer; empty where it can."""
+
+
+class RecordedModel:
+    """`LanguageModel` that asks no endpoint. What a recording does not answer goes to `fallback`; without one
+    the run is paused, with the reason."""
+
+    def __init__(self, recording: Recording, fallback: LanguageModel | None = None) -> None:
+        self.name = f"recorded:{recording.run}"
+        self.recording = recording
+        self._fallback = fallback
 
     async def ready(self) -> None:
-        """Return at once."""
+        """Return at once, or when the fallback is ready."""
+        if self._fallback is not None:
+            await self._fallback.ready()
 
     def quote(self, request: CompletionRequest) -> Quote:
-        """Return what was reserved for the recorded call; nothing where there was none."""
-        call = self._calls.get((request.subject, request.task.attempt))
-        return Quote(0, 0.0) if call is None else call.quote
+        """Return what was reserved for the recorded call; what the fallback says where there was none."""
+        held = self._held(request)
+        if held.missing and self._fallback is not None:
+            quote = self._fallback.quote(request)
+            return Quote(quote.tokens, quote.cost_usd, quote.model or self._fallback.name)
+        return Quote(0, 0.0) if held.call is None else held.call.quote
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        what = f"{request.subject}, attempt {request.task.attempt}"
-        call = self._calls.get((request.subject, request.task.attempt))
+        held = self._held(request)
+        if held.missing and self._fallback is not None:
+            return await self._fallback.complete(request)
+        if held.missing or held.call is None or held.call.ending is None:
+            raise ModelUnavailableError(held.missing)
+        if isinstance(held.call.ending, str):
+            raise CallLostError(held.call.ending)
+        return held.call.ending
+
+    def _held(self, request: CompletionRequest) -> _Held:
+        run, what = self.recording.run, f"{request.subject}, attempt {request.task.attempt}"
+        call = self.recording.calls.get((request.subject, request.task.attempt))
         if call is None or call.ending is None:
-            raise ModelUnavailableError(f"run {self._run} holds no answer to {what}")
+            return _Held(call, f"run {run} holds no answer to {what}")
         if call.prompt != blob_digest(request.prompt.text.encode()):
-            raise ModelUnavailableError(
-                f"run {self._run} was asked something else in call {call.number} ({what}); the runs "
-                "differ in their settings, their instances or the program"
+            return _Held(
+                call,
+                f"run {run} was asked something else in call {call.number} ({what}); the runs "
+                "differ in their settings, their instances or the program",
             )
-        if isinstance(call.ending, str):
-            raise CallLostError(call.ending)
-        return call.ending
+        return _Held(call, "")
 
 
-async def read_recording(store_url: str, run: str) -> RecordedModel:
+async def read_recording(store_url: str, source: str) -> Recording:
     """Return all calls of a run with their answers.
+
+    Parameters
+    ----------
+    store_url
+        Database in which a run is looked up.
+    source
+        Name of a run, or path of an exported one: a file where it has a ``/`` or ends in ``.zip``.
 
     Raises
     ------
     SettingsError
-        There is no such run in the database.
+        There is no such run, the file is not a run that holds together, or it asked no model.
     CorruptEventError, BlobMissingError, CorruptBlobError
-        Its log does not hold.
+        The log of the database does not hold.
     """
+    setting = f"setting llm = 'recorded:{source}'"
+    try:
+        if is_file(source):
+            async with open_file(Path(source).expanduser()) as (store, run):
+                recording = await _read(store, run)
+        else:
+            async with open_store(store_url, create=False, read_only=True) as store:
+                recording = await _read(store, RunId(source))
+    except (UnknownRunError, ForeignDatabaseError) as error:
+        raise SettingsError(f"{setting}: {error}") from None
+    except Dga2dError as error:
+        if not is_file(source):
+            raise
+        raise SettingsError(f"{setting}: {error}") from error
+    if not recording.calls:
+        raise SettingsError(f"{setting}: run {recording.run} asked no model, so it holds no answers")
+    return recording
+
+
+def is_file(source: str) -> bool:
+    """Return whether the source of a recording is a file rather than a run of the database."""
+    return "/" in source or source.endswith(".zip")
+
+
+@asynccontextmanager
+async def open_file(path: Path) -> AsyncIterator[tuple[EventStore, RunId]]:
+    """Verify the run of an exported file and open it, alone in a database that goes with the block.
+
+    Raises
+    ------
+    ArchiveError
+        The file is not a run, damaged or incomplete; names the place.
+    """
+    with TemporaryDirectory(prefix="dga2d-recording-") as folder:
+        async with open_store(f"sqlite+aiosqlite:///{folder}/recording.db") as store:
+            manifest = await import_run(store, path)
+            yield store, manifest.run
+
+
+async def _read(store: EventStore, run: RunId) -> Recording:
     calls: dict[CallKey, RecordedCall] = {}
     keys: dict[int, CallKey] = {}
-    try:
-        async with open_store(store_url, create=False, read_only=True) as store:
-            async for event in verified(store.read(RunId(run))):
-                payload = event.payload
-                if isinstance(payload, LLMCallReserved):
-                    keys[payload.call] = (payload.subject, payload.attempt)
-                    calls[keys[payload.call]] = _asked(payload)
-                elif isinstance(payload, LLMCallAbandoned):
-                    _end(calls, keys[payload.call], payload.reason)
-                elif isinstance(payload, LLMCallSettled):
-                    _end(calls, keys[payload.call], await _completion(store, payload))
-    except (UnknownRunError, ForeignDatabaseError) as error:
-        raise SettingsError(f"setting llm = 'recorded:{run}': {error}") from None
-    return RecordedModel(run, calls)
+    rates: dict[str, tuple[WorkRatePoint, ...]] = {}
+    domain = ""
+    async for event in verified(store.read(run)):
+        payload = event.payload
+        if isinstance(payload, RunStarted):
+            domain = payload.domain
+        elif isinstance(payload, WorkRateMeasured):
+            rates.setdefault(payload.subject, payload.points)
+        elif isinstance(payload, LLMCallReserved):
+            keys[payload.call] = (payload.subject, payload.attempt)
+            calls[keys[payload.call]] = _asked(payload)
+        elif isinstance(payload, LLMCallAbandoned):
+            _end(calls, keys[payload.call], payload.reason)
+        elif isinstance(payload, LLMCallSettled):
+            _end(calls, keys[payload.call], await _completion(store, payload))
+    return Recording(run, domain, MappingProxyType(calls), KnownRates(run, rates) if rates else NOTHING_KNOWN)
 
 
 def _asked(payload: LLMCallReserved) -> RecordedCall:

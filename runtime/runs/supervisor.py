@@ -33,6 +33,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
+from dga2d.runtime.gateway.recorded import RecordedModel
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import create_policy, restore_policy
@@ -78,8 +79,9 @@ async def open_surroundings(
     model and known work rates are looked up.
     """
     outages = OutageRecorder()
-    known_rates = await read_rates(url, settings)
     async with open_model(settings, url, outages) as model:
+        _refuse_foreign(model, problem)
+        known_rates = await read_rates(url, settings, model)
         policy = create_policy(settings, seed)
         try:
             async with open_evaluator(problem.domain.name, settings) as pool:
@@ -89,28 +91,34 @@ async def open_surroundings(
             raise find_first_error(group) from None
 
 
-async def read_rates(url: str, settings: RunSettings) -> KnownRates:
-    """Return the work rates of the run of the database `url` that the settings name, if they name one.
+def _refuse_foreign(model: LanguageModel, problem: Problem) -> None:
+    """Raise SettingsError if recorded answers are those of another domain's run."""
+    if isinstance(model, RecordedModel) and model.recording.domain != problem.domain.name:
+        recording = model.recording
+        raise SettingsError(
+            f"setting llm: run {recording.run} is of domain {recording.domain}, not {problem.domain.name}"
+        )
 
-    Recorded answers belong to the run they are recorded in, and so do its rates, where it measured any.
+
+async def read_rates(url: str, settings: RunSettings, model: LanguageModel) -> KnownRates:
+    """Return the work rates of the run of the database `url` that the settings name.
+
+    Without one, those of the run whose recorded answers `model` gives: they belong together.
 
     Raises
     ------
     SettingsError
         There is no such run, or it measured nothing.
     """
-    kind, _, recorded = settings.llm.partition(":")
-    run = settings.work_rates or (recorded if kind == "recorded" else None)
-    if run is None:
-        return NOTHING_KNOWN
+    run = settings.work_rates
+    if not run:
+        return model.recording.rates if isinstance(model, RecordedModel) else NOTHING_KNOWN
     try:
         async with open_store(url, create=False, read_only=True) as store:
             state = await load_state(store, RunId(run))
     except (UnknownRunError, ForeignDatabaseError) as error:
-        if settings.work_rates is None:  # that there is nothing recorded is said where answers are looked for
-            return NOTHING_KNOWN
         raise SettingsError(f"setting work_rates = {run!r}: {error}") from None
-    if settings.work_rates and not state.work_rates.measured:
+    if not state.work_rates.measured:
         raise SettingsError(f"setting work_rates = {run!r}: the run measured no rates of work units")
     return KnownRates(run, dict(state.work_rates.measured))
 

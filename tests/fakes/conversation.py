@@ -98,7 +98,7 @@ async def converse(
                 if state.started is None
                 else Draft("conductor", RunResumed(code_version="test", epoch=writer.epoch, changed={}))
             )
-            state = fold(state, (await writer.append([first]))[0])
+            state = fold(state, (await writer.append([first], [SOURCE.encode()]))[0])
             if state.graph is not None:
                 return
             agent = Initializer(writer, store, model, PromptContext.of(CARD, (LIBRARY,)))

@@ -37,8 +37,10 @@ FILES = {
     "broken.toml": "generations = = 3\n",
     "words.toml": 'generations = "three"\n',
     "text.db": "hello, this is a letter and no database\n",
+    "text.zip": "hello, this is a letter and no recording\n",
 }
 UNIFORM = ("--policy", "uniform")
+RECORDED = f"recorded:{Path(__file__).parents[2] / 'examples/runs/rcpsp-basic-model.dga2d.zip'}"
 
 
 @pytest.fixture
@@ -127,6 +129,8 @@ def store(name: str) -> tuple[str, str]:
         (("evolve", "tsp", *UNIFORM, "--llm", "nobody"), ("nobody", "offline", "openai:MODEL")),
         (("evolve", "tsp", *UNIFORM, "--llm", "openai:x"), ("openai:x", "OPENAI_API_KEY")),
         (("evolve", "tsp", *UNIFORM, "--llm", "recorded:x"), ("recorded:x",)),
+        (("evolve", "tsp", *UNIFORM, "--llm", "recorded:text.zip"), ("text.zip", "damaged")),
+        (("evolve", "tsp", *UNIFORM, "--llm", RECORDED), ("of domain rcpsp, not tsp",)),
         pytest.param(
             ("evolve", "tsp", "--policy", "empty"), ("empty", "config.json"), marks=pytest.mark.slow
         ),

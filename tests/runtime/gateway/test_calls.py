@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,10 @@ from tests.fakes.endpoint import Asked, Exchange, RefusedError, serving
 
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallSettled, RunPaused
 from dga2d.replay.settings import RunSettings
+from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import RetryPolicy
-from dga2d.store import StoreError
+from dga2d.runtime.inspection.log_reading import export_to
+from dga2d.store import StoreError, UnknownRunError
 
 if TYPE_CHECKING:
     from tests.runtime.gateway.conftest import Conversation
@@ -202,15 +204,18 @@ def test_the_same_answers_recorded_give_the_same_run(conversation: Conversation)
 
     first = conversation.hold(conversation.behave("mixed", mixed), run="first")
     asked = len(conversation.server.ledger.asked)
-    again = conversation.hold("mixed", run="again", llm="recorded:first")
-    assert len(conversation.server.ledger.asked) == asked
-    assert [type(e.payload) for e in conversation.events("again")] == [
-        type(e.payload) for e in conversation.events("first")
-    ]
-    for number, call in first.ledger.calls.items():
-        same = replace(call, model="", elapsed_s=None, response_id=None)
-        other = replace(again.ledger.calls[number], model="", elapsed_s=None, response_id=None)
-        assert same == other
+    exported = conversation.folder / "first.zip"
+    anyio.run(export_to, conversation.url, "first", exported)
+    for run, source in (("again", "first"), ("from-file", str(exported))):
+        again = conversation.hold("mixed", run=run, llm=f"recorded:{source}")
+        assert len(conversation.server.ledger.asked) == asked
+        assert [type(e.payload) for e in conversation.events(run)] == [
+            type(e.payload) for e in conversation.events("first")
+        ]
+        for number, call in first.ledger.calls.items():
+            same = replace(call, model="", elapsed_s=None, response_id=None)
+            other = replace(again.ledger.calls[number], model="", elapsed_s=None, response_id=None)
+            assert same == other
 
 
 def test_a_run_that_departs_from_the_recording_is_paused(conversation: Conversation) -> None:
@@ -219,6 +224,46 @@ def test_a_run_that_departs_from_the_recording_is_paused(conversation: Conversat
     assert (state.status, state.reason) == ("paused", "run first holds no answer to initialize, attempt 1")
     state = conversation.hold("good", run="other", llm="recorded:first", max_length=3)
     assert "was asked something else in call 1" in state.reason
+
+
+def test_what_a_recording_lacks_is_answered_by_the_fallback_that_is_named(
+    conversation: Conversation,
+) -> None:
+    conversation.hold("good", run="first", attempts_per_edit=1)
+    state = conversation.hold(
+        "good", run="longer", llm="recorded:first,then=offline:constants", attempts_per_edit=2
+    )
+    assert state.graph is not None
+    assert [call.model for _, call in sorted(state.ledger.calls.items())] == [
+        "recorded:first",
+        "offline:constants",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda data: data[: len(data) // 2], "table of contents"),
+        (lambda data: data.replace(b"events.jsonl", b"others.jsonl"), "table of contents"),
+        (lambda data: b"", "table of contents"),
+        (None, "there is no such file"),
+    ],
+    ids=["truncated", "foreign", "empty", "missing"],
+)
+def test_a_broken_recording_is_refused_before_anything_is_written(
+    conversation: Conversation, damage: Callable[[bytes], bytes] | None, said: str
+) -> None:
+    conversation.hold("good", run="first", attempts_per_edit=1)
+    exported = conversation.folder / "first.zip"
+    anyio.run(export_to, conversation.url, "first", exported)
+    data = exported.read_bytes()
+    exported.unlink()
+    if damage is not None:
+        exported.write_bytes(damage(data))
+    with pytest.raises(SettingsError, match=said):
+        conversation.hold("good", run="second", llm=f"recorded:{exported},then=offline")
+    with pytest.raises(UnknownRunError):
+        anyio.run(read_state, conversation.url, "second")
 
 
 def test_a_call_that_was_in_flight_at_a_crash_stays_spent(conversation: Conversation) -> None:
