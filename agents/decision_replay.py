@@ -27,10 +27,10 @@ from dga2d.agents import (
 )
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
-from dga2d.agents.implementation_evolver import TRIAL_STAGES
 from dga2d.agents.policy import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
 from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
+from dga2d.agents.smoke_trials import EDGE_STAGE, TRIAL_STAGES
 from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.difference import require_same, shorten
@@ -288,6 +288,10 @@ class DecisionVerifier:
                 return _first(edge_evolver.decide(state, duty, None))
             if isinstance(duty, JudgeAnswer):
                 judged = await edge_evolver.read_judged(state, duty, self._context, self._blobs)
+                failed = f"{EDGE_STAGE}: "
+                if isinstance(payload, p.EdgeRejected) and payload.reason.startswith(failed):
+                    trial = ProposalError(EDGE_STAGE, payload.reason.removeprefix(failed))
+                    judged = judged._replace(trial=trial)
                 return _first(edge_evolver.decide(state, duty, judged))
         return None
 

@@ -15,6 +15,7 @@ from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.prompt_facts import edge_facts
 from dga2d.agents.proposing import (
     ConnectTask,
     EdgeCredit,
@@ -27,6 +28,7 @@ from dga2d.agents.proposing import (
     parse_edges,
 )
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
+from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept
 from dga2d.replay.state.graph import END, OperatorGraph
@@ -48,10 +50,12 @@ EdgeDuty = AskModel | JudgeAnswer | AbandonCall | KeepEdges
 
 
 class JudgedEdges(NamedTuple):
-    """An answer and what it was asked for."""
+    """An answer, what it was asked for, and how the trial run went."""
 
     task: ConnectTask
     text: str
+    trial: ProposalError | None = None
+    """Why a new edge failed; ``None`` if none did or none was run."""
 
 
 class EdgeEvolver:
@@ -60,10 +64,11 @@ class EdgeEvolver:
     name: AgentName = "edge_evolver"
 
     def __init__(
-        self, log: EventAppender, source: BlobSource, model: LanguageModel, context: PromptContext
+        self, log: EventAppender, model: LanguageModel, trials: TrialRunner, context: PromptContext
     ) -> None:
         self._log = log
-        self._source = source
+        self._source = trials.sources.blobs
+        self._trials = trials
         self._desk = CallDesk(log, model)
         self._context = context
 
@@ -76,10 +81,20 @@ class EdgeEvolver:
                 task = await read_task(state, duty.slot, duty.attempt, self._context, self._source)
                 await self._desk.ask(state, duty, task)
             case JudgeAnswer():
-                judged = await read_judged(state, duty, self._context, self._source)
-                await self._log.append(*decide(state, duty, judged))
+                await self._log.append(*decide(state, duty, await self._judged(state, duty)))
             case _:
                 await self._log.append(*decide(state, duty, None))
+
+    async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedEdges:
+        answer, graph = await read_judged(state, duty, self._context, self._source), present_graph(state)
+        if not state.settings.edge_smoke:
+            return answer
+        try:
+            removed, added = parse_edges(answer.text, answer.task, graph)
+        except ProposalError:
+            return answer
+        edited = graph.edit(removed, added)
+        return answer._replace(trial=await self._trials.find_edge_failure(state, edited, added))
 
 
 def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
@@ -170,6 +185,8 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     slot, call = duty.slot, duty.call
     try:
         removed, added = parse_edges(observed.text, observed.task, present_graph(state))
+        if observed.trial is not None:
+            raise observed.trial
     except ProposalError as error:
         reason, is_final = str(error), calls.is_last_attempt(state, "connect", slot, attempt)
     else:
@@ -251,5 +268,6 @@ def connect_task(state: RunState, slot: int, context: PromptContext, past: PastA
         allows_no_change=state.settings.no_change,
         keeps_reach=state.settings.edit_scope == "walks",
         edition=state.settings.prompt_edition,
+        facts=edge_facts(state) if state.settings.prompt_edition == 3 else None,
         **vars(past),
     )

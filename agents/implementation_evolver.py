@@ -16,7 +16,7 @@ from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.pool_edits import PoolEdit, edit_of, kept_members, lowest_credit
-from dga2d.agents.ports import EvaluationRequest, Evaluator, EventAppender, InstanceSource
+from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import (
     ImplementTask,
@@ -29,7 +29,7 @@ from dga2d.agents.proposing import (
     improvement_summary,
     parse_implementation,
 )
-from dga2d.agents.scoring import best_implementations
+from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
 from dga2d.events.payloads import (
@@ -42,13 +42,7 @@ from dga2d.events.payloads import (
     ImplementationsKept,
     Step,
 )
-from dga2d.replay.state.run_state import EvolutionBasis, Proposal, RunState
-from dga2d.replay.streams import spawn_key
-
-TRIAL_STAGES = ("isolated", "composed")
-"""Stages of a proposal that failed in a trial run; all other stages follow from its text."""
-SMOKE_WORK = 2000
-"""Work units of a trial run: enough to pass through every branch of a small instance."""
+from dga2d.replay.state.run_state import Proposal, RunState
 
 
 @dataclass(frozen=True)
@@ -85,46 +79,6 @@ class JudgedImplementation(NamedTuple):
     text: str
     trial: ProposalError | None
     """The trial run that failed; ``None`` if none did or none was made."""
-
-
-@dataclass(frozen=True)
-class TrialRunner:
-    """Runs trials through the same contained evaluator as everything else."""
-
-    evaluator: Evaluator
-    instances: InstanceSource
-    sources: SourceReader
-
-    async def find_failure(
-        self, state: RunState, basis: EvolutionBasis, new: Implementation
-    ) -> ProposalError | None:
-        """Run `new` behind an initialiser on a small instance, then within a pipeline of the graph.
-
-        Return the first failure, with ``isolated`` or ``composed`` as its stage; ``None`` if there is none.
-        """
-        operator = OperatorId(new.operator)
-        route = basis.graph.route_through(operator)
-        position = route.index(operator)
-        neighbours = ((route[: min(position, 1)], ()), (route[:position], route[position + 1 :]))
-        for stage, (before, after) in zip(TRIAL_STAGES, neighbours, strict=True):
-            steps = [await self._best(state, basis, operator) for operator in (*before, *after)]
-            steps.insert(len(before), new)
-            reply = await self.evaluator.evaluate(
-                EvaluationRequest(
-                    key=f"{stage}/{new.id}",
-                    instance=self.instances.smoke_instance(),
-                    steps=tuple(steps),
-                    seed=(state.header.seed, *spawn_key("smoke", len(before))),
-                    budget=SMOKE_WORK * len(steps),
-                )
-            )
-            if reply.failure is not None:
-                return ProposalError(stage, f"{reply.failure}: {reply.diagnostic}")
-        return None
-
-    async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
-        step = best_implementations((operator,), basis.pools, basis.credits)[0]
-        return await self.sources.implementation(state, step)
 
 
 class ImplementationEvolver:
@@ -352,6 +306,9 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     if edit is None:
         return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
     if edit.kind == "keep":
+        if slot % open_basis(state)[1].answers:
+            reason = f"{edit.operator} needs no further answer"
+            return ImplementationsKept(generation=number, slot=slot, reason=reason)
         reason = f"{edit.operator} has no negative credit and a single implementation"
         if len(open_basis(state)[1].pools[edit.operator]) > 1:
             reason = f"{edit.operator} has no negative credit and no implementation that may be removed"
@@ -444,10 +401,10 @@ async def read_task(
         and OperatorId(c.operator) != edit.operator
         and c.id not in known
     ]
-    is_second = state.settings.prompt_edition == 2
+    has_facts = state.settings.prompt_edition >= 2
     return ImplementTask(
         card=context.card,
-        facts=await run_facts(state, edit.operator, others, sources) if is_second else None,
+        facts=await run_facts(state, slot, edit.operator, others, sources) if has_facts else None,
         operator=context.contracts[edit.operator],
         mode="add" if edit.kind == "add" else "replace",
         pool=tuple(entries),

@@ -10,6 +10,7 @@ from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.prompt_facts import start_facts
 from dga2d.agents.proposing import (
     HBounds,
     InitializeTask,
@@ -126,6 +127,7 @@ def initialize_task(state: RunState, context: PromptContext, past: PastAttempts)
         ),
         baseline=tuple(step.operator for step in state.header.baseline),
         max_length=state.settings.max_length,
+        facts=start_facts(state) if state.settings.prompt_edition == 3 else None,
         **vars(past),
     )
 

@@ -85,16 +85,37 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
     It is the same whatever verdicts of the generation are in the log.
     """
     basis, settings = open_basis(state)[1], state.settings
-    if slot >= basis.edits:
-        return _incumbent_edit(state, slot)
-    return pool_edit(
+    number, answer = divmod(slot, basis.answers)
+    if number >= basis.edits:
+        return _incumbent_edit(state, number)
+    edit = pool_edit(
         basis,
-        slot,
+        number,
         settings.pool_limit,
         settings.epsilon,
         lambda operator: _may_be_judged(state, operator),
         kept_members(state),
     )
+    if answer and edit is not None and edit.kind == "delete":  # the first slot of the edit does it
+        return edit._replace(kind="keep")
+    return edit
+
+
+def rank_among_askers(state: RunState, slot: int) -> tuple[int, int]:
+    """Return which of the slots that ask for code of its operator a slot is, from 1, and how many ask."""
+    edits = [edit_of(state, s) for s in range(open_basis(state)[1].implementation_slots)]
+    own = edits[slot]
+    askers = [
+        number
+        for number, edit in enumerate(edits)
+        if edit is not None and own is not None and edit.operator == own.operator and is_asked_for(edit)
+    ]
+    return askers.index(slot) + 1, len(askers)
+
+
+def is_asked_for(edit: PoolEdit) -> bool:
+    """Return whether an edit needs code of a model."""
+    return edit.kind in ("add", "replace")
 
 
 def kept_members(state: RunState) -> frozenset[ImplementationId]:

@@ -1,14 +1,17 @@
-"""What a prompt of the second edition says of the run: all of it follows from the log."""
+"""What prompts say of the run from their second edition on: all of it follows from the log."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from dga2d.agents.agent import open_basis
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import tried_before
+from dga2d.agents.pool_edits import rank_among_askers
 from dga2d.agents.proposing import PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.domains.core.contract import Implementation, normalised_gap
@@ -20,16 +23,27 @@ from dga2d.replay.state.run_state import RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""
+DIRECTIONS = (
+    "the change that promises most, given what was tried before",
+    "another neighbourhood, encoding of moves or search strategy than the code above has",
+    "the same search, made several times faster: cheaper evaluation of moves, less copying, incremental data",
+    "another method of the literature on this problem altogether",
+)
+"""What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
 async def run_facts(
-    state: RunState, operator: OperatorId, others: Sequence[Implementation], sources: SourceReader
+    state: RunState,
+    slot: int,
+    operator: OperatorId,
+    others: Sequence[Implementation],
+    sources: SourceReader,
 ) -> RunFacts:
-    """Return what a proposer is told for an operator of the open generation."""
+    """Return what a proposer is told for a slot of the open generation and its operator."""
     program = incumbent(state)
     near = _neighbours(program, operator)
     texts = [PoolEntry(s.implementation, (await sources.implementation(state, s)).source, 0.0) for s in near]
-    return RunFacts(
+    facts = RunFacts(
         incumbent=_incumbent_rows(state, program, operator),
         neighbours=tuple(texts),
         budget=_budget(state, len(program)),
@@ -40,6 +54,72 @@ async def run_facts(
         blocks=_blocks(others),
         max_tokens=state.settings.prompt_tokens,
     )
+    if state.settings.prompt_edition == 2:
+        return facts
+    return replace(facts, edition=3, sizes=_sizes(state), direction=_direction(state, slot))
+
+
+def edge_facts(state: RunState) -> RunFacts:
+    """Return what a proposer of edges is told in the third edition."""
+    program = incumbent(state)
+    return RunFacts(
+        edition=3,
+        budget=_budget(state, len(program)),
+        instances=_instances(state),
+        sizes=_sizes(state),
+        incumbent=_incumbent_rows(state, program, None),
+        gaps=_gap_rows(state, None),
+        edits=_graph_edits(state),
+        max_tokens=state.settings.prompt_tokens,
+    )
+
+
+def start_facts(state: RunState) -> RunFacts:
+    """Return what a proposer of the first graph is told in the third edition."""
+    return RunFacts(
+        edition=3,
+        budget=_budget(state, len(state.header.baseline)),
+        instances=_instances(state),
+        sizes=_sizes(state),
+        max_tokens=state.settings.prompt_tokens,
+    )
+
+
+def _direction(state: RunState, slot: int) -> str:
+    """Return what sets a slot apart from others that ask for code of its operator; empty where none do."""
+    rank, askers = rank_among_askers(state, slot)
+    if askers == 1:
+        return ""
+    turn = f" ({(rank - 1) // len(DIRECTIONS) + 1})" if rank > len(DIRECTIONS) else ""
+    return (
+        f"This is proposal {rank} of {askers}. It is to be {DIRECTIONS[(rank - 1) % len(DIRECTIONS)]}{turn}."
+    )
+
+
+def _sizes(state: RunState) -> tuple[str, ...]:
+    """Return the exact sizes of training instances, the commonest first."""
+    sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
+    ranked = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(f"{count} x: {size}" for size, count in ranked)
+
+
+def _graph_edits(state: RunState) -> tuple[str, ...]:
+    """Return what earlier generations changed in the edges, and the credit that new ones have now."""
+    basis, rate = open_basis(state)[1], state.settings.credit_rate
+    graphs = [state.history[number].graph for number in sorted(state.history)] + [basis.graph]
+    rows = []
+    for number, (before, after) in enumerate(pairwise(graphs), start=1):
+        told = []
+        for edge in sorted(after.edges - before.edges):
+            error = basis.credits.edge_error(edge, basis.pools, rate)
+            credit = basis.credits.edge_credit(edge, basis.pools, state.settings.epsilon)
+            became = "never used since" if error is None else f"credit {credit:+.3f} +- {error:.3f} now"
+            became = became if edge in basis.graph.edges else "cut again"
+            told.append(f"{edge[0]} -> {edge[1]} added ({became})")
+        told += [f"{source} -> {target} cut" for source, target in sorted(before.edges - after.edges)]
+        if told:
+            rows.append(f"generation {number}: {', '.join(told)}")
+    return tuple(rows[-MOST_TRIED:])
 
 
 def pool_figures(state: RunState, c: ImplementationId) -> tuple[int, float | None]:
@@ -57,7 +137,7 @@ def _neighbours(program: Sequence[Step], operator: OperatorId) -> list[Step]:
     return list(dict.fromkeys(step for step in steps if step.operator != operator))
 
 
-def _incumbent_rows(state: RunState, program: Sequence[Step], operator: OperatorId) -> tuple[str, ...]:
+def _incumbent_rows(state: RunState, program: Sequence[Step], operator: OperatorId | None) -> tuple[str, ...]:
     rows = []
     for number, step in enumerate(program, start=1):
         found = state.contributions.get(step.implementation)
@@ -100,7 +180,7 @@ def _instances(state: RunState) -> str:
     )
 
 
-def _gap_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
+def _gap_rows(state: RunState, operator: OperatorId | None) -> tuple[str, ...]:
     """Return for each instance of the batch the gaps of this generation's candidates."""
     generation, rows = open_basis(state)[0], []
     for key in state.header.batch:
@@ -116,6 +196,8 @@ def _gap_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
             for name, found in (("with this operator", gaps[True]), ("without it", gaps[False]))
             if found
         ]
+        if operator is None and gaps[False]:
+            told = [f"{min(gaps[False]):.2f} to {max(gaps[False]):.2f} %"]
         rows.append(f"{key}: {', '.join(told) or 'all failed'}")
     return tuple(rows)
 
@@ -131,6 +213,8 @@ def _position_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
                     continue
                 before = "nothing" if did.score_before is None else f"{did.score_before:g}"
                 spent = f"{did.work} units" if state.settings.work is not None else f"{did.elapsed_s:.2f} s"
+                if state.settings.prompt_edition == 3 and did.work and did.elapsed_s >= 0.01:
+                    spent += f" ({did.work / did.elapsed_s:.3g} units per second)"
                 where = f"position {place} of {len(pipeline.steps)}, {key}"
                 rows.append(f"{step.implementation}, {where}: {before} to {did.score_after:g} in {spent}")
     return tuple(rows[:8])

@@ -78,7 +78,7 @@ def shares_of(steps: Sequence[Step]) -> tuple[float, ...]:
 class InstanceEntry(Model):
     """An instance of the manifest with the value its gap is measured against."""
 
-    left_out: ClassVar[frozenset[str]] = frozenset({"scale", "origin"})
+    left_out: ClassVar[frozenset[str]] = frozenset({"scale", "origin", "size"})
 
     key: InstanceKey
     reference: float
@@ -86,6 +86,8 @@ class InstanceEntry(Model):
     """Objective that counts as a gap of 1, above 0; ``None`` for max(|reference|, 1)."""
     origin: Literal["baseline"] | None = None
     """``baseline``: no reference was known, so it is what the safe baseline reached before the run began."""
+    size: str | None = None
+    """Its scalars and the shapes of its arrays, in words; ``None`` where prompts do not tell it."""
 
 
 class SplitManifest(Model):

@@ -7,9 +7,9 @@ They are recorded in ``RunStarted``; every decision reads them from there.
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dga2d.events.payloads import RaceMove
 
@@ -93,14 +93,22 @@ class RunSettings(BaseModel):
     call_plan: Literal["fixed", "spend"] = "fixed"
     """Whether a generation makes the set number of edits, or as many more for the incumbent as spend the
     calls that are left evenly over the generations that are left."""
-    prompt_edition: Literal[1, 2] = 1
+    answers_per_edit: int = Field(1, ge=1)
+    """Proposals asked for at the same time for each slot of an implementation, of which the gate takes the
+    best; more than one needs `gate_instances`."""
+    prompt_edition: Literal[1, 2, 3] = 1
     """Which prompts ask for code and edges. The second tells of the incumbent and the operator's neighbours,
-    of instances, budget and gaps, of what was tried before and gained, and of samples beside credits."""
+    of instances, budget and gaps, of what was tried before and gained, and of samples beside credits. The
+    third tells the same of the first graph and of edges, names the exact sizes of the instances, and asks
+    for different directions where an operator is asked for several times at once."""
     prompt_tokens: int = Field(16_000, ge=1_000)
-    """Most tokens of a prompt of the second edition, at four characters each; the facts that matter least are
-    left out."""
+    """Most tokens of a prompt from the second edition on, at four characters each; the facts that matter
+    least are left out, the card and the code to be improved on never."""
     edge_edit: Literal["replace", "delta"] = "replace"
     """Algorithm 2's single replacement, or Template III's delta of at most 2 + 2 edges."""
+    edge_smoke: bool = False
+    """Whether a walk along each new edge is run on a small instance before the edit is taken, as Template III
+    asks; an edge whose walk fails is refused."""
     policy: str = "embedded"
     """``embedded``, ``uniform``, a directory or a Hugging Face id of a causal language model."""
     learning_rate: float = Field(1e-4, gt=0.0)
@@ -238,6 +246,14 @@ class RunSettings(BaseModel):
     """MiB of compiled code that is kept of one implementation; evaluations write no files."""
     answer_limit: int = Field(8, ge=1)
     """MiB of the largest answer of an evaluation."""
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        if self.answers_per_edit > 1 and not self.gate_instances:
+            raise ValueError(
+                f"answers_per_edit = {self.answers_per_edit} needs gate_instances: the gate takes the best"
+            )
+        return self
 
     @property
     def moves(self) -> frozenset[str]:

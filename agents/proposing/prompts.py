@@ -17,6 +17,8 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from dga2d.agents.proposing.answers import idea_of
+from dga2d.agents.proposing.graph_answers import addable_edges
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, RunFacts, Task
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.replay.state.graph import END, START
@@ -29,14 +31,25 @@ TEMPLATES: dict[type[Task], str] = {
 """Task → template of its first edition. All versions stay in the folder: logs name them."""
 SECOND: dict[type[Task], str] = {ImplementTask: "implement@2", ConnectTask: "connect@2"}
 """Task → template of its second edition."""
+THIRD: dict[type[Task], str] = {
+    InitializeTask: "initialize@3",
+    ImplementTask: "implement@3",
+    ConnectTask: "connect@3",
+}
+"""Task → template of its third edition."""
 CHARS_PER_TOKEN = 4
 """Of prompts, as counted against their bound."""
-LEAST_FIRST = ("blocks", "positions", "tried", "neighbours", "gaps")
+LEAST_FIRST = ("blocks", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
 """Facts that a prompt over its bound leaves out, one item after the other, in this order."""
+OLDEST_FIRST = frozenset({"edits", "tried"})
+"""Facts of which the first items are left out first."""
+MOST_EDGES = 120
+"""Edges that a prompt lists as allowed."""
 
 
 MAX_PREVIOUS_CHARS = 20_000
 """A refused answer is shown up to here."""
+CUT = "\n[cut off here]"
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,7 @@ class Prompt:
 
 def render(task: Task) -> Prompt:
     """Return the prompt of a task, in the edition that it asks for."""
-    if isinstance(task, ImplementTask) and task.facts is not None:
+    if task.facts is not None:
         return _within_bound(task, task.facts)
     is_second = isinstance(task, ConnectTask) and task.edition == 2
     return _render(task, (SECOND if is_second else TEMPLATES)[type(task)])
@@ -62,21 +75,30 @@ def _render(task: Task, name: str) -> Prompt:
     return Prompt(text.strip() + "\n", name)
 
 
-def _within_bound(task: ImplementTask, facts: RunFacts) -> Prompt:
-    """Return the prompt with as many of the facts as its bound leaves room for."""
-    prompt = _render(task, SECOND[ImplementTask])
+def _within_bound(task: Task, facts: RunFacts) -> Prompt:
+    """Return the prompt with as many of the facts as its bound leaves room for.
+
+    From the third edition on the answer refused before is shortened as well, after all facts.
+    """
+    template = (SECOND if facts.edition == 2 else THIRD)[type(task)]
+    bound = facts.max_tokens * CHARS_PER_TOKEN
+    prompt = _render(task, template)
     for field in LEAST_FIRST:
-        while len(prompt.text) > facts.max_tokens * CHARS_PER_TOKEN and (items := getattr(facts, field)):
-            kept = items[1:] if field == "tried" else items[:-1]
+        while len(prompt.text) > bound and (items := getattr(facts, field)):
+            kept = items[1:] if field in OLDEST_FIRST else items[:-1]
             facts = replace(facts, **{field: kept})
-            prompt = _render(replace(task, facts=facts), SECOND[ImplementTask])
+            task = replace(task, facts=facts)
+            prompt = _render(task, template)
+    if facts.edition > 2 and task.previous is not None and (over := len(prompt.text) - bound) > 0:
+        cut = task.previous[: max(0, len(task.previous[:MAX_PREVIOUS_CHARS]) - over - len(CUT))]
+        prompt = _render(replace(task, previous=f"{cut}{CUT}" if cut else None), template)
     return prompt
 
 
 def _shareable(task: Task) -> dict[str, Any]:
     values = {field.name: getattr(task, field.name) for field in fields(task)}
     if task.previous is not None and len(task.previous) > MAX_PREVIOUS_CHARS:
-        values["previous"] = f"{task.previous[:MAX_PREVIOUS_CHARS]}\n[cut off here]"
+        values["previous"] = f"{task.previous[:MAX_PREVIOUS_CHARS]}{CUT}"
     return values
 
 
@@ -89,7 +111,10 @@ def _special(task: Task) -> dict[str, Any]:
             "environment": sorted(task.card.environment.items()),
             "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
             "example": _text("example@1.txt"),
+            "ideas": {entry.id: idea_of(entry.source) for entry in task.pool},
         }
+    if task.facts is not None:
+        return {"allowed": addable_edges(task)[:MOST_EDGES]}
     return {}
 
 

@@ -97,24 +97,31 @@ class EdgeCredit:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the second edition of the prompts tells of a run; lines of text."""
+    """What prompts tell of a run from their second edition on; lines of text."""
 
-    incumbent: tuple[str, ...]
-    """Its positions, with what they account for."""
-    neighbours: tuple[PoolEntry, ...]
-    """Code beside the operator in the incumbent."""
     budget: str
     instances: str
-    gaps: tuple[str, ...]
-    """By instance of the batch."""
-    positions: tuple[str, ...]
-    """What the operator did in the last generation."""
-    tried: tuple[str, ...]
-    """Earlier proposals with what they gained, the oldest first."""
-    blocks: tuple[str, ...]
-    """Exchangeable functions of other operators."""
     max_tokens: int
     """Bound of the prompt."""
+    incumbent: tuple[str, ...] = ()
+    """Its positions, with what they account for."""
+    neighbours: tuple[PoolEntry, ...] = ()
+    """Code beside the operator in the incumbent."""
+    gaps: tuple[str, ...] = ()
+    """By instance of the batch."""
+    positions: tuple[str, ...] = ()
+    """What the operator did in the last generation."""
+    tried: tuple[str, ...] = ()
+    """Earlier proposals with what they gained, the oldest first."""
+    blocks: tuple[str, ...] = ()
+    """Exchangeable functions of other operators."""
+    edition: Literal[2, 3] = 2
+    sizes: tuple[str, ...] = ()
+    """Exact sizes of the training instances."""
+    edits: tuple[str, ...] = ()
+    """Earlier edits of the graph and what became of them, the oldest first."""
+    direction: str = ""
+    """What sets this proposal apart from others asked for at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +147,8 @@ class InitializeTask(PastAttempts):
     """Operators of the safe baseline pipeline, in order."""
     max_length: int
     """Most operators of a pipeline."""
+    facts: RunFacts | None = None
+    """For the third edition of the prompt; ``None`` for the first."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +202,10 @@ class ConnectTask(PastAttempts):
     allows_no_change: bool = False
     keeps_reach: bool = False
     """Whether every operator that is on some walk must stay on one."""
-    edition: Literal[1, 2] = 1
+    edition: Literal[1, 2, 3] = 1
     """Of the prompt."""
+    facts: RunFacts | None = None
+    """For the third edition of the prompt."""
 
     def __post_init__(self) -> None:
         if self.mode == "replace" and self.remove is None:

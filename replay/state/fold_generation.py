@@ -281,7 +281,8 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         for t in payload.transitions
     )
     edits, more = _slots(state.settings, generation.number, state.ledger.left)
-    basis = EvolutionBasis(event.seq, graph, state.pools, credits, state.ledger.left, edits, more)
+    calls_left, answers = state.ledger.left, state.settings.answers_per_edit
+    basis = EvolutionBasis(event.seq, graph, state.pools, credits, calls_left, edits, more, answers)
     return replace(
         state,
         credits=credits,
@@ -302,7 +303,8 @@ def _slots(settings: RunSettings, number: int, calls_left: int) -> tuple[int, in
         return 0, 0
     edits, more = settings.edits_per_generation, settings.incumbent_edits
     if settings.call_plan == "spend":
-        more = max(more, -(-calls_left // (last - number + 1)) - 2 * edits)
+        share = -(-calls_left // (last - number + 1)) - edits  # of which each edge takes one
+        more = max(more, share // settings.answers_per_edit - edits)
     return edits, more
 
 
@@ -324,7 +326,7 @@ def _trials_left(state: RunState, generation: GenerationState) -> tuple[OwedTria
 def _contributions(state: RunState, generation: GenerationState) -> Map[ImplementationId, Contribution]:
     """Return what implementations account for, with a generation's training evaluations."""
     settings = state.settings
-    if not (settings.incumbent_edits or settings.call_plan == "spend" or settings.prompt_edition == 2):
+    if not (settings.incumbent_edits or settings.call_plan == "spend" or settings.prompt_edition >= 2):
         return state.contributions
     shares = state.contributions.mutate()
     for (j, _), outcome in sorted(generation.outcomes.items()):

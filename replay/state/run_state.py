@@ -155,11 +155,13 @@ class EvolutionBasis:
     """Slots of each evolver that credit fills, 0 where nothing evolves; fixed here, whatever a resume changes
     later."""
     incumbent_edits: int = 0
-    """Further slots for implementations, filled with operators of the incumbent."""
+    """Further edits of implementations, of operators of the incumbent."""
+    answers: int = 1
+    """Slots of each edit of an implementation, one behind the other: proposals made at the same time."""
 
     @property
     def implementation_slots(self) -> int:
-        return self.edits + self.incumbent_edits
+        return (self.edits + self.incumbent_edits) * self.answers
 
     @property
     def slots(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dga2d.agents.conductor import spread
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import domain_names, get_domain
@@ -17,6 +18,11 @@ from dga2d.domains.core.splits import Splits, split
 from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry, SplitManifest
 from dga2d.runtime.errors import UsageError
+
+MOST_SIZE_CHARS = 300
+"""Characters in which an instance says how large it is."""
+MOST_SIZED = 16
+"""Training instances that say it: reading or generating one takes up to half a second."""
 
 
 class Problem:
@@ -94,9 +100,31 @@ class Problem:
             self._sizes[key] = sum(int(np.size(value)) for value in environment.values())
         return self._sizes[key]
 
-    def manifest(self, measured: Mapping[str, InstanceEntry]) -> SplitManifest:
-        """Return the splits as the log records them; `measured` has an entry for each without a reference."""
+    def size_in_words(self, key: str) -> str:
+        """Return scalars and shapes of arrays of the environment of the instance called `key`."""
+        environment = self.domain.environment(self.instance(key))
+        parts = []
+        for name in sorted(environment):
+            shape = np.shape(environment[name])
+            is_plain = isinstance(environment[name], int | float | np.number)
+            if shape:
+                parts.append(f"{name} {'x'.join(map(str, shape))}")
+            elif is_plain:
+                parts.append(f"{name} = {environment[name]}")
+        return ", ".join(parts)[:MOST_SIZE_CHARS]
+
+    def manifest(self, measured: Mapping[str, InstanceEntry], *, tells_sizes: bool = False) -> SplitManifest:
+        """Return the splits as the log records them; `measured` has an entry for each without a reference.
+
+        With `tells_sizes` some of training, evenly spread, say how large they are, for prompts.
+        """
         parts = {name: _entries(part, measured) for name, part in self.splits._asdict().items()}
+        if tells_sizes:
+            told = spread([entry.key for entry in parts["train"]], MOST_SIZED)
+            sizes = {key: self.size_in_words(key) for key in told}
+            parts["train"] = tuple(
+                entry.model_copy(update={"size": sizes.get(entry.key)}) for entry in parts["train"]
+            )
         return SplitManifest(**parts, digest=self.splits.digest())
 
 

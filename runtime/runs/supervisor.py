@@ -16,12 +16,13 @@ from dga2d.agents.conductor import Conductor
 from dga2d.agents.credit_keeper import CreditKeeper
 from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
-from dga2d.agents.implementation_evolver import ImplementationEvolver, TrialRunner
+from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
 from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
 from dga2d.agents.racer import Racer
+from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import Draft, RunId
@@ -243,7 +244,7 @@ def make_agents(
         EvaluatorPoolAgent(writer, store, around.evaluator, problem, around.known_rates),
         CreditKeeper(writer),
         ImplementationEvolver(writer, around.model, trials, prompt_context),
-        EdgeEvolver(writer, store, around.model, prompt_context),
+        EdgeEvolver(writer, around.model, trials, prompt_context),
         Racer(writer, store, prompt_context),
         Validator(writer),
     )

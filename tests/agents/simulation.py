@@ -18,13 +18,14 @@ from dga2d.agents.credit_keeper import CreditKeeper
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
-from dga2d.agents.implementation_evolver import ImplementationEvolver, TrialRunner
+from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
 from dga2d.agents.racer import Racer
+from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
@@ -140,7 +141,7 @@ class Simulation:
             EvaluatorPoolAgent(log, source, evaluator, instances),
             CreditKeeper(log),
             ImplementationEvolver(log, model, trials, self.prompt_context),
-            EdgeEvolver(log, source, model, self.prompt_context),
+            EdgeEvolver(log, model, trials, self.prompt_context),
             Racer(log, source, self.prompt_context),
             Validator(log),
         ]
@@ -184,7 +185,7 @@ async def _stop_after(source: EventFeed, seq: int, scope: anyio.CancelScope) -> 
 
 
 def _entries(keys: Sequence[InstanceKey]) -> tuple[InstanceEntry, ...]:
-    return tuple(InstanceEntry(key=key, reference=100.0) for key in keys)
+    return tuple(InstanceEntry(key=key, reference=100.0, size="n = 10") for key in keys)
 
 
 SMALL = RunSettings(

@@ -1,4 +1,4 @@
-"""Prompts of the second edition: what they tell of a run, and the bound they keep to."""
+"""Prompts of the second and third edition: what they tell of a run, and the bound they keep to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.proposing import Completion, CompletionRequest, ImplementTask, RunFacts, render
+from dga2d.agents.ports import EvaluationRequest
+from dga2d.agents.proposing import (
+    Completion,
+    CompletionRequest,
+    ConnectTask,
+    ImplementTask,
+    InitializeTask,
+    RunFacts,
+    Task,
+    render,
+)
 from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, LEAST_FIRST
+from dga2d.events.payloads import EdgeRejected, ImplementationAdded, ImplementationReplaced
+from dga2d.replay.settings import RunSettings
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
@@ -121,3 +133,96 @@ def test_a_prompt_keeps_to_its_bound_and_leaves_out_what_matters_least(
         kept = [any(str(row) in text for row in found) for found in rows if found]
         assert kept == sorted(kept)
     assert bounded(10**6)[0] == render(task).text
+
+
+@pytest.fixture(scope="module")
+def third(simulation: Simulation) -> tuple[Simulation, MemoryLog, list[CompletionRequest]]:
+    model = WithIdeas()
+    changed = simulation.changed(
+        prompt_edition=3,
+        gate_instances=3,
+        incumbent_edits=2,
+        answers_per_edit=2,
+        edge_smoke=True,
+        generations=4,
+        llm_calls=200,
+        edge_edit="delta",
+    )
+    small = replace(changed, model=model)
+    return small, small.run()[1], model.requests
+
+
+def test_no_prompt_is_sent_twice_in_a_generation(
+    third: tuple[Simulation, MemoryLog, list[CompletionRequest]],
+) -> None:
+    _, _, requests = third
+    code = [r for r in requests if isinstance(r.task, ImplementTask)]
+    texts = [(r.subject.split("/")[1], r.prompt.text) for r in code]
+    assert len(set(texts)) == len(texts) > 20
+    shared = [r for r in code if r.task.facts is not None and r.task.facts.direction]
+    assert len(shared) > 10
+    assert all(r.task.facts is not None and r.task.facts.direction in r.prompt.text for r in shared)
+
+
+def test_the_third_edition_tells_sizes_for_graphs_code_and_edges(
+    third: tuple[Simulation, MemoryLog, list[CompletionRequest]],
+) -> None:
+    _, _, requests = third
+    assert {r.prompt.template for r in requests} == {"initialize@3", "implement@3", "connect@3"}
+    for request in requests:
+        assert "100 work units per instance for the whole pipeline" in request.prompt.text
+        assert "6 training instances by group: g (6)" in request.prompt.text
+        assert "  - 6 x: n = 10" in request.prompt.text
+    edges = [r.prompt.text for r in requests if isinstance(r.task, ConnectTask)]
+    allowed = [text.partition("Edges that may be added:")[2] for text in edges]
+    assert any("- climb -> climb" not in text and " -> " in text for text in allowed)
+    assert any("generation 1: " in text and " added (" in text for text in edges)
+
+
+def test_the_best_answer_of_an_edit_joins_and_all_decisions_are_made_again(
+    third: tuple[Simulation, MemoryLog, list[CompletionRequest]],
+) -> None:
+    small, log, _ = third
+    joined: dict[tuple[int, str], int] = {}
+    measured = 0
+    for event in log.events:
+        payload = event.payload
+        measured += event.type == "ImplementationMeasured"
+        if isinstance(payload, ImplementationAdded | ImplementationReplaced):
+            key = (payload.generation, payload.operator)
+            joined[key] = joined.get(key, 0) + 1
+    assert measured > 10
+    assert set(joined.values()) == {1}
+    assert small.made_again(log) > 60
+
+
+@pytest.mark.parametrize("kind", [InitializeTask, ConnectTask])
+def test_prompts_for_graphs_and_edges_keep_to_their_bound(
+    third: tuple[Simulation, MemoryLog, list[CompletionRequest]], kind: type[Task]
+) -> None:
+    task = next(r.task for r in reversed(third[2]) if isinstance(r.task, kind))
+    assert task.facts is not None
+    refused = replace(task, diagnostic="no", attempt=1, previous="x" * 30_000)
+    small = replace(refused, facts=replace(task.facts, max_tokens=1_500))
+    assert len(render(small).text) <= 1_500 * CHARS_PER_TOKEN
+    assert len(render(refused).text) > 1_500 * CHARS_PER_TOKEN
+
+
+def test_an_edge_whose_walk_fails_is_refused_with_the_reason(simulation: Simulation) -> None:
+    def fails(request: EvaluationRequest) -> bool:
+        return request.key.startswith("trial/")
+
+    small = simulation.changed(edge_smoke=True, attempts_per_edit=2)
+    _, log = replace(small, fails=fails).run()
+    refused = [e.payload for e in log.events if isinstance(e.payload, EdgeRejected)]
+    assert refused
+    assert all(
+        r.reason.startswith("trial: ") and "runtime_error: ValueError: no" in r.reason for r in refused
+    )
+    assert not any(e.type == "EdgeReplaced" for e in log.events)
+    assert small.made_again(log) > 20
+
+
+def test_several_answers_need_a_gate() -> None:
+    with pytest.raises(ValueError, match="answers_per_edit = 2 needs gate_instances"):
+        RunSettings(answers_per_edit=2)
