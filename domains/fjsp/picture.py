@@ -1,12 +1,12 @@
-"""Gantt chart of a schedule: a row per machine, a colour per job."""
+"""Gantt chart of a schedule: a row per machine, a colour and pattern per job."""
 
 from __future__ import annotations
 
-from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
+from dga2d.domains.shared.categories import EDGE, look_of
 
 MAX_LABELLED = 120
 """Operations up to which each bar carries ``job.operation``."""
@@ -27,17 +27,16 @@ def picture(instance: Instance, state: State) -> Figure:
     tasks = schedule(choices_of(shop), state)
     figure = Figure(figsize=(12.0, min(max(2.5, 0.35 * shop.n_machines + 1.5), 16.0)), layout="constrained")
     axes = figure.add_subplot()
-    colours = colormaps["tab20" if len(tasks) <= MAX_LEGEND else "turbo"]
     is_labelled = sum(map(len, tasks)) <= MAX_LABELLED
     for job, row in enumerate(tasks):
-        colour = colours(job if len(tasks) <= MAX_LEGEND else job / len(tasks))
         axes.barh(
             [task.machine for task in row],
             [task.end - task.start for task in row],
             left=[task.start for task in row],
             height=0.8,
-            color=colour,
-            edgecolor="black",
+            color=look_of(job).colour,
+            hatch=look_of(job).pattern,
+            edgecolor=EDGE,
             linewidth=0.3,
             label=f"job {job}",
         )

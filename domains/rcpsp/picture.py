@@ -8,6 +8,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
 from dga2d.domains.rcpsp.verifier import schedule, verify_sequence
+from dga2d.domains.shared.categories import EDGE, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +52,17 @@ def _gantt(axis: Axes, durations: np.ndarray[Any, Any], starts: np.ndarray[Any, 
     real = np.arange(1, starts.size - 1)
     rows = real[np.lexsort((real, starts[real]))]
     places = np.arange(rows.size)
-    colours = [f"C{activity % 10}" for activity in rows.tolist()]
-    axis.barh(places, durations[rows], left=starts[rows], height=0.8, color=colours)
+    looks = [look_of(activity - 1) for activity in rows.tolist()]
+    axis.barh(
+        places,
+        durations[rows],
+        left=starts[rows],
+        height=0.8,
+        color=[look.colour for look in looks],
+        hatch=[look.pattern for look in looks],
+        edgecolor=EDGE,
+        linewidth=0.3,
+    )
     axis.set_ylabel("activity" if rows.size <= MAX_NAMED else "activities by start time")
     if rows.size <= MAX_NAMED:
         axis.set_yticks(places, [str(activity) for activity in rows.tolist()], fontsize=6)

@@ -10,7 +10,7 @@ from typing import Any
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import best_gap, rejections_view
-from dga2d.runtime.report import drawings
+from dga2d.runtime.report import charts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
@@ -22,7 +22,7 @@ REDRAWN_S = 0.5
 def render(template: str, **values: Any) -> str:
     """Return a template of this package, filled in."""
     found = environment(escapes=True, package="dga2d.runtime.api").get_template(template)
-    return found.render(plot=drawings, **values)
+    return found.render(plot=charts, **values)
 
 
 def is_notebook() -> bool:

@@ -32,7 +32,7 @@ from dga2d.runtime.inspection.views import (
     percent,
     results_view,
 )
-from dga2d.runtime.report import drawings, read_report_data, render_html, render_markdown
+from dga2d.runtime.report import charts, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions
 from dga2d.runtime.runs.config import make_settings
@@ -399,6 +399,7 @@ class Run:
             for key, name in (("checkpoint", "validation"), ("best", "training batch"))
             if results[key] is not None
         ]
+        plot = charts.convergence(history_view(state))
         return render(
             "run.html.j2",
             run=self.name,
@@ -409,5 +410,5 @@ class Run:
             if programs
             else [],
             against=results["gaps_against"],
-            chart=drawings.convergence(history_view(state)),
+            chart=None if plot is None else charts.draw_chart(plot),
         )

@@ -16,6 +16,7 @@ from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_state, recall_problem, snapshot_seal
 from dga2d.store import (
     EventStore,
+    RunSummary,
     open_store,
     verified,
 )
@@ -41,17 +42,19 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
             except Dga2dError:
                 row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
             else:
-                status = state.status
-                if status == "running" and not run.is_leased:
-                    status = "stopped"  # type: ignore[assignment]
                 row.update(
-                    status=status,
+                    status=status_of(run, state),
                     generations=state.completed,
                     calls=state.ledger.used,
                     best_gap_percent=best_gap(state),
                 )
             rows.append(row)
     return rows
+
+
+def status_of(run: RunSummary, state: RunState) -> str:
+    """Return the status of a run; ``stopped`` where it was under way and its process is gone."""
+    return "stopped" if state.status == "running" and not run.is_leased else state.status
 
 
 async def read_state_view(url: str, run_id: str, seq: int | None, generation: int | None) -> dict[str, Any]:

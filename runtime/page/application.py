@@ -28,12 +28,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.inspection.runs import list_runs
+from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.panels import PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report import drawings
+from dga2d.runtime.report import charts
 from dga2d.runtime.report.data import ReportPart, call_texts
-from dga2d.runtime.report.render import context_of, environment
+from dga2d.runtime.report.render import environment
 from dga2d.runtime.report.solution_pictures import NoPictureError
 from dga2d.store import EventStore, UnknownRunError, open_store
 
@@ -54,13 +54,27 @@ class Page:
     def __init__(self, store: EventStore, url: str) -> None:
         self._store = store
         self._url = url
+        self._dashboard = Dashboard(store)
         self._timelines: dict[str, Timeline] = {}
         self._pictures = Pictures()
         self._templates: Environment = environment(escapes=True, package="dga2d.runtime.page")
 
     async def index(self, request: Request) -> Response:
         """All runs of the database."""
-        return self._html("runs.html.j2", runs=list(reversed(await list_runs(self._url))), url=self._url)
+        return self._html("runs.html.j2", runs=await self._dashboard.rows(), url=self._url)
+
+    async def rows(self, request: Request) -> Response:
+        """The rows of the list of runs as they are now."""
+        return self._html("run_rows.html.j2", runs=await self._dashboard.rows())
+
+    async def changes(self, request: Request) -> Response:
+        """Server-sent events, one whenever a run has changed."""
+
+        async def heads() -> AsyncIterator[dict[str, str]]:
+            async for events in self._dashboard.changes():
+                yield {"data": str(events)}
+
+        return EventSourceResponse(heads())
 
     async def run(self, request: Request) -> Response:
         """The frame of a run's page; its panels are fetched for a place in time."""
@@ -144,18 +158,21 @@ class Page:
         return EventSourceResponse(tail())
 
     async def compare(self, request: Request) -> Response:
-        """Two runs side by side; settings that differ are marked."""
-        names = [request.query_params.get(key, "") for key in ("a", "b")]
+        """Several runs side by side; what differs is marked."""
+        names = list(dict.fromkeys(request.query_params.getlist("run")))
+        if not 1 <= len(names) <= MOST_COMPARED:
+            raise HTTPException(
+                400, f"choose between one and {MOST_COMPARED} runs to compare, not {len(names)}"
+            )
         timelines = [await self._timeline(name) for name in names]
         parts = frozenset[ReportPart]({"algorithm"})
         reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
-        histories = [(data.view["run"], data.view["history"]) for data in reports]
-        return self._html(
-            "compare.html.j2",
-            contexts=[context_of(data) for data in reports],
-            chart=drawings.comparison(histories),
-            plot=drawings,
+        plot = charts.comparison(
+            [(data.view["run"], data.view["history"], data.milestones.levels) for data in reports]
         )
+        chart = None if plot is None else charts.draw_chart(plot)
+        rows = compare_runs(reports)
+        return self._html("compare.html.j2", names=names, rows=rows, chart=chart, plot=charts)
 
     async def stylesheet(self, request: Request) -> Response:
         """The style of reports, which the page shares."""
@@ -237,14 +254,16 @@ def _same(given: str | None, token: str) -> bool:
     return given is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
-async def _on_http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, status_code=error.status_code)
-
-
-async def _on_damage(request: Request, error: Exception) -> Response:
-    """What the database cannot give any more is said in words, not in a traceback."""
-    return JSONResponse({"error": str(error)}, status_code=500)
+async def _on_error(request: Request, error: Exception) -> Response:
+    """What is not there, or what the database cannot give any more, is said in words: as a page to a reader,
+    as JSON to a script."""
+    status, text = 500, str(error)
+    if isinstance(error, HTTPException):
+        status, text = error.status_code, error.detail
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"error": text}, status_code=status)
+    template = environment(escapes=True, package="dga2d.runtime.page").get_template("error.html.j2")
+    return HTMLResponse(template.render(status=status, text=text), status_code=status)
 
 
 def make_application(
@@ -266,6 +285,8 @@ def make_application(
     return Starlette(
         routes=[
             Route("/", page.index),
+            Route("/rows", page.rows),
+            Route("/changes", page.changes),
             Route("/compare", page.compare),
             Route("/runs/{run}", page.run),
             Route("/runs/{run}/facts", page.facts),
@@ -281,7 +302,7 @@ def make_application(
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(_Guard, token=token),
         ],
-        exception_handlers={HTTPException: _on_http_error, Dga2dError: _on_damage},
+        exception_handlers={HTTPException: _on_error, Dga2dError: _on_error},
     )
 
 

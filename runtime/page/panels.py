@@ -12,7 +12,7 @@ from anyio import to_thread
 from dga2d.events import BlobDigest, InstanceKey
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.data import ReportData, ReportPart
-from dga2d.runtime.report.drawings import GraphDrawing, draw_graph
+from dga2d.runtime.report.graph_drawing import GraphDrawing, draw_graph
 from dga2d.runtime.report.render import context_of
 from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, SolutionPicture, solution_svg
 from dga2d.store import StoreError

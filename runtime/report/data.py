@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -15,8 +15,15 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
+from dga2d.runtime.inspection.verdict import (
+    GapEstimate,
+    ValidationRecord,
+    achievement_of,
+    estimate_gap,
+    gaps_of,
+)
 from dga2d.runtime.inspection.views import calls_view, run_view
+from dga2d.runtime.report.charts import EVOLVED_HELD_OUT, EditMark, Level, Milestones, ValidatedBest
 from dga2d.runtime.report.evaluations import (
     EvaluationTable,
     FailureGroup,
@@ -35,6 +42,7 @@ from dga2d.runtime.report.lineage import (
     ReportedEdit,
     describe_edit,
     draw_descent,
+    edit_text,
     restored_lines,
 )
 from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Notes, note
@@ -93,6 +101,8 @@ class ReportData:
     """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where texts were asked for."""
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
+    milestones: Milestones
+    """Validations with their intervals, the baseline's and the held-out figures, and accepted edits."""
     incumbents: tuple[Incumbent, ...]
     """Solutions of the best program on the training batch."""
     picture: SolutionPicture | None = None
@@ -155,9 +165,11 @@ async def gather_report_data(
     header = state.header
     defaults = make_settings({}, {"preset": state.settings.preset}).model_dump()
     found = incumbents(state, notes)
+    record = _validations(state, notes)
+    achievement = achievement_of(state, record)
     edits = await _edits(store, state, notes, {} if known is None else known) if "edits" in parts else ()
     return ReportData(
-        view=run_view(run_id, state, achievement_of(state, _validations(state, notes))),
+        view=run_view(run_id, state, achievement),
         begun_at=notes.times[0],
         ended_at=notes.times[-1],
         head_hash=head_hash,
@@ -174,6 +186,7 @@ async def gather_report_data(
         credit=credit_map(notes.closings),
         calls=await _calls(store, state, "call texts" in parts),
         incidents=tuple(notes.incidents),
+        milestones=_milestones(state, notes, record, achievement.test or {}),
         incumbents=found,
         picture=await _picture(store, state, found) if "picture" in parts else None,
         evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
@@ -196,6 +209,34 @@ def _validations(state: RunState, notes: Notes) -> ValidationRecord:
                     evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
                 )
     return record
+
+
+def _milestones(
+    state: RunState, notes: Notes, record: ValidationRecord, test: Mapping[str, GapEstimate]
+) -> Milestones:
+    before = record.gaps(state.header, state.header.baseline, state.completed + 1)
+    estimates = {"safe baseline, validation": estimate_gap(before)} if before else {}
+    estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
+    levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
+    edits = [EditMark(change.payload.generation, change.seq, edit_text(change)) for change in notes.changes]
+    return Milestones(_validated(state, record), tuple(levels), tuple(edits))
+
+
+LEVELS = {"evolved": EVOLVED_HELD_OUT, "baseline": "safe baseline, held-out"}
+"""Label of a held-out test → name of its line."""
+
+
+def _validated(state: RunState, record: ValidationRecord) -> tuple[ValidatedBest, ...]:
+    """Return the best pipeline of every validation, those that failed left out."""
+    found: dict[int, ValidatedBest] = {}
+    for (generation, _), objectives in sorted(record.objectives.items()):
+        estimate = estimate_gap(gaps_of(state.header, "validation", objectives))
+        gap = estimate.gap
+        if gap is None or (generation in found and found[generation].gap_percent <= gap.mean):
+            continue
+        bounds = None if gap.low is None or gap.high is None else (gap.low, gap.high)
+        found[generation] = ValidatedBest(generation, gap.mean, bounds, estimate.instances)
+    return tuple(found.values())
 
 
 async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> SolutionPicture | None:

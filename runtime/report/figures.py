@@ -12,8 +12,8 @@ from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError
 from dga2d.runtime.report.data import ReportData, gather_report_data, read_run
-from dga2d.runtime.report.drawings import DrawnEdge, DrawnNode, GraphDrawing, draw_graph
 from dga2d.runtime.report.evaluations import HeatMap
+from dga2d.runtime.report.graph_drawing import DrawnEdge, DrawnNode, GraphDrawing, draw_graph
 from dga2d.runtime.report.solution_pictures import NoPictureError, save_figure, solution_figure
 from dga2d.store import open_store
 

@@ -12,7 +12,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Proposal, RunState
 from dga2d.runtime.report.notes import Change
 
-WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 150, 16, 8, 24
+WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 190, 16, 8, 24
 OFFSETS = (0, -9, 9)
 """Implementations of one operator lie beside each other in its lane."""
 
@@ -60,23 +60,36 @@ def restored_lines(edits: Sequence[ReportedEdit]) -> dict[int, int]:
     return found
 
 
-async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
-    """Return the edit in words, with the code it brought."""
-    seq, payload, pool, proposal = change
+def edit_text(change: Change) -> str:
+    """Return an edit in words."""
+    payload = change.payload
     if isinstance(payload, p.EdgeReplaced):
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
         added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
-        return ReportedEdit(seq, payload.generation, f"edge {removed} replaced by {added}", payload.call)
-    name = payload.implementation
+        return f"edge {removed} replaced by {added}"
     if isinstance(payload, p.ImplementationDeleted):
-        return ReportedEdit(seq, payload.generation, f"{name} deleted", None, payload.operator, name)
-    edit = ReportedEdit(seq, payload.generation, f"{name} added", payload.call, payload.operator, name)
+        return f"{payload.implementation} deleted"
+    what = f"{payload.implementation} added"
+    if isinstance(payload, p.ImplementationReplaced):
+        what = f"{payload.implementation} took the place of {payload.removed}"
+    return what if change.proposal is None else what + _measured(change.proposal)
+
+
+async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
+    """Return the edit in words, with the code it brought."""
+    seq, payload, pool, proposal = change
+    call = None if isinstance(payload, p.ImplementationDeleted) else payload.call
+    edit = ReportedEdit(seq, payload.generation, edit_text(change), call)
+    if isinstance(payload, p.EdgeReplaced):
+        return edit
+    edit = replace(edit, operator=payload.operator, implementation=payload.implementation)
+    if isinstance(payload, p.ImplementationDeleted):
+        return edit
     if isinstance(payload, p.ImplementationReplaced):
         pool = (payload.removed,)
-        edit = replace(edit, what=f"{name} took the place of {payload.removed}", replaced=payload.removed)
+        edit = replace(edit, replaced=payload.removed)
     if proposal is not None:
         pool = (proposal.parent,)
-        edit = replace(edit, what=f"{edit.what}{_measured(proposal)}")
     parent, code = await _difference(store, state, payload.source, pool)
     return replace(edit, parent=parent, code=code)
 

@@ -98,6 +98,8 @@ class Closing:
     calls: int
     tokens: int
     """Prompts and answers of all settled calls together."""
+    minutes: float
+    """By the clock since the run began, pauses included."""
     credits: dict[OperatorId, float]
     """Credit of every operator in the graph."""
 
@@ -181,7 +183,8 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
         notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))
     elif isinstance(payload, p.GenerationCompleted):
-        notes.closings.append(_closing(before, event.seq, payload.generation))
+        minutes = (event.recorded_at - notes.times[0]) / 6e7
+        notes.closings.append(_closing(before, event.seq, payload.generation, minutes))
 
 
 def _incident(payload: p.CallsSuspended | p.CallsResumed | p.LLMCallRefused) -> str:
@@ -192,12 +195,13 @@ def _incident(payload: p.CallsSuspended | p.CallsResumed | p.LLMCallRefused) -> 
     return f"{payload.subject} was refused by the limit on {payload.limit}: {payload.reason}"
 
 
-def _closing(state: RunState, seq: int, generation: int) -> Closing:
+def _closing(state: RunState, seq: int, generation: int, minutes: float) -> Closing:
     epsilon = state.settings.epsilon
     return Closing(
         seq=seq,
         generation=generation,
         calls=state.ledger.used,
         tokens=state.ledger.prompt_tokens + state.ledger.completion_tokens,
+        minutes=minutes,
         credits={name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()},
     )

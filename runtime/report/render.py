@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
-from dga2d.runtime.report import drawings
+from dga2d.runtime.report import charts
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.terminal.output import shown_lines
 
@@ -50,8 +50,8 @@ def context_of(data: ReportData) -> dict[str, Any]:
     return {
         "data": data,
         "view": data.view,
-        "charts": _charts(data),
-        "plot": drawings,
+        "plots": gap_plots(data),
+        "plot": charts,
         "matrix": _matrix(data),
         "version": __version__,
         "zip": zip,
@@ -64,14 +64,16 @@ def _finalize(value: object) -> object:
     return shown_lines(value) if type(value) is str else value
 
 
-def _charts(data: ReportData) -> list[drawings.Chart]:
-    """Return the convergence over generations and, where any were used, over model calls and tokens."""
-    spent = {c.generation: {"calls": c.calls, "tokens": c.tokens} for c in data.closings}
+def gap_plots(data: ReportData) -> list[charts.GapPlot]:
+    """Return the convergence over generations and over whatever else was spent: model calls, tokens, time."""
+    spent: dict[int, dict[str, float]] = {
+        c.generation: {"calls": c.calls, "tokens": c.tokens, "minutes": c.minutes} for c in data.closings
+    }
     history = [row | spent.get(row["generation"], {}) for row in data.view["history"]]
-    plots = [drawings.convergence(history)]
-    for axis in ("calls", "tokens"):
+    plots = [charts.convergence(history, milestones=data.milestones)]
+    for axis in ("calls", "tokens", "minutes"):
         if history and history[-1][axis] > history[0][axis]:
-            plots.append(drawings.convergence(history, axis, drawings.NARROW))
+            plots.append(charts.convergence(history, axis, data.milestones))
     return [plot for plot in plots if plot is not None]
 
 

@@ -100,8 +100,10 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
         return draw_picture(problem.domain, problem.instance(instance), decode_solution(solution))
     except (DomainError, Dga2dError) as error:
         raise NoPictureError(str(error)) from error
-    except ImportError as error:
-        raise NoPictureError(f"no matplotlib ({error}): pip install 'dga2d[figures]'") from error
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
+            raise NoPictureError(f"its picture needs a module that is not installed: {error}") from error
+        raise NoPictureError("no matplotlib: pip install 'dga2d[figures]'") from error
 
 
 def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> bytes:

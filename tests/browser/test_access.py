@@ -38,7 +38,7 @@ DRAWN_TEXT = """(least) => {
 
 AT = 150
 """Event of the looks: some generations are closed, and nothing is so long that checking it takes long."""
-LISTS = ("/", "/compare?a=fifty&b=hostile")
+LISTS = ("/", "/compare?run=fifty&run=hostile&run=live")
 
 
 async def faults(page: Page, *rules: str) -> list[str]:
@@ -145,6 +145,17 @@ async def test_space_plays_and_stops(tab: Tab) -> None:
     await tab.shows("events", int(await page.locator("#seq").inner_text()))
 
 
+async def test_space_at_the_end_plays_from_the_start(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#events")
+    last = int(await page.locator("#run").get_attribute("data-length") or "")
+    await tab.shows("events", last)
+    await page.keyboard.press("Space")
+    await expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
+    await page.wait_for_function("() => Number(document.getElementById('seq').textContent) < 100")
+    await page.keyboard.press("Space")
+    await expect(page.locator("#play")).to_have_attribute("aria-pressed", "false")
+
+
 async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=200#calls")
     summary = page.locator("#call-2 summary")
@@ -158,11 +169,12 @@ async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab
     await expect(summary).to_be_focused()
 
 
-async def test_two_runs_are_chosen_for_comparison_by_keyboard(tab: Tab) -> None:
+async def test_any_number_of_runs_are_chosen_for_comparison_by_keyboard(tab: Tab) -> None:
     page = await tab.open("/")
-    await page.get_by_label("fifty on the left").focus()
-    await page.keyboard.press("Space")
-    await page.get_by_label("live on the right").focus()
-    await page.keyboard.press("Space")
+    for run in ("fifty", "live", "hostile"):
+        await page.get_by_label(f"Compare {run}").focus()
+        await page.keyboard.press("Space")
+    await expect(page.locator("#chosen")).to_have_text("3 chosen")
+    await page.locator("#compare").focus()
     await page.keyboard.press("Enter")
-    await expect(page.locator("h1")).to_have_text("fifty and live")
+    await expect(page.locator("h1")).to_have_text("hostile, live, fifty")

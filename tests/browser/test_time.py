@@ -127,9 +127,82 @@ async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fi
     assert await page.evaluate("() => window.isTheSamePage")
 
 
-async def test_two_runs_are_compared_in_one_plot(tab: Tab) -> None:
-    page = await tab.open("/compare?a=fifty&b=hostile")
-    await expect(page.locator("polyline")).to_have_count(2)
+async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
+    page = await tab.open("/compare?run=fifty&run=hostile&run=live")
+    await expect(page.locator("polyline")).to_have_count(3)
     differing = await page.locator("tr.differs th").all_inner_texts()
     assert {"generations", "llm_calls"} <= set(differing)
     assert "batch_size" not in differing
+    assert "evolved, held-out" in await page.locator("tbody th").all_inner_texts()
+
+
+async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says_so(
+    tab: Tab, served: Served, fifty: Recording
+) -> None:
+    page = await tab.open("/")
+    names = page.locator("tbody tr:not([hidden]) th a")
+    await page.get_by_role("button", name="events").click()
+    await page.get_by_role("button", name="events").click()
+    assert (await names.all_inner_texts())[0] == "fifty"
+    await page.locator("#filter").fill("fif")
+    assert await names.all_inner_texts() == ["fifty"]
+    await page.wait_for_url("**/?filter=fif&sort=12&order=down")
+    await page.locator("#filter").fill("")
+    before = int(await page.locator("tr[data-run=live] [data-label=events]").inner_text())
+    await fifty.append(served.url, LIVE, before + 1, before + 40)
+    await expect(page.locator("tr[data-run=live] [data-label=events]")).to_have_text(str(before + 40))
+    assert (await names.all_inner_texts())[0] == "fifty"
+    assert await page.locator("tr[data-run=fifty] .spark").count() == 1
+
+
+@pytest.mark.parametrize("tab", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
+async def test_the_list_of_runs_is_whole_on_a_phone(tab: Tab) -> None:
+    page = await tab.open("/")
+    widths = await page.evaluate(
+        "() => [...document.querySelectorAll('tbody td, tbody th')]"
+        ".map((cell) => cell.getBoundingClientRect().right)"
+    )
+    assert max(widths) <= 390
+
+
+async def test_what_is_not_there_is_said_in_words(tab: Tab) -> None:
+    page = await tab.open("about:blank")
+    answer = await page.goto(f"{tab.base}runs/nosuch")
+    assert answer is not None
+    assert answer.status == 404
+    await expect(page.get_by_role("alert")).to_have_text("there is no run 'nosuch' in this database")
+    await expect(page.get_by_role("link")).to_have_attribute("href", "/")
+    tab.complaints.clear()  # the browser logs every 404
+
+
+async def test_a_panel_that_takes_long_says_so(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=300#events")
+    await page.evaluate(
+        "() => { const quick = window.fetch; window.fetch = async (...given) => {"
+        " await new Promise((done) => setTimeout(done, 600)); return quick(...given); }; }"
+    )
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.locator("#waiting")).to_be_visible()
+    await expect(page.locator("#panel")).to_have_attribute("aria-busy", "true")
+    await tab.shows("events", 299)
+    await expect(page.locator("#waiting")).to_be_hidden()
+
+
+async def test_names_of_heat_maps_are_inside_the_picture(tab: Tab) -> None:
+    page = await tab.open("/runs/hostile#graph")
+    lefts = await page.evaluate(
+        "() => [...document.querySelectorAll('svg.heat')].flatMap((svg) => [...svg.querySelectorAll('text')]"
+        ".map((t) => t.getBoundingClientRect().left - svg.getBoundingClientRect().left))"
+    )
+    assert lefts
+    assert min(lefts) >= 0
+
+
+async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#overview")
+    mark = page.locator(".gaps a[aria-label*='added']").first
+    seq = (await mark.get_attribute("href") or "").removeprefix("#code-of-")
+    await mark.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#tab-lineage")).to_have_attribute("aria-selected", "true")
+    await expect(page.locator(f"#code-of-{seq}")).to_be_visible()

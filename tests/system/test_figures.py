@@ -106,7 +106,7 @@ def test_the_heat_map_puts_each_credit_at_its_operator_and_generation() -> None:
 
 
 def test_removed_edges_are_not_drawn(drawable: Drawable) -> None:
-    from dga2d.runtime.report.drawings import draw_graph
+    from dga2d.runtime.report.graph_drawing import draw_graph
 
     credits = {(a, b): credit for a, b, credit in drawable.data.edges}
     picture = draw_graph(drawable.state.header, drawable.state, drawable.state, credits)

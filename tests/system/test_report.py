@@ -16,7 +16,15 @@ import pytest
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallRefused
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report import ReportData, read_report_data, render_html, render_markdown
-from dga2d.runtime.report.drawings import convergence
+from dga2d.runtime.report.charts import (
+    EditMark,
+    Level,
+    Milestones,
+    ValidatedBest,
+    comparison,
+    convergence,
+    draw_chart,
+)
 from dga2d.runtime.report.notes import Incident, Notes, note
 
 HOSTILE = '</pre><script>alert(1)</script><img src="http://example.org/x" onerror=alert(2)>\n```\n# heading'
@@ -140,14 +148,51 @@ def row(generation: int, best: float | None, so_far: float | None) -> dict[str, 
 
 
 def test_plot_keeps_every_mark_inside_and_says_which_are_clipped() -> None:
-    chart = convergence([row(1, None, None), row(2, 10.0, 10.0), row(3, 90.0, 10.0), row(4, 2.0, 2.0)])
-    assert chart is not None
+    plot = convergence([row(1, None, None), row(2, 10.0, 10.0), row(3, 90.0, 10.0), row(4, 2.0, 2.0)])
+    assert plot is not None
+    chart = draw_chart(plot)
     series = {one.name: one for one in chart.series}
     assert [mark.is_clipped for mark in series["best of generation"].marks] == [False, True, False]
     heights = [mark.y for mark in series["best so far"].marks]
     assert heights[0] == heights[1] < heights[2]
     assert all(0 <= mark.y <= 280 and 0 <= mark.x <= 720 for one in chart.series for mark in one.marks)
     assert json.dumps([label for _, label in chart.x_ticks]) == '["1", "2", "3", "4"]'
+
+
+def test_validations_the_baseline_and_the_held_out_gap_lie_inside_the_plot() -> None:
+    history = [row(1, 3.0, 3.0) | {"validation_gap_percent": 9.0}, row(2, 1.0, 1.0)]
+    told = Milestones(
+        (ValidatedBest(1, 9.0, (2.0, 16.0), 8),),
+        (Level("safe baseline, validation", 11.0), Level("evolved, held-out", -1.0)),
+        (EditMark(1, 40, "climb.new added"), EditMark(1, 41, "kick.new added"), EditMark(3, 99, "later")),
+    )
+    plot = convergence(history, milestones=told)
+    assert plot is not None
+    chart = draw_chart(plot)
+    (mark,) = chart.series[2].marks
+    assert not mark.is_clipped
+    assert mark.low is not None
+    assert mark.high is not None
+    assert 0 < mark.high < mark.y < mark.low < 280
+    assert mark.label == "generation 1: 9.00 % on 8 instances, 95 % interval 2.00 to 16.00"
+    assert [level.name for level in chart.levels] == ["safe baseline, validation", "evolved, held-out"]
+    assert 0 < chart.levels[0].y < mark.y < chart.levels[1].y < 280
+    assert [(edit.seq, edit.text) for edit in chart.edits] == [
+        (40, "climb.new added"),
+        (41, "kick.new added"),
+    ]
+    assert chart.edits[0].x == chart.edits[1].x
+    assert chart.edits[0].y != chart.edits[1].y
+
+
+def test_runs_compared_fill_their_plot() -> None:
+    runs = [("a", [row(1, 1.2, 1.2), row(2, 0.9, 0.9)], ()), ("b", [row(1, 1.1, 1.1)], ()), ("c", [], ())]
+    plot = comparison(runs)
+    assert plot is not None
+    assert [curve.name for curve in plot.curves] == ["a", "b"]
+    chart = draw_chart(plot)
+    assert max(float(label) for _, label in chart.y_ticks) == 1.0
+    assert comparison([("c", [], ())]) is None
 
 
 def test_plot_of_failures_alone_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""Gantt charts of shop schedules: one row per machine, one colour per job."""
+"""Gantt charts of shop schedules: one row per machine, one colour and pattern per job."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from dga2d.domains.shared.categories import EDGE, look_of
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_LABELLED_BARS = 250
 """Bars carry their job's number in charts of up to so many."""
+
+
+LABEL = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
+"""Paper behind a number, which patterns would make hard to read."""
 
 
 class Bar(NamedTuple):
@@ -48,14 +54,17 @@ def gantt_chart(title: str, bars: Iterable[Bar], n_machines: int) -> Figure:
         [bar.length for bar in drawn],
         left=[bar.start for bar in drawn],
         height=0.85,
-        color=[f"C{bar.job % 10}" for bar in drawn],
-        edgecolor="white",
+        color=[look_of(bar.job).colour for bar in drawn],
+        hatch=[look_of(bar.job).pattern for bar in drawn],
+        edgecolor=EDGE,
         linewidth=0.3,
     )
     if len(drawn) <= MAX_LABELLED_BARS:
         for bar in drawn:
             middle = bar.start + bar.length / 2
-            axes.text(middle, bar.machine, str(bar.job), ha="center", va="center", size=6, clip_on=True)
+            axes.text(
+                middle, bar.machine, str(bar.job), ha="center", va="center", size=6, clip_on=True, bbox=LABEL
+            )
     axes.set_title(title)
     axes.set_xlabel("time")
     axes.set_ylabel("machine")

@@ -27,6 +27,8 @@ let playing;
 let wanted = 0;
 let isFetching = false;
 let drawn = "";
+/** Event of the edit that the next drawn panel opens and shows. */
+let sought = "";
 /** @type {Map<string, string>} */
 const texts = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -42,13 +44,16 @@ async function show() {
     done = wanted;
     try {
       const place = `${shown}?seq=${slider.value}`;
+      const slow = setTimeout(() => wait(true), 150);
       const answer = await fetch(`${base}/${place}`);
       const text = await answer.text();
+      clearTimeout(slow);
       if (answer.ok) replace(text, place);
-      say(answer.ok ? "" : text);
+      say(answer.ok ? "" : inWords(text));
     } catch (error) {
       say(`The program does not answer: ${error}`);
     }
+    wait(false);
   }
   isFetching = false;
 }
@@ -59,7 +64,7 @@ async function show() {
  */
 function replace(text, place) {
   panel.dataset.shown = place;
-  if (text === drawn) return;
+  if (text === drawn && !sought) return;
   drawn = text;
   const open = new Set([...panel.querySelectorAll("details[open]")].map((details) => details.id));
   const offsets = [...panel.querySelectorAll("pre, .wide")].map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]);
@@ -72,7 +77,13 @@ function replace(text, place) {
   [...panel.querySelectorAll("pre, .wide")].forEach((one, index) => {
     [one.scrollTop, one.scrollLeft] = offsets[index] ?? [0, 0];
   });
-  if (focused >= 0) (focusable()[focused] ?? panel).focus({ preventScroll: true });
+  const wished = sought ? (document.getElementById(`edit-${sought}`) ?? document.getElementById(`code-of-${sought}`)) : null;
+  sought = "";
+  if (wished instanceof HTMLElement) {
+    if (wished instanceof HTMLDetailsElement) wished.open = true;
+    wished.scrollIntoView({ block: "center" });
+    (wished.querySelector("summary") ?? panel).focus({ preventScroll: true });
+  } else if (focused >= 0) (focusable()[focused] ?? panel).focus({ preventScroll: true });
 }
 
 /** @returns {HTMLElement[]} */
@@ -95,9 +106,24 @@ async function fill(details) {
     const text = await answer.text();
     if (answer.ok) texts.set(source, text);
     place.innerHTML = answer.ok ? text : "";
-    say(answer.ok ? "" : text);
+    say(answer.ok ? "" : inWords(text));
   } catch (error) {
     say(`The program does not answer: ${error}`);
+  }
+}
+
+/** Shows that the panel is being made. @param {boolean} isWaiting */
+function wait(isWaiting) {
+  panel.setAttribute("aria-busy", String(isWaiting));
+  element("waiting", HTMLParagraphElement).hidden = !isWaiting;
+}
+
+/** @param {string} text an error as the program answers it */
+function inWords(text) {
+  try {
+    return String(JSON.parse(text).error ?? text);
+  } catch {
+    return text;
   }
 }
 
@@ -134,6 +160,7 @@ function stop() {
 
 function play() {
   if (playing !== undefined) return stop();
+  if (Number(slider.value) >= length) goTo(1); // whoever plays at the end sees it all again
   buttons.play.setAttribute("aria-pressed", "true");
   playing = setInterval(() => {
     if (Number(slider.value) >= length) return stop();
@@ -193,11 +220,21 @@ document.addEventListener("keydown", (event) => {
   keys[event.key]();
 });
 panel.addEventListener("click", (event) => {
-  const link = event.target instanceof Element ? event.target.closest("a[data-seq]") : null;
-  if (!(link instanceof HTMLElement)) return;
+  const link = event.target instanceof Element ? event.target.closest("a[data-seq], a[href^='#code-of-']") : null;
+  if (link === null) return;
   event.preventDefault();
-  goTo(Number(link.dataset.seq));
+  const seq = link.getAttribute("data-seq");
+  if (seq !== null) goTo(Number(seq));
+  else showEdit((link.getAttribute("href") ?? "").replace("#code-of-", ""));
 });
+
+/** Opens the lineage at an edit, and its difference. @param {string} seq event of the edit */
+function showEdit(seq) {
+  const tab = tabs.find((one) => one.dataset.panel === "lineage");
+  if (tab === undefined) return;
+  sought = seq;
+  select(tab);
+}
 
 panel.addEventListener(
   "toggle",

@@ -81,7 +81,7 @@ async def test_a_request_costs_no_more_in_a_long_log(
                     most = (PIPELINES + 2) * BLOCK if panel == "walks" else 4 * BLOCK
                     assert store.n_read == n_folds[0] <= most, (panel, seq)
             store.n_read = n_folds[0] = 0
-            for address in (f"/runs/{RUN}", f"/runs/{RUN}/facts", f"/compare?a={RUN}&b={RUN}"):
+            for address in (f"/runs/{RUN}", f"/runs/{RUN}/facts", f"/compare?run={RUN}"):
                 assert (await client.get(address)).status_code == 200
             assert store.n_read == n_folds[0] == 0, "a log that has not grown is read again"
             for step in range(300):

@@ -1,0 +1,122 @@
+// The list of runs: live, sorted, filtered; its address keeps the state. Rows are rendered by the server.
+
+/** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
+function element(id, kind) {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`no ${kind.name} with id ${id}`);
+  return found;
+}
+
+const body = element("rows", HTMLTableSectionElement);
+const filter = element("filter", HTMLInputElement);
+const compare = element("compare", HTMLButtonElement);
+const heads = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("button[data-sort]")]);
+const state = new URLSearchParams(location.search);
+filter.value = state.get("filter") ?? "";
+const chosen = new Set(state.getAll("run"));
+let column = Number(state.get("sort") ?? 0);
+let isDescending = state.get("order") === "down";
+
+/** @returns {HTMLTableRowElement[]} */
+function rows() {
+  return [...body.querySelectorAll("tr")].filter((row) => row.dataset.run !== undefined);
+}
+
+/** @param {HTMLTableRowElement} row */
+function value(row) {
+  return row.cells[column].dataset.value ?? "";
+}
+
+function arrange() {
+  const head = heads.find((one) => Number(one.dataset.sort) === column);
+  for (const one of heads) {
+    const order = one === head ? (isDescending ? "descending" : "ascending") : "none";
+    one.closest("th")?.setAttribute("aria-sort", order);
+  }
+  if (head !== undefined) {
+    const isNumber = head.dataset.kind === "number";
+    const sorted = rows().sort((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      if (x === "" || y === "") return Number(x === "") - Number(y === ""); // what is not known comes last
+      return (isNumber ? Number(x) - Number(y) : x.localeCompare(y)) * (isDescending ? -1 : 1);
+    });
+    body.append(...sorted);
+  }
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of rows()) {
+    const text = (row.textContent ?? "").toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
+    shown += Number(!row.hidden);
+    const box = row.querySelector("input");
+    if (box) box.checked = chosen.has(box.value);
+  }
+  element("none", HTMLParagraphElement).hidden = shown > 0 || words.length === 0;
+  element("chosen", HTMLSpanElement).textContent = chosen.size
+    ? `${chosen.size} chosen`
+    : "choose runs to compare";
+  compare.disabled = chosen.size === 0;
+}
+
+function remember() {
+  const kept = new URLSearchParams();
+  if (filter.value) kept.set("filter", filter.value);
+  if (column) kept.set("sort", String(column));
+  if (column && isDescending) kept.set("order", "down");
+  for (const run of chosen) kept.append("run", run);
+  history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname);
+}
+
+filter.addEventListener("input", () => { arrange(); remember(); });
+filter.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+for (const head of heads) {
+  head.addEventListener("click", () => {
+    const next = Number(head.dataset.sort);
+    isDescending = next === column && !isDescending;
+    column = next;
+    arrange();
+    remember();
+  });
+}
+body.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement)) return;
+  if (target.checked) chosen.add(target.value);
+  else chosen.delete(target.value);
+  arrange();
+  remember();
+});
+
+/** @param {string} text */
+function say(text) {
+  const trouble = element("trouble", HTMLParagraphElement);
+  trouble.textContent = text;
+  trouble.hidden = text === "";
+}
+
+async function refresh() {
+  const answer = await fetch("/rows");
+  const text = await answer.text();
+  if (!answer.ok) return say(text);
+  const focused = document.activeElement;
+  const run = focused instanceof HTMLElement && body.contains(focused) ? focused.closest("tr")?.dataset.run : undefined;
+  const isBox = focused instanceof HTMLInputElement;
+  body.innerHTML = text;
+  arrange();
+  const row = rows().find((one) => one.dataset.run === run);
+  if (row !== undefined) /** @type {HTMLElement | null} */ (row.querySelector(isBox ? "input" : "a"))?.focus();
+  say("");
+}
+
+arrange();
+let last = "";
+const changes = new EventSource("/changes");
+changes.addEventListener("message", async ({ data }) => {
+  const isFirst = last === "";
+  last = data;
+  if (isFirst) return; // the page was rendered a moment ago
+  try {
+    await refresh();
+  } catch (error) {
+    say(`The program does not answer: ${error}`);
+  }
+});

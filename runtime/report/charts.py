@@ -1,0 +1,332 @@
+"""Gaps over what was spent: the data of the plots, and their coordinates where no script draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 30
+WIDE = (720, 280)
+NARROW = (360, 220)
+STACKED_MARKS = 5
+"""Marks of edits that are drawn above each other; further ones of a generation share the last place."""
+Axis = Literal["generation", "calls", "tokens", "minutes"]
+AXES: dict[Axis, str] = {
+    "generation": "generation",
+    "calls": "model calls",
+    "tokens": "tokens of model calls",
+    "minutes": "minutes by the clock",
+}
+EVOLVED_HELD_OUT = "evolved, held-out"
+CurveKind = Literal["steps", "dots", "intervals"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A gap in percent at a place of the axis."""
+
+    x: float
+    gap_percent: float
+    label: str
+    low: float | None = None
+    """Bound of the 95 % interval of the mean; ``None`` where there is none."""
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values of one kind."""
+
+    name: str
+    kind: CurveKind
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A gap that holds for the whole run, such as the safe baseline's."""
+
+    name: str
+    gap_percent: float
+
+
+@dataclass(frozen=True)
+class EditMark:
+    """An accepted edit, by the generation that made it."""
+
+    generation: int
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True)
+class ValidatedBest:
+    """The best pipeline of a validation."""
+
+    generation: int
+    gap_percent: float
+    interval_percent: tuple[float, float] | None
+    instances: int
+
+
+@dataclass(frozen=True)
+class Milestones:
+    """What a run is measured by beside its training batch."""
+
+    validated: tuple[ValidatedBest, ...] = ()
+    levels: tuple[Level, ...] = ()
+    edits: tuple[EditMark, ...] = ()
+
+
+@dataclass(frozen=True)
+class GapPlot:
+    """Gaps in percent over an axis."""
+
+    axis: Axis
+    span: tuple[float, float]
+    """Ends of the axis."""
+    curves: tuple[Curve, ...]
+    levels: tuple[Level, ...] = ()
+    edits: tuple[tuple[float, EditMark], ...] = ()
+    """With their place on the axis."""
+
+    @property
+    def axis_name(self) -> str:
+        return AXES[self.axis]
+
+    @property
+    def values(self) -> list[float]:
+        """Everything that must be seen: all but the best of single generations, which may be far off."""
+        points = [point for curve in self.curves if curve.kind != "dots" for point in curve.points]
+        bounds = [bound for p in points for bound in (p.low, p.gap_percent, p.high) if bound is not None]
+        return bounds + [level.gap_percent for level in self.levels]
+
+
+def convergence(
+    history: Sequence[dict[str, Any]], axis: Axis = "generation", milestones: Milestones | None = None
+) -> GapPlot | None:
+    """Return the plot of the rows of ``show --json``'s ``history`` (with `axis` among their keys).
+
+    It is ``None`` while every candidate has failed.
+    """
+    told = milestones or Milestones()
+    if all(row["best_so_far_percent"] is None for row in history):
+        return None
+    places = {row["generation"]: float(row[axis]) for row in history}
+    found = {one.generation: one for one in told.validated}
+    curves = (
+        Curve("best so far", "steps", _points(history, axis, "best_so_far_percent")),
+        Curve("best of generation", "dots", _points(history, axis, "best_gap_percent")),
+        Curve("validation", "intervals", _points(history, axis, "validation_gap_percent", found)),
+    )
+    edits = tuple((places[edit.generation], edit) for edit in told.edits if edit.generation in places)
+    span = (float(history[0][axis]), float(history[-1][axis]))
+    return GapPlot(axis, span, curves, told.levels, edits)
+
+
+def comparison(runs: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[Level]]]) -> GapPlot | None:
+    """Return the plot of the best gap so far over generations of several `runs`: name, history and levels.
+
+    It is ``None`` where no candidate of theirs succeeded.
+    """
+    curves = tuple(
+        Curve(name, "steps", points)
+        for name, history, _ in runs
+        if (points := _points(history, "generation", "best_so_far_percent"))
+    )
+    levels = tuple(
+        Level(f"{name}: {level.name}", level.gap_percent)
+        for name, _, levels in runs
+        for level in levels
+        if level.name == EVOLVED_HELD_OUT
+    )
+    last = max((history[-1]["generation"] for _, history, _ in runs if history), default=1)
+    return GapPlot("generation", (1.0, float(last)), curves, levels) if curves else None
+
+
+def _points(
+    history: Sequence[dict[str, Any]], axis: Axis, key: str, found: dict[int, ValidatedBest] | None = None
+) -> tuple[Point, ...]:
+    points = []
+    for row in history:
+        if row[key] is None:
+            continue
+        text = f"generation {row['generation']}: {row[key]:.2f} %"
+        one = (found or {}).get(row["generation"])
+        low, high = (None, None) if one is None or one.interval_percent is None else one.interval_percent
+        if one is not None:
+            text += f" on {one.instances} instances"
+        if low is not None and high is not None:
+            text += f", 95 % interval {low:.2f} to {high:.2f}"
+        points.append(Point(float(row[axis]), row[key], text, low, high))
+    return tuple(points)
+
+
+# ------------------------------------------------------------ coordinates
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A measured value, in user units of the drawing."""
+
+    x: float
+    y: float
+    is_clipped: bool
+    """The value lies above the plot and is drawn at its upper border."""
+    label: str
+    low: float | None = None
+    """Ends of the interval in the drawing."""
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve of the plot; `points` are its vertices as an SVG attribute."""
+
+    name: str
+    kind: CurveKind
+    points: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class DrawnLevel:
+    """A line across the plot."""
+
+    name: str
+    gap_percent: float
+    y: float
+    text_y: float
+    """Where its name stands, clear of other names."""
+
+
+@dataclass(frozen=True)
+class DrawnEdit:
+    """Middle of the mark of an edit."""
+
+    x: float
+    y: float
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A plot as coordinates."""
+
+    axis: Axis
+    axis_name: str
+    width: int
+    height: int
+    series: tuple[Series, ...]
+    levels: tuple[DrawnLevel, ...]
+    edits: tuple[DrawnEdit, ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    x_ticks: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where values lie in the drawing; values above `high` are drawn there."""
+
+    width: int
+    height: int
+    first: float
+    last: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        share = (value - self.first) / ((self.last - self.first) or 1.0)
+        return LEFT + share * (self.width - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        share = (self.high - min(value, self.high)) / (self.high - self.low)
+        return TOP + share * (self.height - TOP - BOTTOM)
+
+    def series(self, curve: Curve) -> Series:
+        marks = tuple(
+            Mark(
+                self.x(p.x),
+                self.y(p.gap_percent),
+                p.gap_percent > self.high,
+                p.label,
+                None if p.low is None else self.y(p.low),
+                None if p.high is None else self.y(p.high),
+            )
+            for p in curve.points
+        )
+        return Series(curve.name, curve.kind, _vertices(curve.kind, marks), marks)
+
+
+def _vertices(kind: CurveKind, marks: Sequence[Mark]) -> str:
+    """Return the vertices of a line; what was best stays best until the next value."""
+    vertices: list[tuple[float, float]] = []
+    for mark in marks:
+        if kind == "steps" and vertices:
+            vertices.append((mark.x, vertices[-1][1]))
+        vertices.append((mark.x, mark.y))
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in vertices)
+
+
+def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
+    """Return the coordinates of a plot; everything but single bad generations lies inside."""
+    low, high = _range(plot.values)
+    scale = _Scale(*size, *plot.span, low, high)
+    across = _ticks(scale.first, max(scale.last, scale.first + 1), max(4, scale.width // 72))
+    return Chart(
+        plot.axis,
+        plot.axis_name,
+        *size,
+        series=tuple(scale.series(curve) for curve in plot.curves),
+        levels=_levels(scale, plot.levels),
+        edits=_edits(scale, plot.edits),
+        y_ticks=tuple((scale.y(value), f"{value:.4g}") for value in _ticks(low, high, 5)),
+        x_ticks=tuple(
+            (scale.x(value), _whole(value))
+            for value in across
+            if value == round(value) and value <= scale.last
+        ),
+    )
+
+
+def _levels(scale: _Scale, levels: Iterable[Level]) -> tuple[DrawnLevel, ...]:
+    drawn: list[DrawnLevel] = []
+    for level in sorted(levels, key=lambda level: -level.gap_percent):
+        y = scale.y(level.gap_percent)
+        text_y = max(y - 4, drawn[-1].text_y + 12 if drawn else TOP + 8)
+        drawn.append(DrawnLevel(level.name, level.gap_percent, y, text_y))
+    return tuple(drawn)
+
+
+def _edits(scale: _Scale, edits: Iterable[tuple[float, EditMark]]) -> tuple[DrawnEdit, ...]:
+    heights: dict[float, int] = {}
+    drawn = []
+    for place, edit in edits:
+        stacked = min(heights.get(place, 0), STACKED_MARKS - 1)
+        heights[place] = stacked + 1
+        y = scale.height - BOTTOM - 5 - 9 * stacked
+        drawn.append(DrawnEdit(scale.x(place), y, edit.seq, edit.text))
+    return tuple(drawn)
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """Return a range from 0, or below what beats the reference, to above the largest value."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    reach = max(high - low, 0.1)
+    return low - (0.06 * reach if low < 0.0 else 0.0), high + 0.06 * reach
+
+
+def _ticks(low: float, high: float, wanted: int) -> list[float]:
+    """Return about `wanted` round numbers between `low` and `high`."""
+    raw = max(high - low, 1e-9) / wanted
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * magnitude for factor in (1, 2, 5, 10) if factor * magnitude >= raw)
+    first = math.ceil(low / step)
+    return [index * step for index in range(first, math.floor(high / step) + 1)]
+
+
+def _whole(value: float) -> str:
+    return f"{value / 1000:g}k" if value >= 10_000 else str(round(value))
