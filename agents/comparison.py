@@ -98,16 +98,27 @@ def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: floa
     return normalised_gap(objective, entry.reference, state.header.sense, entry.scale)
 
 
-def clearly_better(p_values: Sequence[float], level: float) -> list[int]:
+def clearly_better(p_values: Sequence[float], level: float, weights: Sequence[float] = ()) -> list[int]:
     """Return the challengers, by number, that are better when all may err with a probability of `level`
-    together (Holm's procedure)."""
-    order = sorted(range(len(p_values)), key=lambda j: (p_values[j], j))
+    together (Holm's procedure), each with a part of it by its weight, above 0; without weights all alike."""
+    weights = weights or [1.0] * len(p_values)
+    order = sorted(range(len(p_values)), key=lambda j: (p_values[j] / weights[j], j))
     found: list[int] = []
     for rank, j in enumerate(order):
-        if p_values[j] > level / (len(order) - rank):
+        if p_values[j] > level * weights[j] / math.fsum(weights[i] for i in order[rank:]):
             break
         found.append(j)
     return found
+
+
+def error_weights(state: RunState, challengers: Sequence[tuple[Step, ...]]) -> list[float]:
+    """Return by which weights challengers share an error rate: the champion of the races has the part that
+    is set for it, the others have the rest alike; all alike where it is not among them."""
+    share, champion = state.settings.champion_share, state.champion
+    if not share or champion is None or champion.steps not in challengers or len(challengers) < 2:
+        return [1.0] * len(challengers)
+    rest = (1.0 - share) / (len(challengers) - 1)
+    return [share if steps == champion.steps else rest for steps in challengers]
 
 
 def error_to_spend(state: RunState) -> float:

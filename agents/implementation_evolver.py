@@ -414,6 +414,11 @@ async def read_task(
         perturbations=of_category("perturbation"),
         improvers=of_category("local_search"),
         intensifiers=of_category("intensification"),
+        unused=tuple(
+            (context.contracts[OperatorId(c.operator)], c)
+            for c in context.implementations
+            if ImplementationId(c.id) not in state.operator_of
+        ),
         structure_only=settings.race_contenders > 0 and "constants" in settings.moves,
         summary=improvement_summary(state, generation),
         allows_no_change=settings.no_change,

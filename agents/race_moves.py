@@ -128,8 +128,8 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
             found.append(proposal)
         return is_new
 
-    if state.finalist:
-        enter(Proposal("finalist", "ahead in the last race, not clearly", state.finalist))
+    for proposal in _returning(material):
+        enter(proposal)
     for proposal in tuple(_with_new_code(material))[: max(1, count // CODE_SHARE)]:
         enter(proposal)
     for steps in material.rivals:
@@ -141,6 +141,27 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
         if not any(enter(MOVES[move](material)) for _ in range(DRAWS)):
             del weights[move]
     return found
+
+
+def _returning(material: RaceMaterial) -> Iterator[Proposal]:
+    """Yield what was ahead in the last race: its finalist, and what the runners-up change, put into whichever
+    is ahead of them."""
+    state = material.state
+    if state.finalist:
+        yield Proposal("finalist", "ahead in the last race, not clearly", state.finalist)
+    leader = state.finalist or material.incumbent
+    for steps in state.runners_up:
+        joined = _with_changes(state.outrun, steps, leader)
+        if material.is_walk(_operators(joined)):
+            yield Proposal("finalist", "close in the last race, with what was ahead of it", joined)
+
+
+def _with_changes(base: Steps, changed: Steps, other: Steps) -> Steps:
+    """Return `other` with what `changed` has changed of `base`, position by position; `changed` itself where
+    they differ in length."""
+    if not len(base) == len(changed) == len(other):
+        return changed
+    return tuple(new if new != old else kept for old, new, kept in zip(base, changed, other, strict=True))
 
 
 def move_weight(state: RunState, move: str) -> float:

@@ -12,6 +12,7 @@ from dga2d.agents.comparison import (
     clearly_better,
     compare_gains,
     error_to_spend,
+    error_weights,
     pooled_gains,
 )
 from dga2d.agents.ports import EventAppender
@@ -125,7 +126,8 @@ def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
     ]
     # What never differs cannot be taken for better, and needs no part of the error rate (Tarone).
     tested = [row for row in rows if row.won or row.lost]
-    found = [tested[i] for i in clearly_better([row.p_value for row in tested], error)]
+    weights = error_weights(state, [pipelines[row.candidate] for row in tested])
+    found = [tested[i] for i in clearly_better([row.p_value for row in tested], error, weights)]
     return ChallengersCompared(
         generation=number,
         checkpoint=pipelines.index(kept),

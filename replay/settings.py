@@ -151,6 +151,9 @@ class RunSettings(BaseModel):
     selected, as in logs from before there was this setting."""
     checkpoint_error: float = Field(0.05, gt=0.0, lt=1.0)
     """Probability with which a run under ``pooled`` ever replaces its checkpoint by something no better."""
+    champion_share: float = Field(0.0, ge=0.0, lt=1.0)
+    """Part of a validation's error rate that goes to the champion of the races, which has been tested before;
+    the other challengers share the rest, and its part once it is found better. 0 treats all alike."""
     race_contenders: int = Field(0, ge=0)
     """Contenders that race against the incumbent in each generation; 0 for no races."""
     race_instances: int = Field(16, ge=2)
@@ -158,6 +161,9 @@ class RunSettings(BaseModel):
     part in its selection (where there are fewer, they come again with another random stream)."""
     race_growth: float = Field(4.0, ge=1.5, le=100.0)
     """After each selecting round this fraction of the contenders is left, on as many times the instances."""
+    race_returns: int = Field(0, ge=0)
+    """Contenders outranked by others alone, after the first round, that come back in the next race: what they
+    change is put into the winner."""
     race_error: float = Field(0.2, gt=0.0, lt=1.0)
     """Probability with which a finalist that is no better than the incumbent takes its place."""
     race_moves: str = Field("all", pattern=_MOVES_PATTERN)
@@ -185,10 +191,11 @@ class RunSettings(BaseModel):
     half a second is allowed in any case."""
     llm: str = "offline"
     """Who writes new code and edges: ``offline`` (the built-in proposer; ``offline:constants`` varies nothing
-    but constants, at random), ``openai:MODEL`` (any OpenAI-compatible chat endpoint),
-    ``anthropic:MODEL``, ``local:PATH`` (transformers, on this machine), ``recorded:RUN`` (its answers) or
-    ``recorded:FILE`` (those of an exported run; a name with a ``/`` or that ends in ``.zip``). Where nothing
-    was recorded for a prompt the run is paused, or, with ``recorded:FILE,then=BACKEND``, that one answers."""
+    but constants, at random; ``offline:library`` also knows code that the run's library leaves out),
+    ``openai:MODEL`` (any OpenAI-compatible chat endpoint), ``anthropic:MODEL``, ``local:PATH`` (transformers,
+    on this machine), ``recorded:RUN`` (its answers) or ``recorded:FILE`` (those of an exported run; a name
+    with a ``/`` or that ends in ``.zip``). Where nothing was recorded for a prompt the run is paused, or,
+    with ``recorded:FILE,then=BACKEND``, that one answers."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)

@@ -11,7 +11,7 @@ from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavai
 from dga2d.agents.proposing.graph_answers import addable_edges, clamp, parse_edges, parse_graph
 from dga2d.agents.proposing.graphs import compatible_edges, default_graph, incompatibility
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
-from dga2d.agents.proposing.offline import OfflineModel
+from dga2d.agents.proposing.offline import OFFLINE_WAYS, OfflineModel
 from dga2d.agents.proposing.prompts import Prompt, answer_schema, render
 from dga2d.agents.proposing.tasks import (
     ConnectTask,
@@ -29,6 +29,7 @@ from dga2d.agents.proposing.tasks import (
 )
 
 __all__ = [
+    "OFFLINE_WAYS",
     "CallLostError",
     "Completion",
     "CompletionRequest",

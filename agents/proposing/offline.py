@@ -7,7 +7,7 @@ goes through the same parsing and validation as anybody's.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +25,7 @@ from dga2d.agents.proposing.graphs import (
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task
-from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, variations
+from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways, variations
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.graph import END, START, OperatorGraph
@@ -37,16 +37,21 @@ SUCCESSORS = 3.0
 """Edges out of an operator, on average, in a proposed graph."""
 
 
+OFFLINE_WAYS: Mapping[str, Ways] = {
+    "offline": all_ways,
+    "offline:constants": constant_ways,
+    "offline:library": library_ways,
+}
+"""What each kind of the offline proposer makes new implementations of: the run's own library, its constants
+drawn at random (what better proposals have to beat), or the whole library of the domain."""
+
+
 class OfflineModel:
-    """`LanguageModel` that needs none. Attempt a of a task takes the a-th different answer of its stream.
+    """`LanguageModel` that needs none. Attempt a of a task takes the a-th different answer of its stream."""
 
-    With `constants_only` new implementations are old ones with constants drawn at random: what better
-    proposals have to beat.
-    """
-
-    def __init__(self, constants_only: bool = False) -> None:
-        self.name = "offline:constants" if constants_only else "offline"
-        self._ways: Ways = constant_ways if constants_only else all_ways
+    def __init__(self, name: str = "offline") -> None:
+        self.name = name
+        self._ways = OFFLINE_WAYS[name]
 
     async def ready(self) -> None:
         """Return at once."""

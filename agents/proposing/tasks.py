@@ -171,6 +171,8 @@ class ImplementTask(PastAttempts):
     """Those of `others` that improve a solution by local search."""
     intensifiers: tuple[Implementation, ...] = ()
     """Those of `others` that improve a solution as long as they may."""
+    unused: tuple[tuple[OperatorContract, Implementation], ...] = ()
+    """Implementations of the domain's library that the run's library leaves out; no prompt shows them."""
     structure_only: bool = False
     """Whether constants are set elsewhere, so that a proposal has to change more than them."""
     summary: str = ""

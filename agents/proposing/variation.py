@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from dga2d.agents.proposing.answers import near_copy_of, normalised_ast_digest
 from dga2d.agents.proposing.blocks import Module, exchange_block, read_module
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
-from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 
@@ -34,6 +35,8 @@ PARTS, PARTS_OF_ENDLESS = (10, 50, 200), (2, 4, 8, 16)
 """Parts of the budget of which an improvement may use one."""
 WARMTH = (0.0, 0.0, 0.05, 0.3)
 """First temperatures at which an iterated search accepts what is worse."""
+WHOLE = 0.6
+"""Weight of code taken as it is; that of all compositions of an operator is 0.7 to 1.05."""
 SWAP_THEN_PERTURB = 0.4
 """Probability that an exchanged block or a recombination comes with one varied tunable."""
 
@@ -51,6 +54,34 @@ def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
         weight = 0.0 if task.structure_only else SWAP_THEN_PERTURB
         ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, weight)))
     return ways if task.structure_only else [*ways, *constant_ways(base, task)]
+
+
+def library_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
+    """Return the kinds of variation with all code of the domain's library for donors, also that of operators
+    the run's library leaves out; such code may take the operator's place as it is."""
+
+    def with_unused(own: tuple[Implementation, ...], *categories: str) -> tuple[Implementation, ...]:
+        return own + tuple(c for contract, c in task.unused if contract.category in categories)
+
+    richer = replace(
+        task,
+        perturbations=with_unused(task.perturbations, "perturbation"),
+        improvers=with_unused(task.improvers, "local_search"),
+        intensifiers=with_unused(task.intensifiers, *ENDLESS),
+    )
+    ways = all_ways(base, richer)
+    if whole := _replacements(task):
+        ways.append((WHOLE, lambda rng: _draw(whole, rng)))
+    return ways
+
+
+def _replacements(task: ImplementTask) -> Sources:
+    """Return unused implementations that do what the operator does: start, improve or perturb a solution."""
+
+    def kind(contract: OperatorContract) -> tuple[str, str, bool]:
+        return contract.requires, contract.provides, contract.category == "perturbation"
+
+    return tuple(c.source for contract, c in task.unused if kind(contract) == kind(task.operator))
 
 
 def constant_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:

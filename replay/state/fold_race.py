@@ -69,8 +69,11 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
     if race.round == 0:
         state = _with_first_round(state, race, payload.standings)
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
+    outranked = [s for s in payload.standings if race.round and s.verdict == "outranked"]
     race = replace(
         race,
+        outranked=tuple(s.contender for s in sorted(outranked, key=lambda s: (-(s.gain or 0.0), s.contender)))
+        + race.outranked,
         round=max(race.round + 1, race.selecting if len(left) == 1 else 0),
         round_seq=event.seq,
         left=left,
@@ -113,13 +116,16 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
     else:
         champion = state.champion or Champion(0, selected.move, payload.pipeline)
     ahead = next((s.contender for s in race.standings if s.verdict == "uncertain"), None)
-    lost = [c for j, c in enumerate(race.contenders) if j not in (ahead, payload.contender)]
+    runners_up = race.outranked[: state.settings.race_returns]
+    lost = [c for j, c in enumerate(race.contenders) if j not in (ahead, payload.contender, *runners_up)]
     generation = open_generation(state, event, payload.generation)
     race = replace(race, selected_seq=event.seq, winner=payload.contender)
     return replace(
         state,
         champion=champion,
         finalist=() if ahead is None or payload.contender else race.contenders[ahead].pipeline,
+        runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
+        outrun=race.contenders[0].pipeline,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
         generation=replace(generation, race=race),
     )

@@ -213,6 +213,8 @@ class RaceState:
     """Event that began the present round, or ended the last."""
     standings: tuple[Standing, ...] = ()
     """Of the last round that was scored."""
+    outranked: tuple[int, ...] = ()
+    """Contenders that left in a later round than the first and were ahead of the incumbent, best first."""
     outcomes: Outcomes = NO_OUTCOMES
     """By trial: see `candidate`."""
     outcomes_seq: int = 0
@@ -528,6 +530,11 @@ class RunState:
     """The incumbent of the races; ``None`` before the first has ended."""
     finalist: tuple[Step, ...] = ()
     """The program that was ahead of the incumbent in the last race without beating it; empty if none was."""
+    runners_up: tuple[tuple[Step, ...], ...] = ()
+    """The programs that were ahead of the incumbent on more than the first instances of the last race, but
+    behind its finalist; best first."""
+    outrun: tuple[Step, ...] = ()
+    """The incumbent of that race: what its contenders were changes of."""
     raced: frozenset[str] = frozenset()
     """Programs that lost a race, by `program_key`."""
     configured: Map[ImplementationId, ImplementationId] = Map()

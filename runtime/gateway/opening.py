@@ -6,13 +6,13 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from dga2d.agents.proposing import LanguageModel, OfflineModel
+from dga2d.agents.proposing import OFFLINE_WAYS, LanguageModel, OfflineModel
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
 
 BACKENDS = (
-    "offline, offline:constants, openai:MODEL, anthropic:MODEL, local:PATH, recorded:RUN, recorded:FILE, "
+    f"{', '.join(OFFLINE_WAYS)}, openai:MODEL, anthropic:MODEL, local:PATH, recorded:RUN, recorded:FILE, "
     "or one of the last two with ,then= and another of these"
 )
 
@@ -46,8 +46,8 @@ async def open_model(
     kind, _, rest = settings.llm.partition(":")
     if settings.llm_microusd is not None and kind in ("openai", "anthropic"):
         _require_prices(settings)
-    if kind == "offline" and rest in ("", "constants"):
-        yield OfflineModel(constants_only=bool(rest))
+    if settings.llm in OFFLINE_WAYS:
+        yield OfflineModel(settings.llm)
     elif kind in ("openai", "anthropic"):
         from dga2d.runtime.gateway.endpoint import endpoint_of
         from dga2d.runtime.gateway.remote import open_remote

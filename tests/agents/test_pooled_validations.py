@@ -10,7 +10,7 @@ import pytest
 from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import Simulation
 
-from dga2d.agents.comparison import clearly_better, compare_gains, pooled_gains
+from dga2d.agents.comparison import clearly_better, compare_gains, error_weights, pooled_gains
 from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.validator import decide, duties
@@ -60,6 +60,18 @@ def test_challengers_share_an_error_rate_by_holms_procedure() -> None:
     assert clearly_better([0.03, 0.014, 0.0119], 0.036) == [2, 1, 0]
     assert clearly_better([0.03, 0.014, 0.0121], 0.036) == []
     assert clearly_better([], 0.05) == []
+    assert clearly_better([0.03, 0.039], 0.05, [0.2, 0.8]) == [1, 0]  # 0.039 ≤ 0.8 · 0.05, then 0.03 ≤ 0.05
+    assert clearly_better([0.03, 0.041], 0.05, [0.2, 0.8]) == []
+
+
+def test_the_champion_of_the_races_has_its_part_of_the_error_rate(pooled: Simulation) -> None:
+    state, _ = pooled.changed(race_contenders=4, champion_share=0.8).run()
+    assert state.champion is not None
+    champion = state.champion.steps
+    one, other = champion[:1], champion[:1] * 2
+    assert error_weights(state, [one, champion, other]) == pytest.approx([0.1, 0.8, 0.1])
+    assert error_weights(state, [one, other]) == [1.0, 1.0]
+    assert error_weights(state, [champion]) == [1.0]
 
 
 def test_an_instance_under_another_stream_has_a_name() -> None:

@@ -219,6 +219,25 @@ def test_the_finalist_is_compared_on_instances_that_did_not_select_it(
         assert len(payload.instances) - selecting == 6
 
 
+def test_what_others_alone_outranked_comes_back_with_the_winner(racing: Simulation) -> None:
+    rules = {"race_returns": 2, "race_growth": 1.5, "race_moves": "finalist,constants,implementation,share"}
+    _, log = racing.changed(**rules).run()
+    returned = 0
+    for state, event in before(log, RaceStarted):
+        contenders = event.payload.contenders
+        back = [c.pipeline for c in contenders[1:] if c.change.startswith("close in the last race")]
+        returned += len(back)
+        leader = state.finalist or incumbent(state)
+        for steps in state.runners_up:
+            assert program_key(steps) not in state.raced
+        for steps in back:  # of one length, as these moves leave it: each position is of one of the two
+            assert any(
+                all(s in (r, k) for s, r, k in zip(steps, runner, leader, strict=True))
+                for runner in state.runners_up
+            )
+    assert returned
+
+
 @pytest.mark.parametrize("move", ["constants", "walk"])
 def test_a_winner_brings_its_constants_and_edges_and_its_parent_leaves(racing: Simulation, move: str) -> None:
     _, log = racing.changed(generations=6, race_error=0.9, race_moves=move, evolution=False).run()

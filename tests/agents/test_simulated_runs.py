@@ -126,6 +126,7 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
         {"validation_interval": 1},
         {"race_contenders": 0},
         {"race_contenders": 3, "race_growth": 2.0, "race_instances": 3, "race_moves": "walk"},
+        {"race_contenders": 4, "race_returns": 2, "race_growth": 1.5, "champion_share": 0.8},
         EVERY_RULE,
     ],
     ids=str,

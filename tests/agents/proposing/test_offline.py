@@ -37,7 +37,7 @@ from dga2d.agents.proposing import (
 from dga2d.agents.proposing.answers import NO_VARIATION
 from dga2d.agents.proposing.composition import Habits, iterate
 from dga2d.agents.proposing.offline import offline_answer
-from dga2d.agents.proposing.variation import constant_ways, rewrite
+from dga2d.agents.proposing.variation import constant_ways, library_ways, rewrite
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, OperatorId
@@ -314,3 +314,20 @@ def test_the_offline_graph_leaves_room_for_edges_to_evolve(operators: tuple[Oper
         graph: OperatorGraph = parse_graph(answer, task).graph(["build", "sketch"])  # type: ignore[list-item]
         assert 2 * len(graph.operators) <= len(graph.edges) < len(full.edges)
         assert json.loads(answer)["H"] == {"operator_limit": 7, "temperature": 0.7}
+
+
+def test_code_that_the_library_leaves_out_is_known_to_one_kind_alone(
+    operators: tuple[OperatorContract, ...], task: ImplementTask
+) -> None:
+    better = "def run(env_data, state, calc_makespan_fn):\n    return state.copy()\n"
+    contract = replace(operators[4], id=OperatorId("better_tabu"))
+    start = replace(operators[0], id=OperatorId("better_start"))
+    unused = tuple(
+        (of, Implementation(OperatorName(of.id), f'"""{of.id}."""\n\n{better}', "library:"))
+        for of in (contract, start)
+    )
+    richer = replace(task, unused=unused)
+    known = [offline_answer(richer, np.random.default_rng(seed), library_ways) for seed in range(20)]
+    assert any('"""better_tabu."""' in text for text in known)
+    assert not any('"""better_start."""' in text for text in known)  # it does another operator's work
+    assert offline_answer(richer, np.random.default_rng(1)) == offline_answer(task, np.random.default_rng(1))

@@ -117,9 +117,9 @@ def test_a_placeholder_for_a_key_tears_no_words_apart() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"llm": "nobody"}, "expected offline, offline:constants, openai:MODEL"),
+        ({"llm": "nobody"}, "expected offline, offline:constants, offline:library"),
         ({"llm": "offline:everything"}, "expected offline, offline:constants"),
-        ({"llm": "local:"}, "expected offline, offline:constants, openai:MODEL"),
+        ({"llm": "local:"}, "expected offline, offline:constants, offline:library"),
         ({"llm": "openai:"}, "name a model"),
         ({"llm": "local:/no/such/model"}, "cannot be loaded"),
         ({"llm_money_usd": 1.0}, "llm_money_usd needs prices"),
