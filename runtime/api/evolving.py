@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from os import PathLike, environ
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dga2d.domains.core.plugins import use_problem
 from dga2d.events import RunId
@@ -81,9 +81,9 @@ def evolve(
     Dga2dError, DomainError
         Something the run needs is missing (before any event is written), or it failed.
     """
-    session, url, outside = _prepare(locals())
-    finished = follow(session, callbacks, progress, outside, max_hours)
-    run = Run(url, finished.run_id)
+    start = _prepare(problem, budget, llm, seed, store, data, run_id, evaluator, settings)
+    finished = follow(start.session, callbacks, progress, start.outside, max_hours)
+    run = Run(start.url, finished.run_id)
     return run.test(progress=progress, data=data, evaluator=evaluator) if _wants_test(test, finished) else run
 
 
@@ -107,9 +107,9 @@ async def evolve_async(
 
     A cancelled run is left as a crash would leave it: whole, and ``resume`` goes on from its last event.
     """
-    session, url, outside = _prepare(locals())
-    finished = await follow_async(session, callbacks, progress, outside, max_hours)
-    run = Run(url, finished.run_id)
+    start = _prepare(problem, budget, llm, seed, store, data, run_id, evaluator, settings)
+    finished = await follow_async(start.session, callbacks, progress, start.outside, max_hours)
+    run = Run(start.url, finished.run_id)
     if _wants_test(test, finished):
         return await run.test_async(progress=progress, data=data, evaluator=evaluator)
     return run
@@ -119,22 +119,41 @@ def _wants_test(test: bool, finished: Finished) -> bool:
     return test and finished.state.status == "completed"
 
 
-def _prepare(given: dict[str, Any]) -> tuple[Session, str, OutsideKind | None]:
-    """Return the session that the arguments of `evolve` ask for, its database and its outside evaluator."""
-    url = store_url(given["store"])
-    limits = {} if given["budget"] is None else parse_budget(given["budget"])
-    settings = make_settings(limits, {**given["settings"], "llm": given["llm"]})
-    data = None if given["data"] is None else Path(given["data"])
-    name = None if given["run_id"] is None else RunId(given["run_id"])
-    outside = outside_evaluator(given["evaluator"])
-    problem, seed = use_problem(given["problem"]), given["seed"]
+class _Start(NamedTuple):
+    """A run that is ready to begin."""
+
+    session: Session
+    url: str
+    """Its database."""
+    outside: OutsideKind | None
+
+
+def _prepare(
+    problem: Any,
+    budget: float | str | None,
+    llm: str | None,
+    seed: int,
+    store: str | PathLike[str] | None,
+    data: str | PathLike[str] | None,
+    run_id: str | None,
+    evaluator: Any,
+    settings: dict[str, Any],
+) -> _Start:
+    """Check the arguments of `evolve` and return what they ask for."""
+    url = store_url(store)
+    limits = {} if budget is None else parse_budget(budget)
+    effective = make_settings(limits, {**settings, "llm": llm})
+    folder = None if data is None else Path(data)
+    run = None if run_id is None else RunId(run_id)
+    outside = outside_evaluator(evaluator)
+    name = use_problem(problem)
 
     async def session(watcher: Progress, stop: Interruption) -> Finished:
         return await sessions.evolve(
-            url, problem, settings, seed, data, watcher, name, stop=stop, outside=outside
+            url, name, effective, seed, folder, watcher, run, stop=stop, outside=outside
         )
 
-    return session, url, outside
+    return _Start(session, url, outside)
 
 
 def store_url(store: str | PathLike[str] | None) -> str:

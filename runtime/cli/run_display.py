@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -167,6 +168,25 @@ def _read_results(finished: Finished, url: str) -> dict[str, Any]:
     return results_view(finished.state, anyio.run(read))
 
 
+def _read_failures(finished: Finished, url: str) -> str | None:
+    """Return why every candidate of the run failed; ``None`` if one did not."""
+    import anyio
+
+    from dga2d.runtime.inspection.views import all_failed, failure_text, failures_sentence
+    from dga2d.runtime.report.data import read_run
+    from dga2d.store import open_store
+
+    async def read() -> Counter[str]:
+        async with open_store(url, create=False, read_only=True) as store:
+            _, notes = await read_run(store, finished.run_id)
+        found = [evaluation for _, evaluation in notes.evaluations if evaluation.split == "train"]
+        return Counter(failure_text(e.failure, e.diagnostic) for e in found if e.failure is not None)
+
+    if not all_failed(finished.state):
+        return None
+    return failures_sentence(anyio.run(read))
+
+
 def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
     """Write the report and print the result; return the exit code."""
     from dga2d.runtime.inspection.views import history_view, ledger_view
@@ -182,6 +202,7 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
         "store": url,
         "generations": state.completed,
         **_read_results(finished, url),
+        "failed": _read_failures(finished, url),
         "ledger": ledger_view(state),
         "history": history_view(state),
         "head_hash": finished.head_hash,
@@ -197,9 +218,11 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
 
 
 def exit_code(view: dict[str, Any]) -> int:
-    """Return 0 for a run that did all that was asked, 3 for one that hit a limit or was interrupted."""
+    """Return 0 for a run that did all that was asked, 3 for one that hit a limit, was interrupted, or scored
+    no candidate.
+    """
     reached_end = view["status"] == "completed" and str(view["reason"]).endswith(" generations done")
-    is_stopped = not reached_end or _has_open_test(view)
+    is_stopped = not reached_end or _has_open_test(view) or view.get("failed") is not None
     return int(ExitCode.STOPPED if is_stopped else ExitCode.OK)
 
 
@@ -232,6 +255,8 @@ def print_results(view: dict[str, Any]) -> None:
 
 def _print_summary(view: dict[str, Any]) -> None:
     click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
+    if view["failed"] is not None:
+        click.echo(f"failed       {shown(view['failed'])}")
     print_results(view)
     ledger = view["ledger"]
     per_purpose = ", ".join(

@@ -294,6 +294,22 @@ def trials_view(state: RunState) -> dict[str, Any]:
     return {"answered": len(calls), "tried": tried, "tried_share": share}
 
 
+def all_failed(state: RunState) -> bool:
+    """Return whether generations have closed and none of their candidates could be scored."""
+    return bool(state.history) and all(s.failures == s.candidates for s in state.history.values())
+
+
+def failure_text(kind: str, diagnostic: str) -> str:
+    """Return why an evaluation failed, in one line."""
+    return f"{kind}: {diagnostic.partition(chr(10))[0][:200]}"
+
+
+def failures_sentence(reasons: Counter[str]) -> str:
+    """Return what is said where every candidate failed; `reasons` counts `failure_text` of evaluations."""
+    ((reason, count),) = reasons.most_common(1)
+    return f"every candidate failed, most often ({count}): {reason}"
+
+
 REJECTIONS_OF_NOTE = 6
 """From so many answers with code rejected one after the other, a person is told."""
 

@@ -17,6 +17,8 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import (
     comparison_text,
     comparison_view,
+    failure_text,
+    failures_sentence,
     figure_text,
     gap_of,
     rejections_view,
@@ -87,7 +89,7 @@ class ProgressLines:
         elif isinstance(payload, p.EvaluationRecorded):
             self._evaluations += 1
             if payload.failure is not None:
-                self._failures[f"{payload.failure}: {payload.diagnostic.partition(chr(10))[0][:200]}"] += 1
+                self._failures[failure_text(payload.failure, payload.diagnostic)] += 1
             self._count(payload)
         elif isinstance(payload, p.GenerationCompleted):
             self._generation(state, payload)
@@ -149,8 +151,7 @@ class ProgressLines:
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
         )
         if summary.failures == summary.candidates and self._failures:
-            reason, count = self._failures.most_common(1)[0]
-            self._line(f"  ! every candidate failed, most often ({count}): {reason}")
+            self._line(f"  ! {failures_sentence(self._failures)}")
         self._failures.clear()
         sentence = rejections_view(state.ledger)["sentence"]
         if sentence is not None:

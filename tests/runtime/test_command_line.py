@@ -108,6 +108,11 @@ def test_a_test_that_was_stopped_is_no_success(finished: bool, code: int) -> Non
     assert exit_code(view) == code
 
 
+def test_a_run_that_scored_no_candidate_is_no_success() -> None:
+    view = {"status": "completed", "reason": "all 3 generations done", "failed": "every candidate failed"}
+    assert exit_code(view) == 3
+
+
 def test_numbers_are_aligned_to_the_right_and_text_to_the_left(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("name", "n", "gap"), [("a", 5, 0.123456), ("long name", 12345, None)])
     assert capsys.readouterr().out == (
