@@ -2,14 +2,13 @@
 
     python benchmarks/own_problems.py --references        # best known objectives of the held-out instances
     python benchmarks/own_problems.py tardiness --seeds 5
-    python benchmarks/own_problems.py circles --seeds 5 --folder runs   # keeps the runs; goes on where it was
+    python benchmarks/own_problems.py circles --seeds 5 --folder runs  # keeps the runs, goes on with them
 
 A run is what the example's page says: the offline proposer, no language model. Its held-out test compares the
 evolved algorithm with the safe baseline, the encoding's basic initialiser, descent and iterated local search,
-under the same budget: seconds, or for circles calibrated work. *Closed* is the part of the baseline's
-mean gap to the best known that the evolved
-algorithm saves; the interval is Student's over seeds. Best known: the optimum by HiGHS (facilities), the best
-of long runs (tardiness), the published record (circles).
+under the same budget: seconds, or for circles calibrated work. *Closed* is the part of the baseline's mean
+gap to the best known that the evolved algorithm saves; the interval is Student's over seeds. Best known: the
+optimum by HiGHS (facilities), the best of long runs (tardiness), the published record (circles).
 """
 
 from __future__ import annotations

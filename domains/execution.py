@@ -85,7 +85,8 @@ def execute(
     """Run a pipeline of loaded implementations; `budget` must be made for ``len(runs)`` positions.
 
     Every decode an operator asks for charges one work unit, and so does every call of a decoder's ``hooks``,
-    functions by the names under which operators find them in ``env_data``.
+    functions by the names under which operators find them in ``env_data``; its ``helpers`` are more of them,
+    and free.
     """
 
     def charging(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +97,8 @@ def execute(
         return charged
 
     hooks = {name: charging(hook) for name, hook in getattr(decoder, "hooks", {}).items()}
-    env_data = {**environment, **hooks, "rng": rng, "budget": budget}
+    helpers = getattr(decoder, "helpers", {})
+    env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
     charged = charging(decoder)
 
     state, best, best_score = State(), State(), float("inf")

@@ -297,20 +297,24 @@ def _of_file(name: str, file: Path) -> Plugin:
 
 
 def use_problem(problem: object) -> str:
-    """Return the name of a domain: that of a name, of a file's path, or of a problem's class or object.
+    """Return the name of a domain: that of a name, of a file's path, or of a problem (its class, an object of
+    it, or its decorated score).
 
     Raises
     ------
     PluginError
-        The problem stands in no file, or its file asks for this while it is imported.
+        The problem stands in no file and its text is not known, or its file asks for this while it is
+        imported.
     """
     if isinstance(problem, str | Path):
         return use_problem_file(Path(problem)) if str(problem).endswith(".py") else str(problem)
-    kind = problem if isinstance(problem, type) else type(problem)
+    made = getattr(problem, "problem", problem)
+    kind = made if isinstance(made, type) else type(made)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if file is None:
-        reason = "is defined in no file; evaluation processes need one: write the class to problem.py"
-        raise PluginError(kind.__name__, None, reason)
+        from dga2d.domains.own.cells import write_typed_problem
+
+        return use_problem_file(write_typed_problem(problem, kind))
     if kind.__module__.startswith(MODULE_PREFIX):
         reason = 'the file starts a run when it is imported; put that below `if __name__ == "__main__":`'
         raise PluginError(file, None, reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,13 +11,16 @@ from numpy.typing import NDArray
 
 from dga2d.domains.claims.examination import Contradictions
 from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.errors import NotOfferedError
 from dga2d.domains.own.domain import OwnDomain
-from dga2d.domains.own.scoring import PENALTY, Scorer, fault
+from dga2d.domains.own.scoring import PENALTY, ProblemFaultError, Scorer, fault
 
 N_SOLUTIONS = 5
 """Random solutions of each instance that are tried."""
 N_MOVES = 20
 """Random moves of each solution that a `delta` is compared on."""
+N_DRAWN = 100
+"""Random solutions among which one is sought that a picture can be drawn of."""
 
 
 def functions_claim(domain: OwnDomain, refs: Sequence[InstanceRef]) -> Contradictions:
@@ -48,6 +52,28 @@ def functions_claim(domain: OwnDomain, refs: Sequence[InstanceRef]) -> Contradic
             hint = f"changes {', '.join(changed)} of its instance; work on copies"
             yield str(fault(domain.problem, "score", ref.key, hint))
     return f"{tried} random solutions of {len(refs)} instances"
+
+
+def own_picture_claim(domain: OwnDomain) -> Contradictions:
+    """A picture of a random solution of the smallest instance can be drawn; a problem may have none."""
+    instance = domain.smoke_instance()
+    scorer: Scorer = instance.data["scorer"]
+    rng = np.random.default_rng(1)
+    states = (scorer.encoding.state(scorer.encoding.random(rng)) for _ in range(N_DRAWN))
+    state = next((state for state in states if domain.verify(instance, state).is_feasible), None)
+    if state is None:
+        return f"not tried: none of {N_DRAWN} random solutions is valid"
+    try:
+        figure = domain.picture(instance, state)
+    except NotOfferedError:
+        return "it has none"
+    except ImportError as error:
+        return f"not tried: {error}"
+    except ProblemFaultError as error:
+        yield str(error)
+        return ""
+    figure.savefig(io.BytesIO(), format="svg")
+    return f"{len(figure.axes)} axes"
 
 
 def _deltas(scorer: Scorer, solution: NDArray[Any], score: float, rng: np.random.Generator) -> Iterator[str]:

@@ -16,7 +16,9 @@ from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, ProblemFaultError,
 
 
 class OwnDecoder:
-    """Decoder of one environment; its hooks are further functions that operators find in ``env_data``."""
+    """Decoder of one environment; its hooks and helpers are further functions that operators find in
+    ``env_data``; a call of a hook costs a unit of work.
+    """
 
     def __init__(self, problem: Problem, environment: Mapping[str, Any]) -> None:
         fields = {key: np.copy(v) if isinstance(v, np.ndarray) else v for key, v in environment.items()}
@@ -24,6 +26,7 @@ class OwnDecoder:
         self._encoding: Encoding = self._scorer.encoding
         self._read = reader_of(self._encoding)
         self.hooks: dict[str, Callable[..., Any]] = {"score_of_move": self.score_of_move}
+        self.helpers = self._encoding.helpers()
 
     def __call__(self, state: State) -> float:
         solution = self._read(state)

@@ -24,34 +24,38 @@ from dga2d.domains.core.contract import (
     Verdict,
     require_feasible,
 )
-from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError
+from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError, PluginError
 from dga2d.domains.core.published import list_instances
 from dga2d.domains.own.fields import fields_from, read_fields
+from dga2d.domains.own.operators import OperatorInFile
 from dga2d.domains.own.problem import Fields, Given, Problem, Split
-from dga2d.domains.own.scoring import INVALID_SCORE, Scorer, fault, seen_by_author
+from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, Scorer, fault, seen_by_author
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_INSTANCES = 5
 """Fewest instances that fill training, validation and test when they are drawn."""
+TRIED = 20
+"""Most random solutions that are scored when an instance is loaded, until one is valid: mistakes show."""
 BASELINES = {
     "permutation": ("random_order", "insertion_descent", "iterated_local_search"),
     "assignment": ("greedy_groups", "move_descent", "iterated_local_search"),
     "subset": ("greedy_choice", "flip_descent", "iterated_local_search"),
     "real_vector": ("random_points", "pattern_search", "iterated_local_search"),
+    "arrays": ("random_arrays", "random_descent", "iterated_local_search"),
 }
 """Library → initialiser, descent and iterated local search of the baselines."""
 
 
 class OwnDomain:
-    """A domain made of a :class:`Problem`; `name` is that of its file."""
+    """A domain made of a :class:`Problem`; `name` is that of its file, `own` are the operators in it."""
 
     invalid_score = INVALID_SCORE
     suffixes = (".json", ".txt", "")
 
-    def __init__(self, problem: Problem, name: str) -> None:
-        self.problem, self.name = problem, name
+    def __init__(self, problem: Problem, name: str, own: tuple[OperatorInFile, ...] = ()) -> None:
+        self.problem, self.name, self.in_file = problem, name, own
         self.sense: Literal["min", "max"] = problem.sense
         if self.sense not in ("min", "max"):
             raise fault(problem, "sense", "", f"is {self.sense!r}; expected 'min' or 'max'")
@@ -99,7 +103,7 @@ class OwnDomain:
         return list_instances(self.name, data_dir / self.name, self.suffixes, needs_table=False)
 
     def load(self, ref: InstanceRef) -> Instance:
-        """Return an instance of the file, or read one; a random solution of it can be scored."""
+        """Return an instance of the file, or read one; random solutions of it can be scored."""
         if ref.path is None:
             if ref.key not in self._given:
                 raise InstanceFormatError(ref.key, None, "has no file and is no instance of the problem")
@@ -107,7 +111,9 @@ class OwnDomain:
         else:
             fields = read_fields(self.problem, ref.path)
         scorer = Scorer(self.problem, fields, ref.key)
-        scorer.minimised(scorer.encoding.random(np.random.default_rng(0)))
+        rng = np.random.default_rng(0)
+        tried = (scorer.minimised(scorer.encoding.random(rng)) for _ in range(TRIED))
+        any(score < PENALTY for score in tried)  # the score is not asked for what breaks constraints
         return Instance(self.name, ref.group, ref.name, {"scorer": scorer}, ref.reference)
 
     def _by_size(self) -> list[InstanceRef]:
@@ -190,12 +196,23 @@ class OwnDomain:
         scorer: Scorer = self.smoke_instance().data["scorer"]
         return scorer.encoding.folder
 
+    @property
+    def own_operators(self) -> tuple[Operator, ...]:
+        """The operators that stand in the problem's file."""
+        return tuple(one.operator for one in self.in_file)
+
     @cached_property
     def _library(self) -> tuple[Operator, ...]:
-        return libraries.load_library(files("dga2d.domains.own") / self._library_name)
+        library = libraries.load_library(files("dga2d.domains.own") / self._library_name)
+        known = {operator.id for operator in library}
+        for operator in self.own_operators:
+            if operator.id in known:
+                reason = f"the solution space brings an operator {operator.id}; give yours another name"
+                raise PluginError(operator.implementations[0].origin, None, reason)
+        return tuple(sorted((*library, *self.own_operators), key=lambda one: one.id))
 
     def operators(self) -> tuple[Operator, ...]:
-        """Return the operators of the encoding."""
+        """Return the operators of the encoding and those of the problem's file, sorted by id."""
         return self._library
 
     def _pipeline(self, *places: int) -> tuple[PipelineStep, ...]:
@@ -231,8 +248,21 @@ class OwnDomain:
             raise fault(self.problem, "write", instance.key, error) from error
 
     def picture(self, instance: Instance, state: State) -> Figure:
-        """Raise NotOfferedError."""
-        raise NotOfferedError(self.name, "picture")
+        """Draw the solution as the problem does; raises NotOfferedError where it does not."""
+        if type(self.problem).picture is Problem.picture:
+            raise NotOfferedError(self.name, "picture")
+        require_feasible(self.verify(instance, state))
+        scorer: Scorer = instance.data["scorer"]
+        try:
+            drawn = self.problem.picture(scorer.instance, scorer.encoding.solution(state))
+        except ImportError:
+            raise
+        except Exception as error:
+            raise fault(self.problem, "picture", instance.key, error) from error
+        if not hasattr(drawn, "savefig"):
+            hint = f"returned {drawn!r:.80}; expected a figure of matplotlib"
+            raise fault(self.problem, "picture", instance.key, hint)
+        return drawn
 
     def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
         """Raise NotOfferedError."""

@@ -7,7 +7,7 @@ array. Each encoding brings its operators, those of the folder that `folder` nam
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,12 +27,14 @@ class Encoding(ABC):
 
     folder: ClassVar[str]
     """Folder of its operators below ``domains/own``."""
-    environment_texts: ClassVar[Mapping[str, str]]
+    environment_texts: Mapping[str, str]
     """What operators are told of it: key of ``env_data`` → meaning."""
-    state_text: ClassVar[str]
+    state_text: str
     """How operators store a solution."""
     move: ClassVar[str]
     """Arguments and meaning of its elementary move."""
+    mixes: ClassVar[bool] = False
+    """Whether entries of two solutions can be mixed one by one."""
 
     @abstractmethod
     def environment(self) -> dict[str, Any]:
@@ -65,6 +67,22 @@ class Encoding(ABC):
         i = int(rng.integers(solution.size))
         return i, other[i].item()
 
+    def neighbour(self, solution: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a copy of `solution` after one small random change."""
+        changed = solution.copy()
+        self.move_on(changed, *self.random_move(solution, self.random(rng), rng))
+        return changed
+
+    def crossed(self, first: NDArray[Any], second: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a solution that has of both, or is a copy of one where they cannot be mixed."""
+        if self.mixes:
+            return np.where(rng.random(first.shape) < 0.5, first, second)
+        return (first if rng.random() < 0.5 else second).copy()
+
+    def helpers(self) -> dict[str, Callable[..., Any]]:
+        """Return functions for operators, by their keys in ``env_data``; calling them costs no work."""
+        return {}
+
 
 def _size(name: str, n: int) -> int:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
@@ -92,9 +110,7 @@ class _Order(Encoding):
 class Permutation(_Order):
     """An order of 0, …, `n` − 1: int32 `(n,)`, each once."""
 
-    environment_texts: ClassVar[Mapping[str, str]] = {
-        "solution_size": "int: number n of entries of the order"
-    }
+    environment_texts: Mapping[str, str] = {"solution_size": "int: number n of entries of the order"}
     state_text = "state.sequence: int32 (n,), a permutation of 0..n-1 with n = env_data['solution_size']"
 
     def __init__(self, n: int) -> None:
@@ -113,7 +129,7 @@ class Permutation(_Order):
 class Sequence(_Order):
     """An order with repetitions: value v occurs ``counts[v]`` times; int32 `(sum(counts),)`."""
 
-    environment_texts: ClassVar[Mapping[str, str]] = {
+    environment_texts: Mapping[str, str] = {
         "solution_size": "int: number n of places",
         "solution_counts": "int64 (k,): how often value v occurs in every solution",
     }
@@ -153,7 +169,7 @@ class Assignment(Encoding):
     """A group 0, …, `k` − 1 for each of `n` items: int32 `(n,)`."""
 
     folder = "assignment"
-    environment_texts: ClassVar[Mapping[str, str]] = {
+    environment_texts: Mapping[str, str] = {
         "solution_size": "int: number n of items",
         "solution_groups": "int: number k of groups",
     }
@@ -162,6 +178,7 @@ class Assignment(Encoding):
         "k = env_data['solution_groups']"
     )
     move = "i, g: item i goes to group g"
+    mixes = True
 
     def __init__(self, n: int, k: int) -> None:
         self.n, self.k = _size("Assignment", n), _size("Assignment", k)
@@ -188,7 +205,7 @@ class Subset(Encoding):
     """A choice among `n` items: int32 `(n,)` of 0 and 1; of `size` items where that is given."""
 
     folder = "subset"
-    environment_texts: ClassVar[Mapping[str, str]] = {
+    environment_texts: Mapping[str, str] = {
         "solution_size": "int: number n of items",
         "solution_chosen": "int: number of items that every solution chooses; -1 if it may be any",
     }
@@ -230,6 +247,14 @@ class Subset(Encoding):
     ) -> tuple[Any, ...]:
         return (int(rng.integers(solution.size)),)
 
+    def neighbour(self, solution: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        if not 0 < self.size < self.n:
+            return super().neighbour(solution, rng) if self.size < 0 else solution.copy()
+        changed = solution.copy()
+        changed[rng.choice(np.flatnonzero(solution == 1))] = 0
+        changed[rng.choice(np.flatnonzero(solution == 0))] = 1
+        return changed
+
     def move_on(self, solution: NDArray[Any], *arguments: Any) -> None:
         (item,) = arguments
         solution[item] = 1 - solution[item]
@@ -239,7 +264,7 @@ class RealVector(Encoding):
     """`n` real numbers, number i in ``low[i]`` … ``high[i]`` (one number serves for all): float64 `(n,)`."""
 
     folder = "real_vector"
-    environment_texts: ClassVar[Mapping[str, str]] = {
+    environment_texts: Mapping[str, str] = {
         "solution_size": "int: number n of real numbers",
         "solution_low": "float64 (n,): least value of each",
         "solution_high": "float64 (n,): largest value of each",
@@ -249,6 +274,7 @@ class RealVector(Encoding):
         "env_data['solution_low'][i] and env_data['solution_high'][i]; state.sequence stays empty"
     )
     move = "i, value: number i becomes value"
+    mixes = True
 
     def __init__(self, n: int, low: float | ArrayLike, high: float | ArrayLike) -> None:
         self.n = _size("RealVector", n)

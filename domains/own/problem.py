@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dga2d.domains.own.encodings import Encoding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Fields:
@@ -117,6 +120,10 @@ class Problem:
     def reference(self, instance: Fields) -> float | None:
         """Return a good known score, which gaps are measured against; ``None`` where there is none."""
         return None
+
+    def picture(self, instance: Fields, solution: Any) -> Figure:
+        """Draw a solution with matplotlib; import it in here, since scores are computed without it."""
+        raise NotImplementedError
 
     def read(self, path: Path) -> Any:
         """Return the instance in a file; by default a JSON object whose members are its fields."""

@@ -19,8 +19,9 @@ from dga2d.domains.own.encodings import (
     Sequence,
     Subset,
 )
+from dga2d.domains.own.named_arrays import Array, Arrays, NamedArrays, alone
 
-Reader = Callable[[State], NDArray[Any] | None]
+Reader = Callable[[State], Any]
 """Returns a fresh copy of the solution in a state as its author sees it; ``None`` if there is none."""
 
 
@@ -36,6 +37,10 @@ def reader_of(encoding: Encoding) -> Reader:
         return _reader_of_subsets(encoding)
     if isinstance(encoding, RealVector):
         return _reader_within(encoding.low, encoding.high)
+    if isinstance(encoding, Array):
+        return _reader_of_array(encoding)
+    if isinstance(encoding, Arrays):
+        return _reader_of_parts(encoding)
     raise TypeError(f"there is no reader for {type(encoding).__name__}")
 
 
@@ -80,11 +85,41 @@ def _reader_within(low: NDArray[np.float64], high: NDArray[np.float64]) -> Reade
     return read
 
 
-def as_array(value: Any, n: int, kinds: str, dtype: type) -> NDArray[Any] | None:
-    """Return a fresh copy of an array of `n` numbers of the `kinds` as `dtype`; ``None`` if it is none."""
-    if type(value) is not np.ndarray or value.shape != (n,) or value.dtype.kind not in kinds:
+def _reader_of_array(array: Array) -> Reader:
+    """Return the reader of an array of any shape between bounds."""
+    kinds, low, high = "iu" if array.dtype is np.int64 else "iuf", array.low.ravel(), array.high.ravel()
+
+    def read(state: State) -> NDArray[Any] | None:
+        values = as_array(state.sequence, array.shape, kinds, array.dtype)
+        return values if values is not None and lies_within(values.ravel(), low, high) else None
+
+    return read
+
+
+def _reader_of_parts(arrays: Arrays) -> Reader:
+    """Return the reader of several arrays by name."""
+    readers = {name: (part, reader_of(part)) for name, part in arrays.parts.items()}
+
+    def read(state: State) -> NamedArrays | None:
+        found = {}
+        for name, (part, read_part) in readers.items():
+            values = read_part(alone(part, state.metadata.get(name)))
+            if values is None:
+                return None
+            found[name] = values
+        return NamedArrays(found)
+
+    return read
+
+
+def as_array(value: Any, shape: int | tuple[int, ...], kinds: str, dtype: type) -> NDArray[Any] | None:
+    """Return a fresh copy of an array of the `shape` (a number: of so many entries) and one of the `kinds` as
+    `dtype`; ``None`` if `value` is none.
+    """
+    if type(value) is not np.ndarray or value.dtype.kind not in kinds:
         return None
-    return value.astype(dtype)
+    wanted = shape if isinstance(shape, tuple) else (shape,)
+    return value.astype(dtype) if value.shape == wanted else None
 
 
 @njit(cache=True)

@@ -141,7 +141,7 @@ def encoding_of(problem: Problem, instance: Any, name: str) -> Encoding:
         encoding = given if isinstance(given, Encoding) else given(instance)
     except Exception as error:
         raise fault(problem, "encoding", name, error) from error
-    if not isinstance(encoding, Encoding):
-        wanted = "dga2d.Permutation, Sequence, Assignment, Subset or RealVector"
+    if not isinstance(encoding, Encoding) or not hasattr(encoding, "folder"):
+        wanted = "dga2d.Permutation, Sequence, Assignment, Subset, RealVector or Arrays"
         raise fault(problem, "encoding", name, f"returned {encoding!r:.80}; expected a {wanted}")
     return encoding

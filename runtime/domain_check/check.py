@@ -20,7 +20,7 @@ from dga2d.domains.claims import Examination, Trial, examine
 from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.errors import described
 from dga2d.domains.core.registry import loaded_plugin
-from dga2d.domains.own.claims import functions_claim
+from dga2d.domains.own.claims import functions_claim, own_picture_claim
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cache import cache_dir
@@ -122,16 +122,38 @@ def check_descriptions(problem: Problem) -> Iterator[Finding]:
 
 
 async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[Finding]:
-    """Try the claims about the functions of a problem in one file; its operators are the program's."""
+    """Try the claims about the functions of a problem in one file, and about operators and a picture of its
+    own; the other operators are the program's.
+    """
     domain = problem.domain
     assert isinstance(domain, OwnDomain)
     refs = [ref for part in problem.splits for ref in part]
     yield Finding.of(FUNCTIONS, examine(functions_claim, domain, refs))
     instances = small_instances(problem, N_INSTANCES)
+    own = domain.own_operators
     async with _open_pool(domain, settings) as pool:
+        trials = await try_operators(pool, domain, own, instances)
+        conduct = await _examined(misconduct(pool, domain, own))
         solved = await _examined(solve_with_baselines(pool, domain, instances))
+    if own:
+        seen = [(claim.title, examine(claim.check, domain, trials)) for claim in claims.OPERATOR_CLAIMS]
+        for title, found in (*seen, (CONDUCT, conduct)):
+            yield Finding.of(title, _located(found, domain))
     yield Finding.of(BASELINES, solved)
+    yield Finding.of(PICTURE, examine(own_picture_claim, domain))
     yield Finding.of(SOLVER_FILE, await _examined(whole_run.solver_file(problem)))
+
+
+def _located(seen: Examination, domain: OwnDomain) -> Examination:
+    """Return what contradicts a claim with the lines of the problem's file, not of the operators' texts."""
+
+    def located(said: str) -> str:
+        for one in domain.in_file:
+            if said.startswith(one.operator.implementations[0].origin):
+                return one.located(said)
+        return said
+
+    return Examination(seen.tried, tuple(map(located, seen.contradictions)))
 
 
 def _open_pool(domain: Domain, settings: RunSettings) -> EvaluatorPool:
@@ -149,8 +171,8 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
     domain = problem.domain
     instances = small_instances(problem, N_INSTANCES)
     async with _open_pool(domain, settings) as pool:
-        trials = await try_operators(pool, domain, instances)
-        conduct = await _examined(misconduct(pool, domain))
+        trials = await try_operators(pool, domain, domain.operators(), instances)
+        conduct = await _examined(misconduct(pool, domain, domain.operators()))
         solved = await _examined(solve_with_baselines(pool, domain, instances))
     for claim in claims.OPERATOR_CLAIMS:
         yield Finding.of(claim.title, examine(claim.check, domain, trials))

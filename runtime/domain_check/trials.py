@@ -22,12 +22,12 @@ SEEDS = (1, 2)
 
 
 async def try_operators(
-    pool: EvaluatorPool, domain: Domain, instances: Sequence[Instance]
+    pool: EvaluatorPool, domain: Domain, operators: Sequence[Operator], instances: Sequence[Instance]
 ) -> tuple[Trial, ...]:
     """Run every implementation twice on every instance with every seed, behind the safe baseline's start."""
     start = domain.safe_baseline()[0].implementation
     tasks, wanted = list[EvaluationRequest](), list[tuple[Operator, Implementation, Instance, str]]()
-    for operator in domain.operators():
+    for operator in operators:
         for implementation, instance, seed in product(operator.implementations, instances, SEEDS):
             steps = (implementation,) if operator.is_initialiser else (start, implementation)
             key = f"{implementation.id} {instance.key} {seed}"
@@ -70,12 +70,12 @@ def outcome_of(result: EvaluationReply) -> TrialOutcome:
     return TrialOutcome(failure, result.objective, solution, result.trace)
 
 
-async def misconduct(pool: EvaluatorPool, domain: Domain) -> Examination:
+async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Operator]) -> Examination:
     """Watch every implementation on the smoke instance: it must stop in time and touch only its own."""
     instance = domain.smoke_instance()
     start = domain.safe_baseline()[0].implementation
     tasks, places = list[EvaluationRequest](), dict[str, str]()
-    for operator in domain.operators():
+    for operator in operators:
         for implementation in operator.implementations:
             text = watched(implementation, domain.invalid_score)
             steps = (text,) if operator.is_initialiser else (start, text)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dga2d.domains.own.encodings import Assignment, Permutation, RealVector, Sequence, Subset
+    from dga2d.domains.own.functions import problem
+    from dga2d.domains.own.named_arrays import Array, Arrays
+    from dga2d.domains.own.operators import operator
     from dga2d.domains.own.problem import Problem, Split
     from dga2d.runtime.api import (
         AskTell,
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Array",
+    "Arrays",
     "AskTell",
     "Assignment",
     "Permutation",
@@ -47,10 +52,15 @@ __all__ = [
     "evolve",
     "evolve_async",
     "open",
+    "operator",
+    "problem",
 ]
 
 _HOMES = {
     "dga2d.domains.own.encodings": ("Assignment", "Permutation", "RealVector", "Sequence", "Subset"),
+    "dga2d.domains.own.named_arrays": ("Array", "Arrays"),
+    "dga2d.domains.own.functions": ("problem",),
+    "dga2d.domains.own.operators": ("operator",),
     "dga2d.domains.own.problem": ("Problem", "Split"),
     "dga2d.runtime.api": (
         *("AskTell", "ProcessEvaluator", "Program", "Question", "Run", "Runs", "Solution", "StopEvolution"),

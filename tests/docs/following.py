@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "docs" / "tutorials"
+BLOCK_S = 900.0
+"""Longest wait for a block; a run of a tutorial takes two minutes on two idle cores, many on busy ones."""
 LEFT_OUT = "…"
 """A line of a shown output that stands for others."""
 
@@ -68,7 +70,7 @@ def run_shell(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=BLOCK_S,
         check=False,
     )
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import resource
+import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.docs.following import TUTORIALS, Block, blocks, follow
+
+from dga2d.domains.core.plugins import use_problem_file
+from dga2d.domains.core.registry import get_domain
+from dga2d.domains.own.claims import functions_claim
+from dga2d.domains.own.domain import OwnDomain
 
 PAGES = {"own-problem.md": "shops", "own-domain.md": "problems/knapsack"}
 """Tutorial → folder with what it changes."""
@@ -15,8 +23,28 @@ PAGES = {"own-problem.md": "shops", "own-domain.md": "problems/knapsack"}
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", PAGES)
-def test_the_tutorial_works_as_it_is_written(tmp_path: Path, page: str) -> None:
+def test_the_tutorial_works_as_it_is_written(
+    tmp_path: Path, page: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Its time is recorded, not judged: that is up to whoever runs it on a machine of its own."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     follow((TUTORIALS / page).read_text(encoding="utf-8"), tmp_path, package=PAGES[page])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    record_property("wall_s", round(time.monotonic() - began))
+    record_property("processor_s", round(processor_s))
+    print(f"{page}: {time.monotonic() - began:.0f} s, {processor_s:.0f} s of processors")
+
+
+def test_the_decorated_problem_of_the_tutorial_is_sound(tmp_path: Path) -> None:
+    page = (TUTORIALS / "own-problem.md").read_text(encoding="utf-8")
+    parts = [block.text for block in blocks(page) if block.language == "python"]
+    path = tmp_path / "clique.py"
+    path.write_text("\n\n".join(parts), encoding="utf-8")
+    domain = get_domain(use_problem_file(path))
+    assert isinstance(domain, OwnDomain)
+    assert list(functions_claim(domain, domain.generated()[:2])) == []
+    assert [operator.id for operator in domain.own_operators] == ["weakest_out"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -108,4 +108,27 @@ class Sphere(dga2d.Problem):
         return float(((x - instance.target) ** 2).sum())
 
 
-EVERY: tuple[type[dga2d.Problem], ...] = (Ordering, Shifts, Loading, Knapsack, Team, Sphere)
+class Roster(dga2d.Problem):
+    """Workers on shifts, an order in which they choose, and who is on call."""
+
+    def instances(self) -> list[Arrays]:
+        rng = np.random.default_rng(6)
+        return [{"wanted": rng.integers(0, 3, (4, 3)), "pay": rng.random(4)} for _ in range(5)]
+
+    def encoding(self, instance: Fields) -> Encoding:
+        return dga2d.Arrays(
+            shifts=dga2d.Array(instance.wanted.shape, 0, 2),
+            rates=dga2d.Array(4, 0.5, 2.0, float),
+            order=dga2d.Permutation(4),
+            oncall=dga2d.Subset(4, size=2),
+        )
+
+    def score(self, instance: Fields, solution: Any) -> float:
+        late = (solution.order * instance.pay * solution.rates).sum()
+        return float(np.abs(solution.shifts - instance.wanted).sum() + late + solution.oncall[0])
+
+    def check(self, instance: Fields, solution: Any) -> float:
+        return float(max(0, 3 - solution.shifts.sum()))
+
+
+EVERY: tuple[type[dga2d.Problem], ...] = (Ordering, Shifts, Loading, Knapsack, Team, Sphere, Roster)

@@ -74,6 +74,7 @@ def test_operators_stop_in_time_and_leave_their_input_alone(
         given = {
             **domain.environment(domain.smoke_instance()),
             **decoder.hooks,  # type: ignore[attr-defined]
+            **decoder.helpers,  # type: ignore[attr-defined]
             "rng": np.random.default_rng(3),
             "budget": Budget(0.01, "s", 1),
         }

@@ -74,7 +74,7 @@ def test_a_file_is_a_domain_under_its_name(tmp_path: Path) -> None:
         ("dga2d.Permutation(len(instance.weights))", "3", "encoding on instance tiny_one/instance1: ret"),
         ("dga2d.Permutation(len", "dga2d.Permutation(-len", "expected a whole number of 1 or more, got -3"),
         ("def score", "def skore", "Tiny defines no score"),
-        ("class Tiny(dga2d.Problem)", "class Tiny", "expected one subclass of dga2d.Problem, found none"),
+        ("class Tiny(dga2d.Problem)", "class Tiny", "or one function with @dga2d.problem; found none"),
         ("def instances(self):", "def instances(self)", "tiny_one.py:8: cannot be imported: SyntaxError"),
     ],
 )  # fmt: skip

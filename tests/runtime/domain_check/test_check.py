@@ -316,7 +316,7 @@ def test_the_check_sees_misconduct_in_the_sandbox(own: Path, tmp_path: Path) -> 
 
     async def watch() -> Examination:
         async with EvaluatorPool("rudebag", workers=1, cache_dir=tmp_path / "cache") as pool:
-            return await misconduct(pool, domain)
+            return await misconduct(pool, domain, domain.operators())
 
     seen = anyio.run(watch)
     assert seen.tried == "6 implementations"
