@@ -69,9 +69,13 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "prompt_edition": 3,
         "edge_smoke": True,
         "race_contenders": 12,
+        "race_error": 0.5,
+        "race_returns": 2,
         "policy_focus": 0.6,
         "checkpoint_rule": "pooled",
         "validation_instances": 33,
+        "champion_share": 0.8,
+        "beam_width": 1,
     }
 )
 """What did better in short runs (``docs/explanation/method.md``); not ablated one by one yet."""
