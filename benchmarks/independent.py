@@ -13,7 +13,7 @@ import numpy as np
 from programs import Program, ProgramBench
 
 from dga2d.agents.conductor import spread, validation_instances
-from dga2d.agents.proposing import ImplementTask, OperatorContract, PoolEntry
+from dga2d.agents.proposing import OFFLINE_WAYS, ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.domains.core.contract import Implementation
@@ -61,7 +61,7 @@ async def best_of_n(bench: ProgramBench, n: int, evaluations: int) -> Best:
     await bench.calibrate([bench.baseline])
     best, made = bench.baseline, 0
     best_gap = _mean(await gaps_of(bench, best, training, "evaluation"))
-    for program in proposals(bench, n):
+    for program in proposals(bench, n, OFFLINE_WAYS[bench.state.settings.llm]):
         await bench.calibrate([program])
         gap, made = _mean(await gaps_of(bench, program, training, "evaluation")), made + 1
         if gap is not None and (best_gap is None or gap < best_gap):
@@ -126,9 +126,10 @@ def without_constants(source: str) -> bytes:
 
 
 def implement_task(bench: ProgramBench, part: Implementation, structure_only: bool) -> ImplementTask:
-    """Return the question for a new implementation in place of `part`, from the library alone."""
+    """Return the question for a new implementation in place of `part`, as a first generation asks it."""
     offered = set(bench.state.operator_of.values())
-    operators = [op for op in bench.problem.domain.operators() if OperatorId(op.id) in offered]
+    library = bench.problem.domain.operators()
+    operators = [op for op in library if OperatorId(op.id) in offered]
     operator = next(op for op in operators if op.id == part.operator)
     entries = tuple(PoolEntry(ImplementationId(c.id), c.source, 0.0) for c in operator.implementations)
     others = [(op, c) for op in operators if op is not operator for c in op.implementations]
@@ -146,5 +147,11 @@ def implement_task(bench: ProgramBench, part: Implementation, structure_only: bo
         perturbations=of_category("perturbation"),
         improvers=of_category("local_search"),
         intensifiers=of_category("intensification"),
+        unused=tuple(
+            (OperatorContract.of(op), c)
+            for op in library
+            if OperatorId(op.id) not in offered
+            for c in op.implementations
+        ),
         structure_only=structure_only,
     )

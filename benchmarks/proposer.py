@@ -25,7 +25,7 @@ from pairing import gain_of
 from programs import Program, ProgramBench
 
 from dga2d.agents.conductor import spread
-from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways
+from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways
 from dga2d.domains.core.registry import domain_names
 from dga2d.events import InstanceKey
 from dga2d.replay.settings import RunSettings
@@ -34,6 +34,7 @@ from dga2d.runtime.evaluator import open_evaluator
 KINDS: dict[str, tuple[Ways, bool]] = {
     "structure": (all_ways, True),
     "all": (all_ways, False),
+    "structure, whole library": (library_ways, True),
     "constants at random": (constant_ways, False),
 }
 """Ways of variation, and whether constants are left alone."""
