@@ -35,8 +35,8 @@ PARTS, PARTS_OF_ENDLESS = (10, 50, 200), (2, 4, 8, 16)
 """Parts of the budget of which an improvement may use one."""
 WARMTH = (0.0, 0.0, 0.05, 0.3)
 """First temperatures at which an iterated search accepts what is worse."""
-WHOLE = 0.6
-"""Weight of code taken as it is; that of all compositions of an operator is 0.7 to 1.05."""
+WHOLE = 1.3
+"""Weight of code taken as it is: about that of all compositions of an operator."""
 SWAP_THEN_PERTURB = 0.4
 """Probability that an exchanged block or a recombination comes with one varied tunable."""
 
@@ -116,6 +116,9 @@ def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
         add(0.35, category, own, improvers)
     if category == "local_search":
         add(0.35, "intensification", endless, own)
+    if category in ENDLESS:  # searches of another kind, with nothing of its own
+        add(0.3, "local_search", improvers)
+        add(0.3, "local_search", improvers, improvers)
     if task.operator.is_initialiser:
         add(0.2, "local_search", improvers, starts=True)
         add(0.25, "local_search", improvers, improvers, starts=True)
