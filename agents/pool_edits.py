@@ -177,7 +177,7 @@ def operator_weights(state: RunState) -> dict[OperatorId, float]:
     """
     basis = open_basis(state)[1]
     steps = [step for step in incumbent(state) if step.operator in basis.graph.operators]
-    shares = [_contribution(state, step.implementation) for step in steps]
+    shares = [contribution(state, step.implementation) for step in steps]
     known = [(s.effort + s.gain) / s.runs for s in shares if s.runs]
     usual = sum(known) / len(known) if sum(known) > 0.0 else 1.0
     weights: dict[OperatorId, float] = {}
@@ -187,8 +187,9 @@ def operator_weights(state: RunState) -> dict[OperatorId, float]:
     return weights
 
 
-def _contribution(state: RunState, implementation: ImplementationId) -> Contribution:
+def contribution(state: RunState, implementation: ImplementationId) -> Contribution:
+    """Return what an implementation, or that which it configures, accounted for in training so far."""
     found = state.contributions.get(implementation)
     if found is None and implementation in state.configured:
-        return _contribution(state, state.configured[implementation])
+        return contribution(state, state.configured[implementation])
     return found or Contribution(0.0, 0.0, 0)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dga2d.agents.agent import open_basis, present_graph
+from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
 from dga2d.agents.proposing.variation import place_in_range, rewrite, vary
@@ -348,11 +349,16 @@ def _cross_over(material: RaceMaterial) -> Proposal | None:
 
 
 def _move_share(material: RaceMaterial) -> Proposal | None:
-    """Give one position a larger or smaller part of the budget."""
-    steps = material.incumbent
-    if len(steps) < 2:
+    """Give one position a larger or smaller part of the budget, of those that account for enough effort.
+
+    Who ends by itself leaves its part to others whatever it is.
+    """
+    steps, least = material.incumbent, material.state.settings.share_effort
+    shares = [contribution(material.state, step.implementation) for step in steps]
+    places = [i for i, share in enumerate(shares) if not share.runs or share.effort >= least * share.runs]
+    if len(places) < 2:
         return None
-    place = material.draw(len(steps))
+    place = places[material.draw(len(places))]
     factor = math.exp(float(material.draws.normal(0.0, SHARE_DEVIATION)))
     share = float(f"{min(max((steps[place].share or 1.0) * factor, LEAST_SHARE), 1.0 / LEAST_SHARE):.3g}")
     moved = (*steps[:place], steps[place].model_copy(update={"share": share}), *steps[place + 1 :])

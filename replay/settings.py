@@ -164,6 +164,9 @@ class RunSettings(BaseModel):
     race_returns: int = Field(0, ge=0)
     """Contenders outranked by others alone, after the first round, that come back in the next race: what they
     change is put into the winner."""
+    share_effort: float = Field(0.0, ge=0.0, lt=1.0)
+    """Least mean part of the effort in training that two positions of the incumbent must account for before
+    races move their shares of the budget."""
     race_error: float = Field(0.2, gt=0.0, lt=1.0)
     """Probability with which a finalist that is no better than the incumbent takes its place."""
     race_moves: str = Field("all", pattern=_MOVES_PATTERN)

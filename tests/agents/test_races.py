@@ -31,6 +31,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import (
     NO_OUTCOMES,
+    Contribution,
     MoveRecord,
     Outcome,
     Outcomes,
@@ -343,6 +344,27 @@ def test_moves_that_survive_are_drawn_more_often(raced: tuple[RunState, MemoryLo
     )
     good, bad = (replace(state, moves=Map({"walk": MoveRecord(20, stayed)})) for stayed in (15, 1))
     assert move_weight(good, "walk") > move_weight(good, "share") > move_weight(bad, "walk") > 0.0
+
+
+def test_shares_move_where_two_positions_use_theirs(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    state, _ = before(raced[1], RaceStarted)[-1]
+    names = list(dict.fromkeys(step.implementation for step in incumbent(state)))
+    assert len(names) > 1
+    contracts = racing.prompt_context.contracts
+
+    def moved(busy: int) -> set[str]:
+        """The operators whose shares are moved when so many positions have worked."""
+        efforts = {name: Contribution(4.0 if i < busy else 0.1, 0.0, 8) for i, name in enumerate(names)}
+        settings = state.settings.model_copy(update={"race_moves": "share", "share_effort": 0.05})
+        given = replace(state, settings=settings, contributions=Map(efforts))
+        draws = np.random.default_rng(3)
+        found = draw_proposals(RaceMaterial(given, {}, contracts, draws), 12)
+        return {proposal.change.split(" for ")[1] for proposal in found}
+
+    assert not moved(1)
+    assert len(moved(2)) == 2
 
 
 def test_values_that_did_well_draw_those_to_come(
