@@ -222,12 +222,12 @@ def _print_part(row: dict[str, Any]) -> None:
     "path",
     metavar="FILE|DIR|URL",
     help="Where it goes: the file of an archive (RUN.dga2d.zip by default), the folder of tables (RUN), or a "
-    "folder or tracking server of MLflow (mlruns).",
+    "folder or tracking server of MLflow (mlruns), or the folder for Weights & Biases' offline runs (.).",
 )
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["archive", "csv", "parquet", "mlflow"]),
+    type=click.Choice(["archive", "csv", "parquet", "mlflow", "wandb"]),
     default="archive",
     show_default=True,
     help="The whole run, to be imported again; or tables of its generations, evaluations and calls.",
@@ -253,9 +253,9 @@ def export_command(run: str, path: str | None, kind: Any, url: str, as_json: boo
         check_writable(archive)
         _report(anyio.run(export_to, url, run, archive), archive, as_json)
         return
-    from dga2d.runtime.inspection.tables import export_tables
+    from dga2d.runtime.inspection.tables import DEFAULT_PLACES, export_tables
 
-    written = anyio.run(export_tables, url, run, kind, path or ("mlruns" if kind == "mlflow" else run))
+    written = anyio.run(export_tables, url, run, kind, path or DEFAULT_PLACES.get(kind, run))
     if as_json:
         print_json({"run": run, "format": kind, "written": written})
     else:

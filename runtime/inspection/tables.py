@@ -1,4 +1,4 @@
-"""Tables of a run for others: data frames, CSV, Parquet, and an experiment of MLflow."""
+"""Tables of a run for others: data frames, CSV, Parquet, and runs of MLflow and Weights & Biases."""
 
 from __future__ import annotations
 
@@ -21,9 +21,18 @@ from dga2d.runtime.runs.states import recall_problem
 from dga2d.runtime.terminal.output import csv_text, write_file
 from dga2d.store import open_store
 
-TableFormat = Literal["csv", "parquet", "mlflow"]
+TableFormat = Literal["csv", "parquet", "mlflow", "wandb"]
 EXPERIMENT = "dga2d"
-"""Name of the experiment of MLflow that gets the runs."""
+"""Name of MLflow's experiment, and of the project of Weights & Biases, that gets the runs."""
+NEEDED: dict[TableFormat, tuple[str, ...]] = {
+    "csv": (),
+    "parquet": ("pandas", "pyarrow"),
+    "mlflow": ("mlflow",),
+    "wandb": ("wandb",),
+}
+"""Packages that a format needs."""
+DEFAULT_PLACES = {"mlflow": "mlruns", "wandb": "."}
+"""Where a format goes that nobody names a place for; else a folder called as the run."""
 AT_ONCE = 100
 """Parameters that MLflow takes in one request; it takes ten times as many metrics."""
 
@@ -71,7 +80,7 @@ async def export_tables(url: str, run_id: str, kind: TableFormat, place: str) ->
     """Write a run's generations, evaluations and calls to `place`; return what was written.
 
     For CSV and Parquet `place` is a folder, made if it is not there; for MLflow a folder or the address of a
-    tracking server.
+    tracking server; for Weights & Biases the folder in which their folder ``wandb`` lies.
 
     Raises
     ------
@@ -80,20 +89,23 @@ async def export_tables(url: str, run_id: str, kind: TableFormat, place: str) ->
     OutputFileError
         A file cannot be written.
     """
-    for package in {"csv": (), "parquet": ("pandas", "pyarrow"), "mlflow": ("mlflow",)}[kind]:
+    for package in NEEDED[kind]:
         if find_spec(package) is None:
-            raise UsageError(f"--format {kind} needs {package}: pip install 'dga2d[export]'")
+            extra = "wandb" if kind == "wandb" else "export"
+            raise UsageError(f"--format {kind} needs {package}: pip install 'dga2d[{extra}]'")
     async with open_store(url, create=False, read_only=True) as store:
         state, notes = await read_run(store, run_id)
     recall_problem(state)
     if kind == "mlflow":
         report = render_html(await read_report_data(url, run_id))
         return [_to_mlflow(run_id, state, notes, report, place)]
-    tables = {
+    tables: dict[str, list[dict[str, Any]]] = {
         "generations": history_view(state),
         "evaluations": evaluation_rows(notes, state.header),
         "calls": calls_view(state.ledger),
     }
+    if kind == "wandb":
+        return [_to_wandb(run_id, state, tables, place)]
     write: Callable[[list[dict[str, Any]], Path], None] = _write_csv if kind == "csv" else _write_parquet
     folder = Path(place)
     folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +144,7 @@ def _to_mlflow(run_id: str, state: RunState, notes: Notes, report: str, place: s
         for key, value in row.items()
         if key != "generation" and isinstance(value, int | float)
     ]
-    settings = {"domain": state.header.domain, "seed": state.header.seed, **state.settings.model_dump()}
+    settings = _settings(state)
     params = [Param(key, json.dumps(value)) for key, value in settings.items()]
     tags = [RunTag("dga2d.run", run_id), RunTag("dga2d.code_version", state.code_version)]
     for start in range(0, max(len(params), len(metrics) // 10 + 1), AT_ONCE):
@@ -142,3 +154,44 @@ def _to_mlflow(run_id: str, state: RunState, notes: Notes, report: str, place: s
     status = {"completed": "FINISHED", "failed": "FAILED"}.get(state.status, "KILLED")
     client.set_terminated(made, status, notes.times[-1] // 1000)
     return f"{place}: run {made}"
+
+
+def _to_wandb(run_id: str, state: RunState, tables: dict[str, list[dict[str, Any]]], place: str) -> str:
+    """Log settings, generations as metrics, evaluations and calls as tables, without a network; return the
+    folder that ``wandb sync`` uploads.
+    """
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # nothing leaves the machine unasked
+    import wandb
+
+    Path(place).mkdir(parents=True, exist_ok=True)
+    quiet = wandb.Settings(
+        console="off",
+        silent=True,
+        disable_git=True,
+        save_code=False,
+        x_disable_stats=True,
+        x_disable_meta=True,
+    )
+    run = wandb.init(
+        project=EXPERIMENT,
+        name=run_id,
+        config=_settings(state),
+        mode="offline",
+        dir=place,
+        settings=quiet,
+        reinit="create_new",
+    )
+    run.define_metric("*", step_metric="generation")
+    for row in tables["generations"]:
+        run.log({key: value for key, value in row.items() if isinstance(value, int | float)})
+    for name in ("evaluations", "calls"):
+        rows = tables[name]
+        columns = list(rows[0]) if rows else ["seq"]
+        run.log({name: wandb.Table(columns=columns, data=[list(row.values()) for row in rows])})
+    run.summary["status"] = state.status
+    run.finish(exit_code=int(state.status == "failed"))
+    return str(run.settings.sync_dir)
+
+
+def _settings(state: RunState) -> dict[str, Any]:
+    return {"domain": state.header.domain, "seed": state.header.seed, **state.settings.model_dump()}

@@ -101,7 +101,7 @@ def masked(output: str) -> list[str]:
     text = re.sub(r"\w+(?:→\w+)+", "EDGE", text)
     text = re.sub(r"\w+(?: → \w+)+|(?<=: )\w+$", "PIPELINE", text, flags=re.MULTILINE)
     text = re.sub(r"sequence [\d .-]+", "SEQUENCE", text)
-    text = re.sub(r"\d+(?:\.\d+)?", "N", text)
+    text = re.sub(r"-?\d+(?:\.\d+)?", "N", text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pandas
@@ -28,6 +31,40 @@ def test_csv_and_parquet_hold_the_same_rows(finished: Program, command: Command,
     assert list(evaluations["objective"]) == [float(row["objective"]) for row in rows]
     assert list(evaluations["instance"]) == [row["instance"] for row in rows]
     assert len(pandas.read_parquet(tmp_path / "parquet" / "generations.parquet")) == 3
+
+
+def test_weights_and_biases_get_settings_generations_and_tables(
+    finished: Program, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their package is not in the lock file, so a stand-in notes what it is told."""
+    logged: list[dict[str, Any]] = []
+    run = SimpleNamespace(
+        define_metric=lambda *names, **options: None,
+        log=logged.append,
+        summary={},
+        finish=lambda exit_code: logged.append({"exit_code": exit_code}),
+        settings=SimpleNamespace(sync_dir=str(tmp_path / "wandb" / "offline-run-1")),
+    )
+    begun: dict[str, Any] = {}
+    package = ModuleType("wandb")
+    package.__dict__.update(
+        __spec__=ModuleSpec("wandb", None),
+        Settings=dict,
+        Table=lambda columns, data: (columns, data),
+        init=lambda **options: begun.update(options) or run,
+    )
+    monkeypatch.setitem(sys.modules, "wandb", package)
+    arguments = ("export", "done", "--format", "wandb", "-o", str(tmp_path), "--json")
+    outcome = command(*arguments, program=finished)
+    assert outcome.json["written"] == [str(tmp_path / "wandb" / "offline-run-1")]
+    assert (begun["mode"], begun["name"], begun["config"]["domain"]) == ("offline", "done", "tsp")
+    shown = command("show", "done", "--json", program=finished).json["history"]
+    found = [row["best_so_far_percent"] for row in logged if "generation" in row]
+    assert found == [row["best_so_far_percent"] for row in shown]
+    tables_of = {name: value for row in logged for name, value in row.items() if isinstance(value, tuple)}
+    assert set(tables_of) == {"evaluations", "calls"}
+    assert all(len(row) == len(columns) for columns, data in tables_of.values() for row in data)
+    assert logged[-1] == {"exit_code": 0}
 
 
 @pytest.mark.slow
