@@ -193,6 +193,18 @@ def plan_rounds(state: RunState, contenders: int) -> tuple[tuple[int, ...], int]
     return tuple(rounds), selecting
 
 
+def race_evaluations(state: RunState, contenders: int) -> int:
+    """Return how many evaluations a race of so many contenders takes if none of them leaves early."""
+    rounds, selecting = plan_rounds(state, contenders)
+    left, used, total = contenders, 0, 0
+    for number, size in enumerate(rounds):
+        total += (1 + left) * (size - used)
+        used = size
+        if number < selecting:
+            left = stay_of(left, state.settings.race_growth)
+    return total
+
+
 def stay_of(left: int, growth: float) -> int:
     """Return how many of `left` contenders stay at most after a selecting round."""
     return max(1, min(left - 1, math.ceil(left / growth)))

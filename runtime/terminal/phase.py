@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from dga2d.replay.state.run_state import GenerationState, RunState
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 ENOUGH_EVALUATIONS = 5
 """From so many on, their rate says something."""
+BESIDE_THE_BEAM = 2
+"""Programs that a validation looks at besides those of the beam: the checkpoint and the incumbent."""
 
 
 def is_testing(state: RunState) -> bool:
@@ -55,8 +59,9 @@ def _generation_phase(state: RunState, generation: GenerationState) -> str:
 def time_left_s(state: RunState, measured: Measurements) -> float | None:
     """Return an estimate of the seconds until the run, or its test, is over; ``None`` while nothing is known.
 
-    Generations still to come are taken to last as long as the last ones on average. If the model calls run
-    out before, at the pace so far, only the generations until then are counted.
+    An evaluation still to come is taken to last as long as those of the last generations on average, all
+    else that happens in a generation included. If the model calls run out before, at the pace so far, only
+    the generations until then are counted.
     """
     test = state.test
     if test is not None and test.mean_gaps is None:
@@ -64,24 +69,51 @@ def time_left_s(state: RunState, measured: Measurements) -> float | None:
         return due / measured.evaluations_per_s if measured.evaluations_per_s else None
     if state.status != "running":
         return None
-    left = generations_left(state)
-    if not measured.generation_times_s:
-        return _first_estimate_s(state, measured, left)
-    mean_s = sum(measured.generation_times_s) / len(measured.generation_times_s)
-    return max(left * mean_s - measured.generation_s, (left - 1) * mean_s, 0.0)
+    first, last = state.completed + 1, state.completed + math.ceil(generations_left(state))
+    due = expected_evaluations(state, first, last)
+    times = measured.generation_times_s
+    if not times:
+        return _first_estimate_s(state, measured, due)
+    each_s = sum(times) / expected_evaluations(state, max(first - len(times), 1), state.completed)
+    later = expected_evaluations(state, first + 1, last)
+    return max(due * each_s - measured.generation_s, later * each_s, 0.0)
 
 
-def _first_estimate_s(state: RunState, measured: Measurements, left: float) -> float | None:
-    """Return what the training evaluations still to come take, before a generation was watched to its end.
+def _first_estimate_s(state: RunState, measured: Measurements, due: int) -> float | None:
+    """Return what the evaluations still to come take, before a generation was watched to its end.
 
     They are taken to last as long as those seen, or as their time limit.
     """
-    done = 0 if state.generation is None else len(state.generation.outcomes)
-    due = left * state.settings.pipelines * len(state.header.batch) - done
+    due = max(due - _done(state.generation), 0)
     budget, unit = state.settings.budget
     if measured.evaluations >= ENOUGH_EVALUATIONS and measured.evaluations_per_s:
         return due / measured.evaluations_per_s
     return due * budget / measured.workers if unit == "s" and measured.workers else None
+
+
+def _done(generation: GenerationState | None) -> int:
+    """Return the evaluations of an open generation, without those of new code against its parent."""
+    if generation is None:
+        return 0
+    race, validation = generation.race, generation.validation
+    beside = (found.outcomes for found in (race, validation) if found is not None)
+    return len(generation.outcomes) + sum(map(len, beside))
+
+
+def expected_evaluations(state: RunState, first: int, last: int) -> int:
+    """Return about how many evaluations the generations `first` to `last` have: of sampled pipelines, of new
+    code against its parent, of races, and of validations.
+    """
+    from dga2d.agents.conductor import validation_instances, validation_is_due
+    from dga2d.agents.racer import race_evaluations
+
+    settings = state.settings
+    each = settings.pipelines * len(state.header.batch) + race_evaluations(state, settings.race_contenders)
+    if settings.evolution:
+        each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
+    validations = sum(validation_is_due(state, number) for number in range(first, last + 1))
+    candidates = settings.beam_width + BESIDE_THE_BEAM
+    return each * (last - first + 1) + validations * candidates * len(validation_instances(state))
 
 
 def generations_left(state: RunState) -> float:

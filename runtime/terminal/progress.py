@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 FRAMES_PER_SECOND = 4
-SILENCE_S, FIRST_SILENCE_S = 30.0, 1.0
-"""Longest time without a line where a run writes lines, and at its beginning: a mistake is told sooner."""
+SILENCE_S, FIRST_SILENCE_S, FIRST_STATUS_S = 30.0, 1.0, 5.0
+"""Longest time without a line where a run writes lines; at its beginning, when a mistake is told sooner; and
+until what is going on is told for the first time, with the time left."""
 STOPPING = (
     "stopping: evaluations and calls under way are given up, the pause is recorded, the workers end; "
     "a second Ctrl-C stops at once, and the log is whole either way"
@@ -73,7 +74,7 @@ class ProgressLines:
         self._stream = stream
         self._clock = clock
         self._start = clock()
-        self._written_at, self._has_begun = self._start, False
+        self._written_at, self._has_begun, self._has_told = self._start, False, False
         self._counts = counts and stream.isatty()
         self._evaluations = 0
         self._state = RunState()
@@ -125,8 +126,10 @@ class ProgressLines:
         silence_s = self._clock() - self._written_at
         if not self._has_begun and silence_s >= FIRST_SILENCE_S:
             self._line(f"starting: {phase(self._state)}")
-        if silence_s < SILENCE_S:
+        is_first = self._state.generation is not None and not self._has_told
+        if silence_s < (FIRST_STATUS_S if is_first else SILENCE_S):
             return
+        self._has_told |= is_first
         measured = self._metrics.measure(self._state)
         facts = [STOPPING.partition(";")[0] if measured.is_stopping else phase(self._state)]
         if measured.compiling:

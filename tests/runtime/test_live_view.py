@@ -199,6 +199,10 @@ FRESH = replace(MEASURED, generation_times_s=(), evaluations=1, evaluations_per_
 """The first generation is open, and one evaluation says little."""
 
 
+RACES = RunSettings(generations=10, race_contenders=4)
+"""Four contenders and the incumbent on 3 instances, then one of them and the incumbent on 16."""
+
+
 @pytest.mark.parametrize(
     ("changes", "measured", "expected"),
     [
@@ -206,6 +210,7 @@ FRESH = replace(MEASURED, generation_times_s=(), evaluations=1, evaluations_per_
         ({}, replace(MEASURED, generation_s=500.0), 7 * 100.0),
         ({}, replace(MEASURED, generation_times_s=()), (8 * 4 * 2 - 1) / 1.84),
         ({}, FRESH, (8 * 4 * 2 - 1) * RunSettings().time_limit / 2),
+        ({"settings": RACES}, FRESH, (8 * (4 * 2 + (5 * 3 + 2 * 16)) - 1) * RunSettings().time_limit / 2),
         ({"settings": RunSettings(generations=10, work=5)}, FRESH, None),
         ({}, replace(FRESH, workers=None, busy=None), None),
         ({"status": "paused"}, MEASURED, None),
