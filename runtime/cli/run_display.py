@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -172,19 +171,20 @@ def _read_failures(finished: Finished, url: str) -> str | None:
     """Return why every candidate of the run failed; ``None`` if one did not."""
     import anyio
 
-    from dga2d.runtime.inspection.views import all_failed, failure_text, failures_sentence
+    from dga2d.runtime.inspection.views import Failures, all_failed
     from dga2d.runtime.report.data import read_run
     from dga2d.store import open_store
 
-    async def read() -> Counter[str]:
+    async def read() -> str | None:
         async with open_store(url, create=False, read_only=True) as store:
             _, notes = await read_run(store, finished.run_id)
-        found = [evaluation for _, evaluation in notes.evaluations if evaluation.split == "train"]
-        return Counter(failure_text(e.failure, e.diagnostic) for e in found if e.failure is not None)
+        failures = Failures()
+        for _, found in notes.evaluations:
+            if found.split == "train" and found.failure is not None:
+                failures.note(found.failure, found.diagnostic, found.instance)
+        return failures.sentence(1, 1)
 
-    if not all_failed(finished.state):
-        return None
-    return failures_sentence(anyio.run(read))
+    return anyio.run(read) if all_failed(finished.state) else None
 
 
 def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:

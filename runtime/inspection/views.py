@@ -299,15 +299,28 @@ def all_failed(state: RunState) -> bool:
     return bool(state.history) and all(s.failures == s.candidates for s in state.history.values())
 
 
-def failure_text(kind: str, diagnostic: str) -> str:
-    """Return why an evaluation failed, in one line."""
-    return f"{kind}: {diagnostic.partition(chr(10))[0][:200]}"
+class Failures:
+    """Failed evaluations, counted by what is wrong."""
 
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+        """Reason → the instance that it was met on first."""
 
-def failures_sentence(reasons: Counter[str]) -> str:
-    """Return what is said where every candidate failed; `reasons` counts `failure_text` of evaluations."""
-    ((reason, count),) = reasons.most_common(1)
-    return f"every candidate failed, most often ({count}): {reason}"
+    def note(self, kind: str, diagnostic: str, instance: str) -> None:
+        """Count a failure."""
+        reason = f"{kind}: {' '.join(diagnostic.split())[:300]}"
+        self._counts[reason] += 1
+        self._first.setdefault(reason, instance)
+
+    def sentence(self, failed: int, candidates: int) -> str | None:
+        """Return how many candidates failed, and the commonest reason; ``None`` if nothing was noted."""
+        if not self._counts:
+            return None
+        ((reason, count),) = self._counts.most_common(1)
+        who = "every candidate" if failed == candidates else f"{failed} of {candidates} candidates"
+        times = "once" if count == 1 else f"{count} times"
+        return f"{who} failed, most often ({times}, first on {self._first[reason]}): {reason}"
 
 
 REJECTIONS_OF_NOTE = 6

@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -15,10 +14,9 @@ from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.views import (
+    Failures,
     comparison_text,
     comparison_view,
-    failure_text,
-    failures_sentence,
     figure_text,
     gap_of,
     rejections_view,
@@ -79,8 +77,8 @@ class ProgressLines:
         self._evaluations = 0
         self._state = RunState()
         self._metrics = RunMetrics(clock)
-        self._failures: Counter[str] = Counter()
-        """Of the open generation, by reason."""
+        self._failures = Failures()
+        """Of the open generation's training evaluations."""
 
     def __call__(self, state: RunState, event: RecordedEvent) -> None:
         payload, self._state = event.payload, state
@@ -89,8 +87,8 @@ class ProgressLines:
             self._line(f"graph: {len(payload.operators)} operators, {len(payload.edges)} edges")
         elif isinstance(payload, p.EvaluationRecorded):
             self._evaluations += 1
-            if payload.failure is not None:
-                self._failures[failure_text(payload.failure, payload.diagnostic)] += 1
+            if payload.failure is not None and payload.split == "train":
+                self._failures.note(payload.failure, payload.diagnostic, payload.instance)
             self._count(payload)
         elif isinstance(payload, p.GenerationCompleted):
             self._generation(state, payload)
@@ -153,9 +151,10 @@ class ProgressLines:
             f"failed {summary.failures}/{summary.candidates}  "
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
         )
-        if summary.failures == summary.candidates and self._failures:
-            self._line(f"  ! {failures_sentence(self._failures)}")
-        self._failures.clear()
+        told = self._failures.sentence(summary.failures, summary.candidates)
+        if summary.failures and told is not None:
+            self._line(f"  ! {told}")
+        self._failures = Failures()
         sentence = rejections_view(state.ledger)["sentence"]
         if sentence is not None:
             self._line(f"  ! {sentence}")

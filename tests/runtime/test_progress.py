@@ -119,7 +119,12 @@ def test_a_generation_in_which_everything_failed_says_why() -> None:
         lines(RUNNING, event(failed))
         state = replace(RUNNING, history=Map({2: closed(2, -5.0, failures)}))
         lines(state, event(p.GenerationCompleted(generation=2, state_digest="")))
-    assert stream.getvalue().count("! every candidate failed, most often (1): runtime_error: no\n") == 1
+    assert (
+        stream.getvalue().count(
+            "! every candidate failed, most often (once, first on g/0): runtime_error: no more\n"
+        )
+        == 1
+    )
 
 
 def test_lines_escape_what_an_endpoint_says() -> None:
