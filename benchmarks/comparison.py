@@ -27,8 +27,9 @@ from dga2d.runtime.evaluator import open_evaluator
 FAILED = 100.0
 """Gap in percent that a failed evaluation counts as."""
 BUDGETS: tuple[Budget, ...] = ("calibrated", "seconds")
-KINDS = ("new code", "constants", "walk", "baseline")
-"""What a winner can be: with code, or else constants, that the library has not; another walk; the start."""
+KINDS = ("new code", "unused code", "constants", "walk", "baseline")
+"""What a winner can be: with code that the domain's library has not; with code that the run's library alone
+has not, which a proposer may know; with other constants; another walk; the start."""
 Gaps = Mapping[str, Mapping[Budget, list[float]]]
 """By program and budget, one for each instance, in percent."""
 
@@ -126,11 +127,19 @@ class Comparison:
     def _kind(self, outcome: Outcome) -> str:
         if outcome.winner.name == outcome.baseline.name:
             return "baseline"
-        library = [c.source for op in get_domain(self.case.domain).operators() for c in op.implementations]
-        new = [part.source for part in outcome.winner.parts if part.source not in library]
-        known = {without_constants(source) for source in library}
-        if any(without_constants(source) not in known for source in new):
+        operators = get_domain(self.case.domain).operators()
+        is_basic = "--library=basic" in self.case.flags
+        used = [op for op in operators if op.tier == "basic" or not is_basic]
+        texts, known, whole = (
+            {read(c.source) for op in library for c in op.implementations}
+            for library, read in ((used, str), (used, without_constants), (operators, without_constants))
+        )
+        new = [part.source for part in outcome.winner.parts if part.source not in texts]
+        structures = [without_constants(source) for source in new]
+        if not {*structures} <= whole:
             return "new code"
+        if not {*structures} <= known:
+            return "unused code"
         return "constants" if new else "walk"
 
     def until_beaten(self, arm: str, seed: int) -> int | None:

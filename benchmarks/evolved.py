@@ -194,7 +194,8 @@ def report(comparisons: Sequence[Comparison], options: argparse.Namespace) -> No
     """Print all tables, and write the figures they come from."""
     print(
         f"{options.tier} library, {options.generations} generations, work of about {options.seconds:g} s, "
-        f"at most {options.test} held-out instances, {options.seeds} seeds\n"
+        f"at most {options.test} held-out instances, {options.seeds} seeds"
+        f"{', '.join(['', *options.set])}\n"
     )
     tables = [main_table, rival_table] if len(options.arms) > 1 else [main_table]
     if "before" in options.arms:

@@ -8,7 +8,7 @@ an objective is a planted loss times the difficulty of its instance, with noise.
 structures of code, by the distance of every constant from a planted value, and by its walk; all are drawn
 anew for each seed. Difficulties vary by a factor of about ten, as they do between small and large instances,
 and so does the noise. Reported is what of the baseline's loss is gone at the end of a run, in the champion of
-the races and in the checkpoint, without any noise, after equally many evaluations. Intervals (95 %) are
+the races and in the checkpoint, without any noise, and how many evaluations it took. Intervals (95 %) are
 percentile bootstraps over seeds. The table is Markdown; progress goes to stderr. Everything repeats exactly.
 """
 
