@@ -241,7 +241,9 @@ def _standings(state: RunState, race: RaceState) -> tuple[Standing, ...]:
         pairs = zip(own, gaps, strict=True)
         gains = [(worst if b is None else b) - (worst if a is None else a) for b, a in pairs]
         gain, p = math.fsum(gains) / len(gains), None
-        verdict: RaceVerdict = "failed" if None in gaps else "behind" if gain <= 0.0 else "stays"
+        is_tied = is_selecting and state.settings.race_ties and not any(gains)
+        is_behind = gain <= 0.0 and not is_tied
+        verdict: RaceVerdict = "failed" if None in gaps else "behind" if is_behind else "stays"
         if not is_selecting and verdict == "stays":
             p = compare_gains(gains).p_value
             verdict = "uncertain" if is_last and p > state.settings.race_error else "stays"

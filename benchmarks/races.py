@@ -63,6 +63,7 @@ AS_THEY_WERE: Mapping[str, Any] = {
     "champion_share": 0.0,
     "beam_width": 4,
     "share_effort": 0.0,
+    "race_ties": False,
 }
 """Values of the settings examined, before they were."""
 RULES: Mapping[str, Mapping[str, Any]] = {

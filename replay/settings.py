@@ -164,6 +164,9 @@ class RunSettings(BaseModel):
     race_returns: int = Field(0, ge=0)
     """Contenders outranked by others alone, after the first round, that come back in the next race: what they
     change is put into the winner."""
+    race_ties: bool = False
+    """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
+    behind those that are ahead: on instances that are solved already nobody can be."""
     share_effort: float = Field(0.0, ge=0.0, lt=1.0)
     """Least mean part of the effort in training that two positions of the incumbent must account for before
     races move their shares of the budget."""

@@ -69,7 +69,8 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
     if race.round == 0:
         state = _with_first_round(state, race, payload.standings)
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
-    outranked = [s for s in payload.standings if race.round and s.verdict == "outranked"]
+    later = payload.standings if race.round else ()
+    outranked = [s for s in later if s.verdict == "outranked" and s.gain]
     race = replace(
         race,
         outranked=tuple(s.contender for s in sorted(outranked, key=lambda s: (-(s.gain or 0.0), s.contender)))

@@ -12,6 +12,7 @@ from immutables import Map
 from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import SMALL, Simulation
 
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
 from dga2d.agents.race_moves import RaceMaterial, draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
@@ -344,6 +345,25 @@ def test_moves_that_survive_are_drawn_more_often(raced: tuple[RunState, MemoryLo
     )
     good, bad = (replace(state, moves=Map({"walk": MoveRecord(20, stayed)})) for stayed in (15, 1))
     assert move_weight(good, "walk") > move_weight(good, "share") > move_weight(bad, "walk") > 0.0
+
+
+class EqualEvaluator(HashEvaluator):
+    """No program differs from another."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        reply = await super().evaluate(request)
+        return replace(reply, objective=None if reply.objective is None else 100.0)
+
+
+@pytest.mark.parametrize("may_stay", [True, False])
+def test_ties_go_on_to_more_instances_where_that_is_set(
+    racing: Simulation, monkeypatch: pytest.MonkeyPatch, may_stay: bool
+) -> None:
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", EqualEvaluator)
+    _, log = racing.changed(race_ties=may_stay, generations=1, race_moves="walk,constants").run()
+    rounds = [[s.verdict for s in e.payload.standings] for _, e in before(log, RaceRoundScored)]
+    assert rounds[0].count("stays") == (2 if may_stay else 0)
+    assert set(rounds[-1]) == {"behind"}  # what is not ahead in the end takes nobody's place
 
 
 def test_shares_move_where_two_positions_use_theirs(
