@@ -28,7 +28,7 @@ test: setup
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 slow: setup
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m slow
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long"
 
 # The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
 # programs. An hour.

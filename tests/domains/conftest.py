@@ -12,13 +12,24 @@ for claims in ("library_claims", "scoring_claims", "reading_claims"):
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text."""
+    """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text.
+
+    What is slow, the compiler above all, is done for every second implementation, and for the others if long.
+    """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
         return
     if "implementation" in metafunc.fixturenames:
-        ids = [implementation.origin.removeprefix("library:") for _, implementation in specimen.cases]
-        metafunc.parametrize(("operator", "implementation"), specimen.cases, ids=ids)
+        is_slow = metafunc.definition.get_closest_marker("slow") is not None
+        cases = [
+            pytest.param(
+                *case,
+                id=case[1].origin.removeprefix("library:"),
+                marks=pytest.mark.long if is_slow and number % 2 else (),
+            )
+            for number, case in enumerate(specimen.cases)
+        ]
+        metafunc.parametrize(("operator", "implementation"), cases)
     if "malformed" in metafunc.fixturenames:
         metafunc.parametrize("malformed", specimen.malformed.values(), ids=specimen.malformed.keys())
 

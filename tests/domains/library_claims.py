@@ -6,8 +6,8 @@ project have to keep. A domain describes its instances in a :class:`Specimen` an
 implementation in turn.
 
 The quick tests run the texts as plain Python (which checks bounds, and compiles nothing) on tiny instances.
-The slow ones compile each file, once for the whole session, compare it with the plain run and give it larger
-instances.
+The slow ones compile files, once for the whole session, compare them with the plain run and give them larger
+instances; ``tests/domains/conftest.py`` says which.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class LibraryRuns:
             self._assert_claims((operator, implementation), run, size, (number,), is_repeated=False)
         self._assert_claims((operator, implementation), run, self.specimen.middle, (0, 1))
 
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_the_claims_about_operators_hold_for_other_seeds(
         self, operator: Operator, implementation: Implementation, plain: Load
     ) -> None:

@@ -159,13 +159,13 @@ def points(rows: list[Row]) -> dict[str, int]:
     [
         "last call in flight",
         pytest.param("before the graph", marks=pytest.mark.slow),
-        pytest.param("first call in flight", marks=pytest.mark.slow),
+        pytest.param("first call in flight", marks=pytest.mark.long),
         pytest.param("answer not used", marks=pytest.mark.slow),
-        pytest.param("pipelines sampled", marks=pytest.mark.slow),
+        pytest.param("pipelines sampled", marks=pytest.mark.long),
         pytest.param("half evaluated", marks=pytest.mark.slow),
-        pytest.param("scored, not credited", marks=pytest.mark.slow),
+        pytest.param("scored, not credited", marks=pytest.mark.long),
         pytest.param("validation half done", marks=pytest.mark.slow),
-        pytest.param("before the end", marks=pytest.mark.slow),
+        pytest.param("before the end", marks=pytest.mark.long),
     ],
 )
 def test_resume_goes_on_from_any_event(

@@ -65,7 +65,7 @@ def assert_accounted(program: Program, server: Server, behaviour: str, run: str)
     return report
 
 
-@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+@pytest.mark.parametrize("llm", ["openai:fake", pytest.param("anthropic:fake", marks=pytest.mark.long)])
 def test_an_endpoint_writes_graph_code_and_edges_and_its_recording_gives_the_same_run(
     program: Program, endpoint: Server, llm: str
 ) -> None:
@@ -138,7 +138,7 @@ def replaced(server: Server, behaviour: str) -> Server:
     return server
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_run_killed_at_random_never_pays_twice(program: Program, endpoint: Server, seed: int) -> None:
     endpoint.ledger.taken["hesitant"] = 0
     rng = random.Random(seed)

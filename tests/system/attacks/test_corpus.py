@@ -17,11 +17,12 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux"),
 ]
+SETTINGS = [(mode, unit) for mode in ("strict", "best-effort") for unit in ("work", "s")]
 SAMPLE = {f"{family}: {name}" for family, programs in FAMILIES.items() for name in list(programs)[::18]}
-"""What every run of the tests throws; the others are slow."""
+"""Programs thrown in every run of the tests; the slow ones throw all others."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["strict", "best-effort"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool_of_mode(
     request: pytest.FixtureRequest, host: Any, domain_file: Any
 ) -> AsyncIterator[EvaluatorPool]:
@@ -30,11 +31,16 @@ async def pool_of_mode(
 
 
 def cases() -> list[Any]:
-    return [pytest.param(name, id=name, marks=() if name in SAMPLE else pytest.mark.slow) for name in TEXTS]
+    """Return each program with every mode and unit; each is met in one of the four, the rest takes long."""
+    found = []
+    for number, name in enumerate(TEXTS):
+        for turn, (mode, unit) in enumerate(SETTINGS):
+            mark = pytest.mark.long if turn != number % 4 else () if name in SAMPLE else pytest.mark.slow
+            found.append(pytest.param(mode, unit, name, marks=mark, id=f"{mode}-{name}-{unit}"))
+    return found
 
 
-@pytest.mark.parametrize("unit", ["work", "s"])
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize(("pool_of_mode", "unit", "name"), cases(), indirect=["pool_of_mode"])
 async def test_a_hostile_program_is_contained(
     name: str, unit: Any, pool_of_mode: EvaluatorPool, host: Any
 ) -> None:
