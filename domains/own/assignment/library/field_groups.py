@@ -7,6 +7,7 @@ Complexity: O(n k) per table for n items and k groups. Work units: one per assig
 """
 
 import numpy as np
+from parts.generic.tries import best_of
 
 
 def tables(env_data, n, k):
@@ -19,17 +20,16 @@ def tables(env_data, n, k):
                 yield value.T
 
 
-def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
+def states_of_tables(env_data, state):
+    """The state with a random assignment, then with the two of each table."""
     n, k = env_data["solution_size"], env_data["solution_groups"]
-    state.sequence = rng.integers(k, size=n).astype(np.int32)
-    best, best_score = state.copy(), calc_makespan_fn(state)
+    state.sequence = env_data["rng"].integers(k, size=n).astype(np.int32)
+    yield state
     for table in tables(env_data, n, k):
         for groups in (np.argmin(table, axis=1), np.argmax(table, axis=1)):
-            if budget.exhausted():
-                return best
             state.sequence = groups.astype(np.int32)
-            score = calc_makespan_fn(state)
-            if score < best_score:
-                best, best_score = state.copy(), score
-    return best
+            yield state
+
+
+def run(env_data, state, calc_makespan_fn):
+    return best_of(states_of_tables(env_data, state), calc_makespan_fn, env_data["budget"])

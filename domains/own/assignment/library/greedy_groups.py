@@ -7,23 +7,18 @@ Complexity: k scores of moves per item for k groups. Work units: one per move sc
 """
 
 import numpy as np
+from parts.best_group import best_group
 
 CANDIDATES = 50  # tunable: int 2..500
 
 
 def run(env_data, state, calc_makespan_fn):
-    rng, budget, after = env_data["rng"], env_data["budget"], env_data["score_of_move"]
-    n, k = env_data["solution_size"], env_data["solution_groups"]
-    groups = rng.integers(k, size=n).astype(np.int32)
-    state.sequence = groups
+    rng, n, k = env_data["rng"], env_data["solution_size"], env_data["solution_groups"]
+    state.sequence = rng.integers(k, size=n).astype(np.int32)
     score = calc_makespan_fn(state)
     for item in rng.permutation(n):
-        best, best_score = groups[item], score
-        for group in rng.permutation(k)[:CANDIDATES]:
-            if budget.exhausted():
-                return state
-            changed = after(state, score, item, group)
-            if changed < best_score:
-                best, best_score = group, changed
-        groups[item], score = best, best_score
+        found = best_group(item, rng.permutation(k)[:CANDIDATES], state, score, env_data)
+        if found is None:
+            break
+        state.sequence[item], score = found
     return state

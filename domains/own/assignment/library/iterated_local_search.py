@@ -6,7 +6,7 @@ Source: H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search" (200
 Complexity: one score per move. Work units: one per score.
 """
 
-import numpy as np
+from parts.generic.iterated import iterated
 
 KICK = 3  # tunable: int 1..30
 ROUNDS = 3.0  # tunable: float 0.5..20.0
@@ -27,23 +27,13 @@ def descended(env_data, state, score):
 
 
 # exchangeable: disturbed-groups
-def disturbed(groups, k, rng):
+def disturbed(groups, env_data):
     """A copy of the assignment in which some items are in random groups."""
-    changed = groups.copy()
+    rng, changed = env_data["rng"], groups.copy()
     items = rng.permutation(groups.size)[:KICK]
-    changed[items] = rng.integers(k, size=items.size)
+    changed[items] = rng.integers(env_data["solution_groups"], size=items.size)
     return changed
 
 
 def run(env_data, state, calc_makespan_fn):
-    rng, budget, k = env_data["rng"], env_data["budget"], env_data["solution_groups"]
-    state.sequence = np.array(state.sequence, dtype=np.int32)
-    score = descended(env_data, state, calc_makespan_fn(state))
-    best, best_score = state.sequence.copy(), score
-    while not budget.exhausted():
-        state.sequence = disturbed(best, k, rng)
-        score = descended(env_data, state, calc_makespan_fn(state))
-        if score <= best_score:
-            best, best_score = state.sequence.copy(), score
-    state.sequence = best
-    return state
+    return iterated(env_data, state, calc_makespan_fn)

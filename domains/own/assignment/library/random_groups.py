@@ -6,19 +6,18 @@ Complexity: O(n) and one score per assignment. Work units: one per assignment.
 """
 
 import numpy as np
+from parts.generic.tries import best_of
 
 TRIES = 10  # tunable: int 1..200
 
 
-def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
+def random_states(env_data, state):
+    """The state with TRIES random assignments, one after the other."""
     n, k = env_data["solution_size"], env_data["solution_groups"]
-    best, best_score = state, None
     for _ in range(TRIES):
-        state.sequence = rng.integers(k, size=n).astype(np.int32)
-        score = calc_makespan_fn(state)
-        if best_score is None or score < best_score:
-            best, best_score = state.copy(), score
-        if budget.exhausted():
-            break
-    return best
+        state.sequence = env_data["rng"].integers(k, size=n).astype(np.int32)
+        yield state
+
+
+def run(env_data, state, calc_makespan_fn):
+    return best_of(random_states(env_data, state), calc_makespan_fn, env_data["budget"])

@@ -12,6 +12,7 @@ Complexity: k scores of moves per item concerned for k groups. Work units: one p
 import math
 
 import numpy as np
+from parts.best_group import best_group
 
 OPENED = 0.4  # tunable: float 0.0..1.0
 SHARE = 0.2  # tunable: float 0.02..1.0
@@ -38,19 +39,14 @@ def ruined(groups, k, rng):
 
 def recreated(groups, items, state, env_data, decode):
     """Put the items into their best groups one after the other; the score of the result."""
-    budget, after = env_data["budget"], env_data["score_of_move"]
     state.sequence = groups
     score = decode(state)
     candidates = np.unique(groups)
     for item in items:
-        best, best_score = groups[item], score
-        for group in candidates:
-            if budget.exhausted():
-                return score
-            changed = after(state, score, item, group)
-            if changed < best_score:
-                best, best_score = group, changed
-        groups[item], score = best, best_score
+        found = best_group(item, candidates, state, score, env_data)
+        if found is None:
+            break
+        groups[item], score = found
     return score
 
 

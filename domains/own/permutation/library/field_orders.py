@@ -8,39 +8,20 @@ Complexity: O(n log n) and one score per order, of which there are O(f²) for f 
 """
 
 import numpy as np
+from parts.entries import entries_of
+from parts.generic.fields import field_orders
+from parts.generic.tries import best_of
 
-EXPONENT = 1.0  # tunable: float 0.2..3.0
 
-
-def keys_of(env_data, n):
-    """Sorting keys, float64 (n,) each: fields of the instance and their quotients."""
-    fields = [
-        np.asarray(value, dtype=np.float64)
-        for name, value in env_data.items()
-        if isinstance(value, np.ndarray) and value.shape == (n,) and not name.startswith("solution_")
-    ]
-    keys = list(fields)
-    for above in fields:
-        for below in fields:
-            if below is not above and below.min() > 0:
-                keys.append(above / below**EXPONENT)
-    return keys
+def sorted_states(env_data, state):
+    """The state with a random order, then with each order by fields."""
+    entries = entries_of(env_data)
+    state.sequence = env_data["rng"].permutation(entries).astype(np.int32)
+    yield state
+    for order in field_orders(env_data, env_data["solution_size"]):
+        state.sequence = entries[order].astype(np.int32)
+        yield state
 
 
 def run(env_data, state, calc_makespan_fn):
-    rng, budget, n = env_data["rng"], env_data["budget"], env_data["solution_size"]
-    entries = np.arange(n)
-    if "solution_counts" in env_data:
-        counts = env_data["solution_counts"]
-        entries = np.repeat(np.arange(counts.size), counts)
-    state.sequence = rng.permutation(entries).astype(np.int32)
-    best, best_score = state.copy(), calc_makespan_fn(state)
-    for key in keys_of(env_data, n):
-        for order in (np.argsort(key, kind="stable"), np.argsort(-key, kind="stable")):
-            if budget.exhausted():
-                return best
-            state.sequence = entries[order].astype(np.int32)
-            score = calc_makespan_fn(state)
-            if score < best_score:
-                best, best_score = state.copy(), score
-    return best
+    return best_of(sorted_states(env_data, state), calc_makespan_fn, env_data["budget"])

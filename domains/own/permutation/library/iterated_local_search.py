@@ -6,7 +6,7 @@ Source: H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search" (200
 Complexity: one score per swap. Work units: one per score.
 """
 
-import numpy as np
+from parts.generic.iterated import iterated
 
 KICK = 3  # tunable: int 1..30
 ROUNDS = 3.0  # tunable: float 0.5..20.0
@@ -28,24 +28,14 @@ def descended(env_data, state, score):
 
 
 # exchangeable: disturbed-order
-def disturbed(order, rng):
+def disturbed(order, env_data):
     """A copy of the order after some random swaps."""
     changed = order.copy()
     for _ in range(KICK):
-        i, j = rng.integers(order.size, size=2)
+        i, j = env_data["rng"].integers(order.size, size=2)
         changed[i], changed[j] = changed[j], changed[i]
     return changed
 
 
 def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
-    state.sequence = np.array(state.sequence, dtype=np.int32)
-    score = descended(env_data, state, calc_makespan_fn(state))
-    best, best_score = state.sequence.copy(), score
-    while not budget.exhausted():
-        state.sequence = disturbed(best, rng)
-        score = descended(env_data, state, calc_makespan_fn(state))
-        if score <= best_score:
-            best, best_score = state.sequence.copy(), score
-    state.sequence = best
-    return state
+    return iterated(env_data, state, calc_makespan_fn)

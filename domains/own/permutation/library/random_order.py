@@ -6,22 +6,19 @@ Complexity: O(n) and one score per order. Work units: one per order.
 """
 
 import numpy as np
+from parts.entries import entries_of
+from parts.generic.tries import best_of
 
 TRIES = 10  # tunable: int 1..200
 
 
-def run(env_data, state, calc_makespan_fn):
-    rng, budget, n = env_data["rng"], env_data["budget"], env_data["solution_size"]
-    entries = np.arange(n)
-    if "solution_counts" in env_data:
-        counts = env_data["solution_counts"]
-        entries = np.repeat(np.arange(counts.size), counts)
-    best, best_score = state, None
+def random_states(env_data, state):
+    """The state with TRIES random orders, one after the other."""
+    entries = entries_of(env_data)
     for _ in range(TRIES):
-        state.sequence = rng.permutation(entries).astype(np.int32)
-        score = calc_makespan_fn(state)
-        if best_score is None or score < best_score:
-            best, best_score = state.copy(), score
-        if budget.exhausted():
-            break
-    return best
+        state.sequence = env_data["rng"].permutation(entries).astype(np.int32)
+        yield state
+
+
+def run(env_data, state, calc_makespan_fn):
+    return best_of(random_states(env_data, state), calc_makespan_fn, env_data["budget"])

@@ -9,6 +9,7 @@ Complexity: O(n) and one score per attempt. Work units: one per score.
 """
 
 import numpy as np
+from parts.sequences.neighbour_search import search_neighbours
 
 LONGEST = 4  # tunable: int 1..20
 TURNED = 0.3  # tunable: float 0.0..1.0
@@ -17,13 +18,13 @@ PATIENCE = 10.0  # tunable: float 1.0..100.0
 
 
 # exchangeable: segment-move
-def changed_order(order, rng):
+def moved(order, longest, rng):
     """A copy of the order with one segment moved or turned around."""
     n = order.size
     if rng.random() < REVERSALS:
         i, j = sorted(rng.integers(n + 1, size=2).tolist())
         return np.concatenate((order[:i], order[i:j][::-1], order[j:]))
-    length = int(rng.integers(1, min(LONGEST, max(n - 1, 1)) + 1))
+    length = int(rng.integers(1, min(longest, max(n - 1, 1)) + 1))
     i = int(rng.integers(n - length + 1))
     segment = order[i : i + length]
     if rng.random() < TURNED:
@@ -34,15 +35,5 @@ def changed_order(order, rng):
 
 
 def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
-    order = np.array(state.sequence, dtype=np.int32)
-    score = calc_makespan_fn(state)
-    fruitless = 0
-    while fruitless < PATIENCE * order.size and not budget.exhausted():
-        state.sequence = changed_order(order, rng)
-        changed = calc_makespan_fn(state)
-        fruitless = 0 if changed < score else fruitless + 1
-        if changed <= score:
-            order, score = state.sequence, changed
-    state.sequence = order
-    return state
+    patience = PATIENCE * state.sequence.size
+    return search_neighbours(env_data, state, calc_makespan_fn, patience, LONGEST)

@@ -8,21 +8,19 @@ Complexity: O(n) and one score per vector. Work units: one per vector.
 """
 
 import numpy as np
+from parts.generic.tries import best_of
 
 POINTS = 40  # tunable: int 2..500
 
 
-def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
-    low, high = env_data["solution_low"], env_data["solution_high"]
+def spread_states(env_data, state):
+    """The state with the vectors of a Latin hypercube sample, one after the other."""
+    rng, low, high = env_data["rng"], env_data["solution_low"], env_data["solution_high"]
     cells = np.stack([rng.permutation(POINTS) for _ in range(low.size)], axis=1)
-    points = low + (high - low) * (cells + rng.random(cells.shape)) / POINTS
-    best, best_score = state, None
-    for point in points:
+    for point in low + (high - low) * (cells + rng.random(cells.shape)) / POINTS:
         state.metadata["x"] = point.copy()
-        score = calc_makespan_fn(state)
-        if best_score is None or score < best_score:
-            best, best_score = state.copy(), score
-        if budget.exhausted():
-            break
-    return best
+        yield state
+
+
+def run(env_data, state, calc_makespan_fn):
+    return best_of(spread_states(env_data, state), calc_makespan_fn, env_data["budget"])

@@ -7,6 +7,7 @@ Complexity: one score per attempt. Work units: one per score.
 """
 
 import numpy as np
+from parts.exchanges import exchange
 
 PATIENCE = 3.0  # tunable: float 1.0..30.0
 
@@ -18,17 +19,7 @@ def run(env_data, state, calc_makespan_fn):
     score = calc_makespan_fn(state)
     n, fruitless = chosen.size, 0
     if env_data["solution_chosen"] >= 0:
-        inside, outside = np.flatnonzero(chosen), np.flatnonzero(chosen == 0)
-        while inside.size and outside.size and fruitless < PATIENCE * n and not budget.exhausted():
-            i, j = int(rng.integers(inside.size)), int(rng.integers(outside.size))
-            chosen[inside[i]], chosen[outside[j]] = 0, 1
-            changed = calc_makespan_fn(state)
-            fruitless = 0 if changed < score else fruitless + 1
-            if changed > score:
-                chosen[inside[i]], chosen[outside[j]] = 1, 0
-            else:
-                inside[i], outside[j] = outside[j], inside[i]
-                score = changed
+        exchange(env_data, state, score, calc_makespan_fn, PATIENCE * n)
         return state
     turn = rng.permutation(n)
     while fruitless < n and not budget.exhausted():

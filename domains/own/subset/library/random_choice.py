@@ -6,21 +6,20 @@ Complexity: O(n) and one score per subset. Work units: one per subset.
 """
 
 import numpy as np
+from parts.generic.tries import best_of
 
 TRIES = 10  # tunable: int 1..200
 
 
-def run(env_data, state, calc_makespan_fn):
-    rng, budget = env_data["rng"], env_data["budget"]
-    n, size = env_data["solution_size"], env_data["solution_chosen"]
-    best, best_score = state, None
+def random_states(env_data, state):
+    """The state with TRIES random subsets, one after the other."""
+    rng, n, size = env_data["rng"], env_data["solution_size"], env_data["solution_chosen"]
     for _ in range(TRIES):
         count = size if size >= 0 else int(rng.integers(n + 1))
         state.sequence = np.zeros(n, np.int32)
         state.sequence[rng.permutation(n)[:count]] = 1
-        score = calc_makespan_fn(state)
-        if best_score is None or score < best_score:
-            best, best_score = state.copy(), score
-        if budget.exhausted():
-            break
-    return best
+        yield state
+
+
+def run(env_data, state, calc_makespan_fn):
+    return best_of(random_states(env_data, state), calc_makespan_fn, env_data["budget"])
