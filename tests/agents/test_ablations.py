@@ -28,7 +28,7 @@ def sources(log: MemoryLog) -> set[str]:
 
 
 @pytest.mark.parametrize("structure", get_args(Structure))
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_graph_of_a_run_is_of_its_structure(
     simulation: Simulation, structure: Structure, seed: int
 ) -> None:

@@ -82,9 +82,12 @@ def test_an_agent_that_starts_late_misses_nothing(simulation: Simulation, late: 
 @pytest.mark.parametrize(
     ("changed", "step"),
     [
-        ({"race_contenders": 1}, 1),
-        ({"race_contenders": 2, "edits_per_generation": 2}, 3),
-        (EVERY_RULE, 2),
+        ({"race_contenders": 1}, 6),
+        ({"race_contenders": 2, "edits_per_generation": 2}, 11),
+        (EVERY_RULE, 9),
+        pytest.param({"race_contenders": 1}, 1, marks=pytest.mark.slow),
+        pytest.param({"race_contenders": 2, "edits_per_generation": 2}, 3, marks=pytest.mark.slow),
+        pytest.param(EVERY_RULE, 2, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -94,8 +97,9 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
     brief = {"generations": 2, "pipelines": 2, "batch_size": 1, "validation_interval": 1, "race_instances": 2}
     small = simulation.changed(**brief, **changed)
     whole, log = small.run()
+    call = next(event.seq for event in log.events if event.type == "LLMCallReserved")
     spent = 0
-    for seq in range(1, len(log.events), step):
+    for seq in sorted({call, *range(1, len(log.events), step)}):
         before = fold_all(log.events[:seq])
         again, resumed = replace(small, order=seq).run(log.until(seq))
         assert again.status == "completed", f"stopped after event {seq}"
@@ -110,6 +114,9 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
     assert spent > 0
 
 
+@pytest.mark.parametrize(
+    "step", [37, pytest.param(10, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize(
     "changed",
     [
@@ -132,12 +139,12 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
     ids=str,
 )
 def test_settings_may_change_at_any_resume(
-    simulation: Simulation, record: Callable[[int, Draft], RecordedEvent], changed: dict[str, Any]
+    simulation: Simulation, record: Callable[[int, Draft], RecordedEvent], changed: dict[str, Any], step: int
 ) -> None:
     races = {"race_contenders": 2, "race_instances": 2}
     small = simulation.changed(generations=2, edits_per_generation=2, batch_size=1, **races)
     _, log = small.run()
-    for seq in range(3, len(log.events), 10):
+    for seq in range(3, len(log.events), step):
         cut = log.until(seq)
         resumed = RunResumed(code_version="test", epoch=2, changed=changed)
         cut.events.append(record(seq + 1, Draft("conductor", resumed)))

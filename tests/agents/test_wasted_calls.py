@@ -87,8 +87,15 @@ def test_only_operators_on_some_walk_are_offered(
     assert (None in edits) != is_offered
 
 
-@pytest.mark.parametrize(("scope", "is_kept"), [("graph", False), ("walks", True)])
-@pytest.mark.parametrize("edges", ["replace", "delta"])
+@pytest.mark.parametrize(
+    ("edges", "scope", "is_kept"),
+    [
+        ("replace", "graph", False),
+        ("delta", "walks", True),
+        pytest.param("delta", "graph", False, marks=pytest.mark.slow),
+        pytest.param("replace", "walks", True, marks=pytest.mark.slow),
+    ],
+)
 def test_no_edit_takes_an_operator_off_every_walk(
     simulation: Simulation, scope: str, is_kept: bool, edges: str
 ) -> None:

@@ -149,7 +149,12 @@ def test_a_terminal_gets_the_live_view_and_its_cursor_back(doomed: Program) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment"), [((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"}), (("--quiet",), {})]
+    ("arguments", "environment"),
+    [
+        ((), {"NO_COLOR": "1"}),
+        pytest.param((), {"TERM": "dumb"}, marks=pytest.mark.slow),
+        pytest.param(("--quiet",), {}, marks=pytest.mark.slow),
+    ],
 )
 def test_whoever_refuses_colours_or_words_gets_no_escape_codes(
     doomed: Program, arguments: tuple[str, ...], environment: dict[str, str]

@@ -42,6 +42,7 @@ def loss_of(policy: Any, context: PolicyContext, walks: list[Walk], rewards: tup
     return -(values @ torch.tensor(rewards, dtype=torch.float64)) / len(walks)
 
 
+@pytest.mark.parametrize("policy", ["letters", pytest.param("codes", marks=pytest.mark.slow)], indirect=True)
 def test_gradient_equals_autograd_on_the_enumerated_distribution(
     policy: Any, short: PolicyContext, plain_log_probability: Callable[..., Any]
 ) -> None:
@@ -75,6 +76,7 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
     assert largest < 1e-3
 
 
+@pytest.mark.parametrize("policy", ["letters", pytest.param("codes", marks=pytest.mark.slow)], indirect=True)
 def test_updates_equal_dense_adamw_with_padded_plain_loss(
     policy: Any, short: PolicyContext, plain_log_probability: Callable[..., Any]
 ) -> None:

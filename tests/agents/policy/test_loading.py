@@ -72,7 +72,12 @@ def test_a_tied_model_trains_the_rows_its_prompt_and_its_aliases_use(
 
 
 @pytest.mark.parametrize(
-    "changes", [{"lora_rank": 4}, {"gradient_checkpointing": True}, {"dtype": "bfloat16"}]
+    "changes",
+    [
+        {"lora_rank": 4},
+        pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
+        pytest.param({"dtype": "bfloat16"}, marks=pytest.mark.slow),
+    ],
 )
 def test_memory_savers_keep_the_policy_on_its_course(
     saved_model: Path, context: PolicyContext, changes: dict[str, Any]

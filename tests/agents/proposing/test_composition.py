@@ -172,15 +172,19 @@ def test_a_text_that_is_not_python_is_refused() -> None:
         iterate(["def run("], KICK, Habits(1, 1))
 
 
+def marks(number: int) -> tuple[pytest.MarkDecorator, ...]:
+    return () if number < 2 else (pytest.mark.slow,)
+
+
 def pairs() -> list[Any]:
-    """Every improver with a perturbation of its domain."""
+    """Every improver with a perturbation of its domain; most of them are slow."""
     found = []
     for name in domain_names():
         operators = get_domain(name).operators()
         kicks = [op for op in operators if op.category == "perturbation"]
         improvers = [op for op in operators if op.category in ("local_search", "intensification")]
         found += [
-            pytest.param(name, op, kicks[i % len(kicks)], id=f"{name}-{op.id}")
+            pytest.param(name, op, kicks[i % len(kicks)], id=f"{name}-{op.id}", marks=marks(i))
             for i, op in enumerate(improvers)
             if kicks
         ]
