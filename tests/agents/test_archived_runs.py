@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 import struct
 import zipfile
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from dga2d.events import RunId, referenced_blobs
@@ -37,14 +39,27 @@ def url_of(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
 
 
-@pytest.fixture
-async def store(simulation: Simulation, tmp_path: Path) -> AsyncIterator[EventStore]:
-    """A finished run and a fork of it."""
+@pytest.fixture(scope="module")
+def original(simulation: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a finished run and a fork of it."""
     small = simulation.changed(generations=2, pipelines=2, batch_size=1, validation_interval=1)
+    path = tmp_path_factory.mktemp("original") / "log.db"
+
+    async def write() -> None:
+        async with open_store(url_of(path)) as store:
+            await play(small, store, WHOLE, create=True, quotas={"llm-call": 50})
+            closed = [e.seq async for e in store.read(WHOLE) if e.type == "GenerationCompleted"]
+            await play(small, store, FORK, create=True, fork_of=(WHOLE, closed[0]))
+
+    anyio.run(write)
+    return path
+
+
+@pytest.fixture
+async def store(original: Path, tmp_path: Path) -> AsyncIterator[EventStore]:
+    """A copy of it."""
+    shutil.copy(original, tmp_path / "log.db")
     async with open_store(url_of(tmp_path / "log.db")) as store:
-        await play(small, store, WHOLE, create=True, quotas={"llm-call": 50})
-        closed = [e.seq async for e in store.read(WHOLE) if e.type == "GenerationCompleted"]
-        await play(small, store, FORK, create=True, fork_of=(WHOLE, closed[0]))
         yield store
 
 

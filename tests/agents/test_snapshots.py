@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from dga2d.events import RunId, StoredEvent
@@ -33,12 +35,28 @@ RUN = RunId("simulated")
 SEAL = SnapshotSeal(b"k" * 32, "this program")
 
 
-@pytest.fixture
-async def store(simulation: Simulation, tmp_path: Path) -> AsyncIterator[EventStore]:
+@pytest.fixture(scope="module")
+def original(simulation: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a finished run."""
     small = simulation.changed(pipelines=2, edits_per_generation=2)
-    async with open_store(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}") as store:
-        async with store.write(RUN, create=True, quotas={"llm-call": 50}) as writer:
+    path = tmp_path_factory.mktemp("original") / "log.db"
+
+    async def write() -> None:
+        async with (
+            open_store(f"sqlite+aiosqlite:///{path}") as store,
+            store.write(RUN, create=True, quotas={"llm-call": 50}) as writer,
+        ):
             await small.process(writer, store, [])
+
+    anyio.run(write)
+    return path
+
+
+@pytest.fixture
+async def store(original: Path, tmp_path: Path) -> AsyncIterator[EventStore]:
+    """A copy of it."""
+    shutil.copy(original, tmp_path / "log.db")
+    async with open_store(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}") as store:
         yield store
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from dga2d.domains.core.plugins import find_plugin, load, use_problem_file
 from dga2d.domains.core.registry import get_domain
@@ -62,6 +61,8 @@ def test_facilities_cost_what_is_opened_and_served_and_exceed_their_capacity() -
 
 
 def test_radii_solve_their_linear_program_and_hold_exactly() -> None:
+    from scipy.optimize import linprog
+
     _, problem = example("circles")
     rng = np.random.default_rng(4)
     grid = (np.stack(np.meshgrid(np.arange(5), np.arange(5)), -1).reshape(-1, 2) + 0.5) / 5

@@ -70,11 +70,17 @@ WAITING = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give tests each attack; every third strikes at first sight too, the others only if slow."""
     if "attack" in metafunc.fixturenames:
         is_run = "pool" in metafunc.fixturenames
+        turn = 3 if "first_sight" in metafunc.function.__name__ else 1
         cases = [
-            pytest.param(attack, id=name, marks=[pytest.mark.slow] if is_run and name in WAITING else [])
-            for name, attack in ATTACKS.items()
+            pytest.param(
+                attack,
+                id=name,
+                marks=[pytest.mark.slow] if is_run and (name in WAITING or number % turn) else [],
+            )
+            for number, (name, attack) in enumerate(ATTACKS.items())
         ]
         metafunc.parametrize("attack", cases)
 
