@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.library import fields_of
 from dga2d.domains.fssp import reader, taillard
 from dga2d.domains.fssp.card import CARD, INVALID_SCORE
-from dga2d.domains.fssp.reader import FlowShopData, operator_environment
-from dga2d.domains.fssp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
 
 FOLDER = "taillard"
@@ -38,7 +35,6 @@ class FlowShop(ShopDomain):
     ils_pipeline = ("neh", "iterated_local_search")
     suffixes = reader.SUFFIXES
     group = FOLDER
-    start_times = START_TIMES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return Taillard's 110 instances; their published files hold the same numbers."""
@@ -54,16 +50,6 @@ class FlowShop(ShopDomain):
 
     def rehearsal_instance(self) -> Instance:
         return Instance(self.name, "rehearsal", "ordinary", fields_of(taillard.generate(40, 10, 873_000_031)))
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["times"])
-
-    def verify(self, instance: Instance, state: State) -> Verdict:
-        return verify_sequence(instance.data["times"], state)
-
-    def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
-        return schedule(instance.data["times"], state.sequence)
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

@@ -10,17 +10,13 @@ Industrial Scheduling, Prentice-Hall, 1963.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import Instance, Reference, State, Verdict
+from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.library import fields_of
 from dga2d.domains.jsp import reader, taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
-from dga2d.domains.jsp.reader import JobShopData, operator_environment
-from dga2d.domains.jsp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
 
 
@@ -35,7 +31,7 @@ class JobShop(ShopDomain):
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
     suffixes = reader.SUFFIXES
     group = "ta"
-    start_times = START_TIMES
+    tables = ("machines", "times")
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")
@@ -44,16 +40,6 @@ class JobShop(ShopDomain):
     def rehearsal_instance(self) -> Instance:
         shop = taillard.generate(15, 15, 840_000_017, 398_000_023)
         return Instance(self.name, "rehearsal", "ordinary", fields_of(shop))
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["machines"], instance.data["times"])
-
-    def verify(self, instance: Instance, state: State) -> Verdict:
-        return verify_sequence(instance.data["machines"], instance.data["times"], state)
-
-    def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
-        return schedule(instance.data["machines"], instance.data["times"], state.sequence)
 
 
 SMOKE_OPTIMUM = 55

@@ -9,17 +9,13 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import Instance, Reference, State, Verdict
+from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.library import fields_of
 from dga2d.domains.ossp import reader, taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
-from dga2d.domains.ossp.reader import OpenShopData, operator_environment
-from dga2d.domains.ossp.verifier import START_TIMES, schedule, verify_sequence
+from dga2d.domains.ossp.reader import OpenShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
 
 
@@ -34,7 +30,6 @@ class OpenShop(ShopDomain):
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
     suffixes = reader.SUFFIXES
     group = "taillard"
-    start_times = START_TIMES
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")
@@ -43,16 +38,6 @@ class OpenShop(ShopDomain):
     def rehearsal_instance(self) -> Instance:
         shop = taillard.generate(10, 10, 134_000_007, 344_000_011)
         return Instance(self.name, "rehearsal", "ordinary", fields_of(shop))
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["times"])
-
-    def verify(self, instance: Instance, state: State) -> Verdict:
-        return verify_sequence(instance.data["times"], state)
-
-    def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
-        return schedule(instance.data["times"], state.sequence)
 
 
 SMOKE_OPTIMUM = 193

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -25,43 +24,55 @@ SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 class ShopDomain(LibraryDomain):
     """A shop whose instances have a table ``times``, int32 `(jobs, operations)`, and perhaps others.
 
-    Its package has a module ``taillard`` with the table of generated instances and their generator.
+    Its package has a module ``taillard`` with the table of generated instances and their generator. The
+    functions of its modules ``reader`` and ``verifier`` take the tables that `tables` names, in that order.
     """
 
     sense: Literal["min", "max"] = "min"
     group: ClassVar[str]
     """Benchmark group of Taillard's instances."""
-    start_times: ClassVar[str]
-    """What a line of a solution file lists."""
+    tables: ClassVar[tuple[str, ...]] = ("times",)
+    """Names of the tables of an instance."""
 
-    @abstractmethod
-    def verify(self, instance: Instance, state: State) -> Verdict: ...
+    def environment(self, instance: Instance) -> dict[str, Any]:
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
+        environment: dict[str, Any] = self._module("reader").operator_environment(*self._tables(instance))
+        return environment
 
-    @abstractmethod
+    def verify(self, instance: Instance, state: State) -> Verdict:
+        verdict: Verdict = self._module("verifier").verify_sequence(*self._tables(instance), state)
+        return verdict
+
     def starts(self, instance: Instance, state: State) -> NDArray[np.int64]:
-        """Start time of each operation, int64 `(jobs, operations)`, of a valid solution."""
+        """Return the start time of each operation, int64 `(jobs, operations)`, of a valid solution."""
+        starts: NDArray[np.int64] = self._module("verifier").schedule(*self._tables(instance), state.sequence)
+        return starts
+
+    def _tables(self, instance: Instance) -> tuple[NDArray[np.int32], ...]:
+        return tuple(instance.data[name] for name in self.tables)
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"{self._package}.{name}")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return Taillard's instances; their published files hold the same numbers."""
         return tuple(
             InstanceRef(self.name, self.group, name, None, reference_of("taillard.json", name, entry))
-            for name, entry in sorted(self._taillard.table().items())
+            for name, entry in sorted(self._module("taillard").table().items())
         )
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        entry = self._taillard.table().get(ref.name)
+        taillard = self._module("taillard")
+        entry = taillard.table().get(ref.name)
         if entry is None:
             return None
-        return fields_of(self._taillard.generate(*(entry[key] for key in SEEDS if key in entry)))
-
-    @property
-    def _taillard(self) -> Any:
-        return import_module(f"{self._package}.taillard")
+        return fields_of(taillard.generate(*(entry[key] for key in SEEDS if key in entry)))
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times per job; the format is described in the package's module ``verifier``."""
         objective = require_feasible(self.verify(instance, state))
-        return schedule_text(instance.key, self.start_times, self.starts(instance, state), int(objective))
+        start_times = self._module("verifier").START_TIMES
+        return schedule_text(instance.key, start_times, self.starts(instance, state), int(objective))
 
     def picture(self, instance: Instance, state: State) -> Figure:
         """Draw the Gantt chart of the schedule."""
