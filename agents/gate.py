@@ -33,7 +33,7 @@ MOST_REWARD = 3.0
 
 
 class GateResult(NamedTuple):
-    """What a measurement came to."""
+    """The outcome of a measurement."""
 
     gains: tuple[float | None, ...]
     """Gap of the parent less that of the child, by instance as far as measured; ``None`` where the child

@@ -75,7 +75,7 @@ class Proposal(NamedTuple):
 
 @dataclass
 class RaceMaterial:
-    """What contenders are made of."""
+    """What a move may use to make a contender."""
 
     state: RunState
     texts: Mapping[ImplementationId, str]
@@ -301,7 +301,7 @@ def _set_constants(material: RaceMaterial) -> Proposal | None:
 
 
 def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:
-    """Draw several values for a constant and return the one that contenders of earlier races speak for most.
+    """Draw several values for a constant and return the one that earlier races favour most.
 
     Measured is the ratio of two densities over the constant's range: of values that survived the first round
     of their race, the present one among them, and of those that did not.

@@ -1,5 +1,5 @@
-"""Asynchronous work for callers who are not: in a thread of its own, so that a running event loop (Jupyter)
-does not matter.
+"""Asynchronous work for synchronous callers, in a thread of its own: it does not meet the event loop that may
+already run, as in Jupyter.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def import_numba() -> None:
 
 
 def settle() -> None:
-    """Call once all is loaded: the collector leaves it alone from now on, and it moves into huge pages."""
+    """Exempt what is loaded from garbage collection and move it into huge pages; call once, at the end."""
     gc.collect()
     gc.freeze()
     if sys.platform == "linux":

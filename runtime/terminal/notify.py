@@ -1,4 +1,4 @@
-"""Messages to people who are not there: when a run ends, pauses or fails, to a URL or a command."""
+"""Notifications: a message to a URL or a command when a run ends, pauses or fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is at, and how long it will still take: pure functions of state and measurements."""
+"""Phase of a run and the time it still takes: pure functions of state and measurements."""
 
 from __future__ import annotations
 
