@@ -117,10 +117,36 @@ class LibraryOperator(Model):
     implementations: tuple[LibraryImplementation, ...]
 
 
+class BankEntry(Model):
+    """An implementation that a run may offer for its operators before it asks a model. Never trusted: it goes
+    through all that an answer goes through."""
+
+    source: BlobDigest
+    domain: str
+    """Domain of the run that it comes from."""
+    operator: OperatorId
+    """Operator that it was written for."""
+    category: str
+    requires: Literal["none", "partial", "complete"]
+    provides: Literal["none", "partial", "complete"]
+    run: str
+    """The run that it comes from."""
+    model: str
+    """Who wrote it."""
+    how: str
+    """What its gain was measured by: ``gate``, ``validation``, ``training``; empty where it was not."""
+    gain: float | None
+    """Mean gain, a fraction of the reference; ``None`` where none was measured."""
+    spread: float | None
+    """Standard deviation of a single comparison; ``None`` for fewer than two."""
+    pairs: int
+    """Comparisons behind it."""
+
+
 class RunStarted(Payload, owner="conductor", operation="run-started"):
     """A run begins; holds everything its decisions depend on."""
 
-    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file"})
+    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file", "bank"})
 
     domain: str
     sense: Literal["min", "max"]
@@ -145,6 +171,8 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     """Run this one was forked from."""
     problem_file: str | None = None
     """Where the file of a problem in one file was; ``None`` for other domains."""
+    bank: tuple[BankEntry, ...] | None = None
+    """What a bank holds for the run, best first; ``None`` where no bank is used."""
 
 
 class RunPaused(Payload, owner="conductor"):
@@ -584,24 +612,33 @@ class ImplementationEdit(
 class ImplementationAdded(ImplementationEdit):
     """c⁺ joined the pool of O*."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     operator: OperatorId
     implementation: ImplementationId
     source: BlobDigest
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class ImplementationReplaced(ImplementationEdit):
     """c⁺ took the place of c⁻ in a full pool, or of the member that it configures."""
 
     version: ClassVar[int] = 2
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
 
     operator: OperatorId
     removed: ImplementationId
     implementation: ImplementationId
     source: BlobDigest
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     inherits_credits: bool
     """It differs from the removed one in constants alone, and goes on with its credits."""
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class ImplementationProposed(
@@ -609,12 +646,15 @@ class ImplementationProposed(
 ):
     """New code runs; it is to be measured against its parent before it joins the pool."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     generation: int
     slot: int
     operator: OperatorId
     implementation: ImplementationId
     source: BlobDigest
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     parent: ImplementationId
     """What it is to be better than."""
     is_configuration: bool
@@ -627,6 +667,8 @@ class ImplementationProposed(
     """Candidate number of that algorithm; the slot is that of the algorithm with the new code."""
     instances: tuple[InstanceKey, ...]
     """Training instances; the second half only where it is not behind on the first."""
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class ImplementationMeasured(
@@ -655,12 +697,18 @@ class ImplementationDeleted(ImplementationEdit):
 class ImplementationRejected(ImplementationEdit, completes_if="is_final"):
     """A proposal failed validation; `is_final` when no attempt is left and the pool stays as it is."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     operator: OperatorId
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     attempt: int
+    """0 for what the bank offers."""
     stage: str
     diagnostic: str
     is_final: bool
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class ImplementationsKept(ImplementationEdit):

@@ -66,6 +66,8 @@ def _edits(state: RunState) -> dict[str, Any]:
             ]
             for operator, all_ in state.tried.items()
         }
+    if state.offers:
+        kept["offers"] = [[o.entry, o.operator, o.verdict] for o in state.offers]
     if state.contributions:
         kept["contributions"] = {name: list(share) for name, share in state.contributions.items()}
     return kept

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import GenerationState, OwedTrial, Proposal, RunState, TriedCode
+from dga2d.replay.state.run_state import GenerationState, Offer, OwedTrial, Proposal, RunState, TriedCode
+
+OfferedOrAnswered = (
+    p.ImplementationProposed | p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationRejected
+)
 
 
 @folds(p.ImplementationsKept)
@@ -106,6 +112,8 @@ def _implementation_proposed(
     proposal = Proposal(
         seq=event.seq, program=payload.program, **payload.model_dump(exclude={"generation", "program"})
     )
+    if payload.offer is not None:
+        state = _offered(state, event, payload, payload.offer, new, None)
     return replace(
         state,
         sources=state.sources.set(new, payload.source),
@@ -144,8 +152,48 @@ def _implementation_measured(
 def _accepted(
     state: RunState, event: RecordedEvent, payload: p.ImplementationAdded | p.ImplementationReplaced
 ) -> RunState:
-    judged = judge(state, event, payload.call, "accepted", bought=(payload.implementation,))
+    new = payload.implementation
+    if payload.offer is not None:
+        judged = _offered(state, event, payload, payload.offer, new, "accepted")
+    else:
+        judged = judge(state, event, _call_of(event, payload), "accepted", bought=(new,))
     return _implementation_verdict(judged, event, payload)
+
+
+def _call_of(event: RecordedEvent, payload: OfferedOrAnswered) -> int:
+    return require(payload.call, event, "it is neither the answer to a call nor an offer of the bank")
+
+
+def _offered(
+    state: RunState,
+    event: RecordedEvent,
+    payload: OfferedOrAnswered,
+    entry: int,
+    implementation: ImplementationId | None,
+    verdict: Literal["accepted", "rejected"] | None,
+    diagnostic: str = "",
+) -> RunState:
+    """Return the state after an entry of the bank was offered, or judged."""
+    bank = state.header.bank or ()
+    require(payload.call is None, event, "it is both the answer to a call and an offer of the bank")
+    require(0 <= entry < len(bank), event, f"the run's bank has no entry {entry}")
+    key = (entry, payload.operator)
+    before = next((o for o in state.offers if (o.entry, o.operator) == key), None)
+    if before is None:
+        offer = Offer(entry, payload.operator, payload.generation, payload.slot)
+    else:
+        is_open = before.verdict is None and (before.generation, before.slot) == (
+            payload.generation,
+            payload.slot,
+        )
+        offer = require(before if is_open else None, event, f"entry {entry} was offered before")
+    offer = replace(
+        offer, implementation=implementation or offer.implementation, verdict=verdict, diagnostic=diagnostic
+    )
+    others = (o for o in state.offers if (o.entry, o.operator) != key)
+    return replace(
+        state, offers=tuple(sorted((*others, offer), key=lambda o: (o.entry, o.operator)))
+    )
 
 
 @folds(p.ImplementationAdded)
@@ -183,7 +231,10 @@ def _implementation_rejected(
 ) -> RunState:
     open_generation(state, event, payload.generation)
     diagnostic = f"{payload.stage}: {payload.diagnostic}"
-    state = judge(state, event, payload.call, "rejected", diagnostic)
+    if payload.offer is not None:
+        state = _offered(state, event, payload, payload.offer, None, "rejected", diagnostic)
+    else:
+        state = judge(state, event, _call_of(event, payload), "rejected", diagnostic)
     return _implementation_verdict(state, event, payload) if payload.is_final else state
 
 

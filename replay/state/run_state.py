@@ -292,7 +292,8 @@ class Proposal:
     seq: int
     slot: int
     """Candidate number of the program with the new code, too."""
-    call: int
+    call: int | None
+    """``None`` for what the bank offered."""
     operator: OperatorId
     implementation: ImplementationId
     source: BlobDigest
@@ -304,8 +305,27 @@ class Proposal:
     control: int = -1
     """Candidate number of that program."""
     instances: tuple[InstanceKey, ...] = ()
+    offer: int | None = None
+    """Entry of the run's bank; ``None`` for the answer to a call."""
     measured: ImplementationMeasured | None = None
     """``None`` while it is not over."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An entry of the run's bank that was offered for an operator."""
+
+    entry: int
+    """Its place in ``RunStarted.bank``."""
+    operator: OperatorId
+    generation: int
+    slot: int
+    implementation: ImplementationId | None = None
+    """Its name as the operator's; ``None`` where it was refused before it had one."""
+    verdict: Literal["accepted", "rejected"] | None = None
+    """``None`` while it is measured."""
+    diagnostic: str = ""
+    """Why it was rejected."""
 
 
 @dataclass(frozen=True)
@@ -556,6 +576,8 @@ class RunState:
     """What was accepted and has not been sampled often enough, in the order of `OwedTrial.key`."""
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
+    offers: tuple[Offer, ...] = ()
+    """What of the run's bank was offered, in the order of `Offer.entry` and operator."""
     contributions: Map[ImplementationId, Contribution] = Map()
     """Effort and improvement in training; kept where edits go to the incumbent's operators."""
     work_rates: WorkRates = field(default_factory=WorkRates)

@@ -1,0 +1,66 @@
+"""What the bank offers: code of earlier runs, before a model is asked.
+
+The entries are part of ``RunStarted``, best first, so every choice follows from the log. An offer goes through
+what an answer goes through: the rules of source texts, trial runs, the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dga2d.agents.agent import Duty
+from dga2d.agents.ports import BlobSource
+from dga2d.agents.proposing import fence
+from dga2d.events import ImplementationId, OperatorId
+from dga2d.events.payloads import BankEntry, LibraryOperator
+from dga2d.replay.state.run_state import RunState
+
+
+@dataclass(frozen=True)
+class JudgeOffer(Duty):
+    """Try an entry of the bank for a slot, and record the verdict or that it is to be measured."""
+
+    slot: int
+    offer: int
+    """Place of the entry in the run's bank."""
+
+
+def next_offer(state: RunState, operator: OperatorId) -> int | None:
+    """Return the entry to be offered next for an operator; ``None`` where no more is offered.
+
+    At most ``bank_offers`` are made for an operator in a run: first of what was written for it in this domain,
+    then for other operators of its role, then in other domains.
+    """
+    made = {offer.entry for offer in state.offers if offer.operator == operator}
+    if len(made) >= state.settings.bank_offers:
+        return None
+    return next((entry for entry in _suited(state, operator) if entry not in made), None)
+
+
+def _suited(state: RunState, operator: OperatorId) -> Iterator[int]:
+    bank, domain = state.header.bank or (), state.header.domain
+    target = next(o for o in state.header.library if o.id == operator)
+    ranked = sorted(
+        (entry.domain != domain, entry.operator != operator, number)
+        for number, entry in enumerate(bank)
+        if has_role(entry, target)
+    )
+    return (number for _, _, number in ranked)
+
+
+def has_role(entry: BankEntry, operator: LibraryOperator) -> bool:
+    """Return whether an entry takes and leaves what an operator does, for a purpose of the same kind."""
+    mine = (entry.category, entry.requires, entry.provides)
+    return mine == (operator.category, operator.requires, operator.provides)
+
+
+async def read_offer(state: RunState, entry: int, blobs: BlobSource) -> str:
+    """Return an entry of the run's bank in the form of an answer."""
+    text = (await blobs.get_blob((state.header.bank or ())[entry].source)).decode()
+    return fence(text, "python") + "\n"
+
+
+def offered_name(state: RunState, entry: int) -> ImplementationId | None:
+    """Return the name that an entry got where it was accepted; ``None`` where it was not."""
+    return next((o.implementation for o in state.offers if (o.entry, o.verdict) == (entry, "accepted")), None)
