@@ -1,7 +1,7 @@
 """What the bank offers: code of earlier runs, before a model is asked.
 
-The entries are part of ``RunStarted``, best first, so every choice follows from the log. An offer goes through
-what an answer goes through: the rules of source texts, trial runs, the gate.
+The entries are part of ``RunStarted``, best first, so every choice follows from the log. An offer goes
+through what an answer goes through: the rules of source texts, trial runs, the gate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource
-from dga2d.agents.proposing import fence
+from dga2d.agents.proposing.prompts import fence
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator
 from dga2d.replay.state.run_state import RunState
@@ -29,8 +29,8 @@ class JudgeOffer(Duty):
 def next_offer(state: RunState, operator: OperatorId) -> int | None:
     """Return the entry to be offered next for an operator; ``None`` where no more is offered.
 
-    At most ``bank_offers`` are made for an operator in a run: first of what was written for it in this domain,
-    then for other operators of its role, then in other domains.
+    At most ``bank_offers`` are made for an operator in a run: first of what was written for it in this
+    domain, then for other operators of its role, then in other domains.
     """
     made = {offer.entry for offer in state.offers if offer.operator == operator}
     if len(made) >= state.settings.bank_offers:

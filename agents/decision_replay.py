@@ -26,6 +26,7 @@ from dga2d.agents import (
     work_calibration,
 )
 from dga2d.agents.agent import Decision, Duty
+from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
 from dga2d.agents.policy import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
@@ -274,7 +275,7 @@ class DecisionVerifier:
         for duty in implementation_evolver.duties(state):
             if isinstance(duty, AskModel | AbandonCall) or duty.slot != payload.slot:
                 continue
-            if not isinstance(duty, JudgeAnswer):
+            if not isinstance(duty, JudgeAnswer | JudgeOffer):
                 return _first(implementation_evolver.decide(state, duty, None))
             judged = await implementation_evolver.read_judged(state, duty, self._context, self._sources)
             if isinstance(payload, p.ImplementationRejected) and payload.stage in TRIAL_STAGES:

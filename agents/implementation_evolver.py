@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
-from dga2d.agents import calls, gate
+from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.pool_edits import PoolEdit, edit_of, kept_members, lowest_credit
@@ -69,7 +70,7 @@ class JudgeProposal(Duty):
     slot: int
 
 
-ImplementationDuty = AskModel | JudgeAnswer | JudgeProposal | AbandonCall | EditByRule | KeepPool
+ImplementationDuty = AskModel | JudgeAnswer | JudgeOffer | JudgeProposal | AbandonCall | EditByRule | KeepPool
 
 
 class JudgedImplementation(NamedTuple):
@@ -103,12 +104,12 @@ class ImplementationEvolver:
             case AskModel():
                 task = await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources)
                 await self._desk.ask(state, duty, task)
-            case JudgeAnswer():
+            case JudgeAnswer() | JudgeOffer():
                 await self._log.append(*decide(state, duty, await self._judged(state, duty)))
             case _:
                 await self._log.append(*decide(state, duty, None))
 
-    async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedImplementation:
+    async def _judged(self, state: RunState, duty: JudgeAnswer | JudgeOffer) -> JudgedImplementation:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
         try:
             new = parse_proposal(answer, duty)
@@ -137,6 +138,9 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     if proposal is not None:
         waits = _waits_for_its_turn(state, slot, edit.operator) or not _rivals_are_measured(state, proposal)
         return None if waits else JudgeProposal(proposal.seq, slot)
+    if (offer := bank_offers.next_offer(state, edit.operator)) is not None:
+        waits = _waits_for_its_turn(state, slot, edit.operator)
+        return None if waits else JudgeOffer(basis.seq, slot, offer)
     step = calls.next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
@@ -178,7 +182,7 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedImplementation():
+        case JudgeAnswer() | JudgeOffer(), JudgedImplementation():
             return _verdict(state, duty, observed)
         case JudgeProposal(), None:
             return _pass_gate(state, duty)
@@ -190,20 +194,21 @@ def decide(
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
-def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedImplementation) -> Decision:
+def _verdict(state: RunState, duty: JudgeAnswer | JudgeOffer, observed: JudgedImplementation) -> Decision:
+    origin = _origin(duty)
     try:
         new = parse_proposal(observed, duty)
         if observed.trial is not None:
             raise observed.trial
         _refuse_what_was_here(state, duty, ImplementationId(new.id))
     except ProposalError as error:
-        return _decision(state, duty, _reject(state, duty.slot, duty.call, error))
+        return _decision(state, duty, _reject(state, duty.slot, origin, error))
     task, source = observed.task, new.source.encode()
     configured = configured_member(new.source, task.pool) if task.allows_configurations else None
     proposal = Proposal(
         seq=state.seq + 1,
         slot=duty.slot,
-        call=duty.call,
+        **origin,
         operator=_edit_with_model(state, duty.slot).operator,
         implementation=ImplementationId(new.id),
         source=blob_digest(source),
@@ -215,7 +220,23 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedImplementation)
     return _decision(state, duty, payload, source)
 
 
-def _refuse_what_was_here(state: RunState, duty: JudgeAnswer, new: ImplementationId) -> None:
+class _Origin(TypedDict):
+    """Where new code comes from: one of the two is ``None``."""
+
+    call: int | None
+    offer: int | None
+
+
+def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> _Origin:
+    match source:
+        case JudgeAnswer():
+            return {"call": source.call, "offer": None}
+        case JudgeOffer():
+            return {"call": None, "offer": source.offer}
+    return {"call": source.call, "offer": source.offer}
+
+
+def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: ImplementationId) -> None:
     """Refuse code that joined the pool in this generation, or that the gate has measured before."""
     operator = _edit_with_model(state, duty.slot).operator
     if gate.is_gated(state):
@@ -233,7 +254,7 @@ def _propose(state: RunState, proposal: Proposal) -> ImplementationProposed:
         operator=operator,
         implementation=proposal.implementation,
         source=proposal.source,
-        call=proposal.call,
+        **_origin(proposal),
         parent=parent,
         is_configuration=proposal.is_configuration,
         idea=proposal.idea,
@@ -262,7 +283,8 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
     if is_accepted:
         verdict = _join(state, proposal)
     else:
-        verdict = _reject(state, duty.slot, proposal.call, ProposalError("gate", gate.loss(result, best)))
+        lost = ProposalError("gate", gate.loss(result, best))
+        verdict = _reject(state, duty.slot, _origin(proposal), lost)
     payloads: list[Payload] = [verdict] if proposal.measured else [measured, verdict]
     drafts = (Draft("implementation_evolver", p, generation.number, duty.caused_by) for p in payloads)
     return Decision(tuple(drafts))
@@ -273,7 +295,7 @@ def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> D
     return Decision((Draft("implementation_evolver", payload, number, duty.caused_by),), blobs)
 
 
-def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer) -> Implementation:
+def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer | JudgeOffer) -> Implementation:
     """Return the implementation that an answer holds.
 
     Raises
@@ -282,13 +304,19 @@ def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer) -> Implement
         The text breaks a rule; see `parse_implementation`.
     """
     source = parse_implementation(answer.text, answer.task)
-    return Implementation(OperatorName(answer.task.operator.id), source, origin=f"call:{duty.call}")
+    origin = f"bank:{duty.offer}" if isinstance(duty, JudgeOffer) else f"call:{duty.call}"
+    return Implementation(OperatorName(answer.task.operator.id), source, origin)
 
 
 async def read_judged(
-    state: RunState, duty: JudgeAnswer, context: PromptContext, sources: SourceReader
+    state: RunState, duty: JudgeAnswer | JudgeOffer, context: PromptContext, sources: SourceReader
 ) -> JudgedImplementation:
-    """Return what the log holds of an answer; no trial has been made."""
+    """Return what the log holds of an answer or of an entry of the bank; no trial has been made."""
+    if isinstance(duty, JudgeOffer):
+        task = await read_task(state, duty.slot, 0, context, sources)
+        return JudgedImplementation(
+            task, await bank_offers.read_offer(state, duty.offer, sources.blobs), None
+        )
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
     return JudgedImplementation(task, await calls.read_answer(call, sources.blobs), None)
@@ -329,7 +357,7 @@ def _join(state: RunState, new: Proposal) -> Payload:
         "operator": new.operator,
         "implementation": new.implementation,
         "source": new.source,
-        "call": new.call,
+        **_origin(new),
     }
     if new.is_configuration and new.parent in pool:
         return ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
@@ -343,15 +371,18 @@ FINAL_STAGES = ("no_change", "gate")
 """Stages behind which there is nothing to repair."""
 
 
-def _reject(state: RunState, slot: int, call: int, error: ProposalError) -> Payload:
-    """Return that an answer cannot be used; final when no further call may be made for the slot."""
-    attempt = state.ledger.calls[call].attempt
-    is_last = calls.is_last_attempt(state, "implement", slot, attempt)
+def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -> Payload:
+    """Return that new code cannot be used; final when no further call may be made for the slot. A refused
+    offer leaves the slot to the next one, or to a call."""
+    attempt, is_last = 0, False
+    if (call := origin["call"]) is not None:
+        attempt = state.ledger.calls[call].attempt
+        is_last = calls.is_last_attempt(state, "implement", slot, attempt)
     return ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=slot,
         operator=_edit_with_model(state, slot).operator,
-        call=call,
+        **origin,
         attempt=attempt,
         stage=error.stage,
         diagnostic=error.diagnostic,

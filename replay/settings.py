@@ -202,6 +202,12 @@ class RunSettings(BaseModel):
     on this machine), ``recorded:RUN`` (its answers) or ``recorded:FILE`` (those of an exported run; a name
     with a ``/`` or that ends in ``.zip``). Where nothing was recorded for a prompt the run is paused, or,
     with ``recorded:FILE,then=BACKEND``, that one answers."""
+    bank: str = "none"
+    """Where code of earlier runs comes from that is offered before a model is asked: ``none``, ``shipped``
+    (language models wrote it) or a file that ``dga2d bank add`` wrote. It is tried and measured like any
+    answer, and costs no call."""
+    bank_offers: int = Field(3, ge=1)
+    """Most entries of the bank that are offered for an operator in a run."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)

@@ -191,9 +191,7 @@ def _offered(
         offer, implementation=implementation or offer.implementation, verdict=verdict, diagnostic=diagnostic
     )
     others = (o for o in state.offers if (o.entry, o.operator) != key)
-    return replace(
-        state, offers=tuple(sorted((*others, offer), key=lambda o: (o.entry, o.operator)))
-    )
+    return replace(state, offers=tuple(sorted((*others, offer), key=lambda o: (o.entry, o.operator))))
 
 
 @folds(p.ImplementationAdded)

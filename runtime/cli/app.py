@@ -34,6 +34,7 @@ PLACES = {
     "solver": "solve_commands:solver",
     "report": "report_commands:report",
     "serve": "report_commands:serve",
+    "bank": "bank_commands:bank",
     "config": "setup_commands:config",
     "prompt": "domain_commands:prompt",
     "data": "domain_commands:data",

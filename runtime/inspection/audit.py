@@ -69,7 +69,7 @@ def _note(bought: Bought, event: RecordedEvent) -> None:
     if isinstance(payload, p.GraphInitialized) and payload.call is not None:
         what = f"graph of {len(payload.operators)} operators and {len(payload.edges)} edges"
         bought[payload.call] = {"bought": what, "generation": 0}
-    elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced):
+    elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced) and payload.call is not None:
         implementation = payload.implementation
         bought[payload.call] = {
             "bought": f"implementation {implementation}",

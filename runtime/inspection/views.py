@@ -266,6 +266,7 @@ def ledger_view(state: RunState) -> dict[str, Any]:
         "refused": len(ledger.refusals),
         "rejections": rejections_view(ledger),
         "trials": trials_view(state),
+        "bank": bank_view(state),
         "prompt_tokens": ledger.prompt_tokens,
         "completion_tokens": ledger.completion_tokens,
         "cost_usd": ledger.cost_usd,
@@ -274,6 +275,25 @@ def ledger_view(state: RunState) -> dict[str, Any]:
             purpose: totals_of([call for call in calls if call.purpose == purpose]) for purpose in purposes
         },
     }
+
+
+def bank_view(state: RunState) -> dict[str, Any]:
+    """Return what the run's bank holds and what of it was offered, which costs no call."""
+    offers = state.offers
+    return {
+        "entries": len(state.header.bank or ()),
+        "offered": len(offers),
+        "accepted": sum(offer.verdict == "accepted" for offer in offers),
+        "rejected": sum(offer.verdict == "rejected" for offer in offers),
+    }
+
+
+def bank_text(view: Mapping[str, Any]) -> str:
+    """Return a `bank_view` for people; empty where no bank is used."""
+    if not view["entries"]:
+        return ""
+    taken = f"{view['offered']} of {view['entries']} entries offered, {view['accepted']} accepted"
+    return f"{taken}; no call is spent on them"
 
 
 def trials_view(state: RunState) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dga2d.runtime.runs.config import call_quotas, make_settings
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.start import checked_run_id, new_run_id, shared_batch
+from dga2d.runtime.runs.start import bank_of, checked_run_id, new_run_id, shared_batch
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.runs.supervisor import append_run_started, open_surroundings, rejoin, run_to_end
 from dga2d.runtime.terminal.progress import Progress
@@ -70,6 +70,7 @@ async def evolve(
     problem = Problem.open(domain, data_dir)
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
+    bank = bank_of(problem, settings)
     archive = policy_archive(url, name, settings)
     async with (
         open_surroundings(url, problem, settings, seed, archive, outside) as around,
@@ -77,7 +78,7 @@ async def evolve(
     ):
         quotas = call_quotas(settings)
         async with store.write(name, holder=lease_holder(), create=True, quotas=quotas) as writer:
-            state = await append_run_started(writer, around, settings, seed, data_dir)
+            state = await append_run_started(writer, around, settings, seed, data_dir, bank)
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
@@ -202,6 +203,7 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
 UNCHANGEABLE = (
     "preset",
     "library",
+    "bank",
     "batch_size",
     "structure",
     "credit_context",

@@ -15,6 +15,7 @@ from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import InstanceEntry, LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings
+from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun, bank_for
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.problem import Problem
@@ -72,8 +73,9 @@ def run_started(
     sandbox: dict[str, str],
     data_dir: Path | None,
     measured: Mapping[str, InstanceEntry] = MappingProxyType({}),
+    bank: BankOfRun = NO_ENTRIES,
 ) -> tuple[Draft, list[bytes]]:
-    """Return the first event of a run and the source texts of its library.
+    """Return the first event of a run and the source texts of its library and its part of the bank.
 
     `measured` has an entry of the manifest for each instance that has no reference.
     """
@@ -94,9 +96,16 @@ def run_started(
         sandbox=sandbox,
         data_dir=None if data_dir is None else str(data_dir),
         problem_file=problem_file(domain.name),
+        bank=bank.entries,
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
-    return Draft("conductor", payload), sources
+    return Draft("conductor", payload), [*sources, *bank.sources]
+
+
+def bank_of(problem: Problem, settings: RunSettings) -> BankOfRun:
+    """Return what the bank of the settings holds for a run. Raises BankError where it cannot be used."""
+    library = [library_operator(operator) for operator in library_of(problem.domain, settings)]
+    return bank_for(settings.bank, problem.domain.name, problem.domain.card, library)
 
 
 def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:

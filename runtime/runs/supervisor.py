@@ -31,6 +31,7 @@ from dga2d.replay.projection import Subscription, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_model
@@ -125,7 +126,12 @@ async def read_rates(url: str, settings: RunSettings, model: LanguageModel) -> K
 
 
 async def append_run_started(
-    writer: EventWriter, around: Surroundings, settings: RunSettings, seed: int, data_dir: Path | None
+    writer: EventWriter,
+    around: Surroundings,
+    settings: RunSettings,
+    seed: int,
+    data_dir: Path | None,
+    bank: BankOfRun = NO_ENTRIES,
 ) -> RunState:
     """Append ``RunStarted`` and return the state after it; measures the references that are not known."""
     baseline = baseline_of(around.problem.domain, settings)
@@ -139,6 +145,7 @@ async def append_run_started(
         sandbox=around.evaluator.sandbox_status,
         data_dir=data_dir,
         measured=measured,
+        bank=bank,
     )
     return fold(RunState(), (await writer.append([draft], sources))[0])
 

@@ -1,0 +1,1 @@
+"""The bank: code that runs accepted, with what it gained, to be offered to other runs."""

@@ -1,0 +1,103 @@
+"""Which entries of a bank a run may offer, and in which order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dga2d.agents.bank_offers import has_role
+from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.answers import parse_source
+from dga2d.domains.core.contract import Card
+from dga2d.events import BlobDigest, OperatorId
+from dga2d.events.payloads import BankEntry, LibraryOperator
+from dga2d.runtime.bank.entries import NO_BANK, Bank, Entry, read_bank
+
+MOST_ENTRIES = 200
+"""Of a bank that one run takes along."""
+
+
+class BankOfRun(NamedTuple):
+    """What a run takes along of a bank."""
+
+    entries: tuple[BankEntry, ...] | None
+    """Best first; ``None`` where no bank is used."""
+    sources: tuple[bytes, ...]
+    """Their texts."""
+
+
+NO_ENTRIES = BankOfRun(None, ())
+
+
+def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
+    """Return what the bank of a setting holds for a run.
+
+    That is what was written for operators of a role that the library has: in the domain itself, or in
+    another where the code reads nothing but what this one's instances hold. ``None`` where no bank is used.
+
+    Raises
+    ------
+    BankError
+        The file cannot be used.
+    """
+    if name == NO_BANK:
+        return NO_ENTRIES
+    return suited(read_bank(name), domain, card, library)
+
+
+def suited(bank: Bank, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
+    """Return the entries of a bank as `bank_for` does."""
+    chosen: dict[str, tuple[Entry, BankEntry]] = {}
+    for entry in sorted(bank, key=_rank):
+        recorded = _recorded(entry)
+        is_known = entry.digest in chosen and chosen[entry.digest][0].domain == domain
+        if is_known or not any(has_role(recorded, operator) for operator in library):
+            continue
+        if entry.domain == domain or keys_read(entry.source) <= card.environment.keys():
+            chosen[entry.digest] = (entry, recorded)
+    best = list(chosen.values())[:MOST_ENTRIES]
+    sources = tuple(entry.source.encode() for entry, _ in best)
+    return BankOfRun(tuple(recorded for _, recorded in best), sources)
+
+
+def _rank(entry: Entry) -> tuple[float, int, str]:
+    """Return what entries are sorted by: what gained, then what was not measured (of a run the latest first,
+    which knew more), then what lost."""
+    evidence = entry.evidence
+    return (0.0, -entry.seq, entry.digest) if evidence is None else (-evidence.least, 0, entry.digest)
+
+
+def _recorded(entry: Entry) -> BankEntry:
+    evidence = entry.evidence
+    return BankEntry(
+        source=BlobDigest(entry.digest),
+        domain=entry.domain,
+        operator=OperatorId(entry.operator),
+        category=entry.category,
+        requires=entry.requires,
+        provides=entry.provides,
+        run=entry.run,
+        model=entry.model,
+        how="" if evidence is None else evidence.how,
+        gain=None if evidence is None else evidence.gain,
+        spread=None if evidence is None else evidence.spread,
+        pairs=0 if evidence is None else evidence.pairs,
+    )
+
+
+def keys_read(source: str) -> set[str]:
+    """Return the names that code reads from its environment, ``env_data["name"]``; ``{""}`` for what is not
+    Python, and for other ways of reading it."""
+    try:
+        tree = parse_source(source)
+    except ProposalError:
+        return {""}
+    found = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
+            continue
+        if node.value.id == "env_data":
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else ""
+            found.add(str(key))
+    return found

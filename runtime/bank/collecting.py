@@ -1,0 +1,179 @@
+"""What a run brings into a bank: the implementations that it accepted, with what its log says they gained."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dga2d.agents.proposing import idea_of
+from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import ImplementationId, InstanceKey, RecordedEvent, RunId, instance_and_copy
+from dga2d.events import payloads as p
+from dga2d.replay.settings import RunSettings
+from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement
+from dga2d.store import EventStore, verified
+
+Accepted = p.ImplementationAdded | p.ImplementationReplaced
+Gaps = dict[InstanceKey, float]
+"""By instance, as fractions; a failure counts as the worst gap."""
+
+
+@dataclass
+class _Seen:
+    """What the log said so far."""
+
+    header: p.RunStarted | None = None
+    accepted: dict[ImplementationId, tuple[int, Accepted]] = field(default_factory=dict)
+    models: dict[int, str] = field(default_factory=dict)
+    proposed: dict[tuple[int, int], ImplementationId] = field(default_factory=dict)
+    gate: dict[ImplementationId, list[float]] = field(default_factory=dict)
+    sampled: dict[tuple[int, int], tuple[p.Step, ...]] = field(default_factory=dict)
+    decoded: dict[int, tuple[tuple[p.Step, ...], ...]] = field(default_factory=dict)
+    training: dict[tuple[int, int], Gaps] = field(default_factory=lambda: defaultdict(dict))
+    validation: dict[tuple[int, int], Gaps] = field(default_factory=lambda: defaultdict(dict))
+
+
+async def collect(store: EventStore, run: RunId, licence: str) -> Bank:
+    """Return the entries of a run: what it accepted from a model or from a bank.
+
+    Raises
+    ------
+    BankError
+        It accepted nothing.
+    UnknownRunError, CorruptEventError, BlobMissingError, CorruptBlobError
+        There is no such run, or its log does not hold.
+    """
+    seen = _Seen()
+    async for event in verified(store.read(run)):
+        _note(seen, event)
+    if not seen.accepted or seen.header is None:
+        raise BankError(run, "the run", "accepted no implementation, so it brings nothing into a bank")
+    log = (await store.head(run)).hash.hex()
+    entries = []
+    for name in sorted(seen.accepted):
+        source = (await store.get_blob(seen.accepted[name][1].source)).decode()
+        entries.append(_entry(seen, seen.header, str(run), log, name, source, licence))
+    return tuple(entries)
+
+
+def _note(seen: _Seen, event: RecordedEvent) -> None:
+    payload = event.payload
+    match payload:
+        case p.RunStarted():
+            seen.header = payload
+        case p.LLMCallReserved():
+            seen.models[payload.call] = payload.model
+        case p.ImplementationProposed():
+            seen.proposed[payload.generation, payload.slot] = payload.implementation
+        case p.ImplementationMeasured():
+            known = [gain for gain in payload.gains if gain is not None]
+            seen.gate[seen.proposed[payload.generation, payload.slot]] = known
+        case p.ImplementationAdded() | p.ImplementationReplaced():
+            seen.accepted.setdefault(payload.implementation, (event.seq, payload))
+        case p.PipelineSampled():
+            seen.sampled[payload.generation, payload.candidate] = payload.steps
+        case p.PipelinesDecoded():
+            seen.decoded[payload.generation] = payload.pipelines
+        case p.EvaluationRecorded() if payload.split in ("train", "validation"):
+            assert seen.header is not None
+            rows = seen.training if payload.split == "train" else seen.validation
+            rows[payload.generation, payload.candidate][payload.instance] = _gap(seen.header, payload)
+
+
+def _gap(header: p.RunStarted, result: p.EvaluationRecorded) -> float:
+    """Return the gap of an evaluation, at most what a failure counts."""
+    worst = -float(header.settings.get("failure_reward", RunSettings().failure_reward))
+    if result.objective is None:
+        return worst
+    name = instance_and_copy(result.instance)[0]
+    entries = (*header.splits.train, *header.splits.validation)
+    entry = next(e for e in entries if e.key == name)
+    return min(normalised_gap(result.objective, entry.reference, header.sense, entry.scale), worst)
+
+
+def _entry(
+    seen: _Seen,
+    header: p.RunStarted,
+    run: str,
+    log: str,
+    name: ImplementationId,
+    source: str,
+    licence: str,
+) -> Entry:
+    seq, payload = seen.accepted[name]
+    role = next(o for o in header.library if o.id == payload.operator)
+    gains: Mapping[How, Sequence[float]] = {
+        "gate": seen.gate.get(name, []),
+        "validation": _validated(seen, header, name),
+        "training": _trained(seen, name),
+    }
+    origin, model = run, "" if payload.call is None else seen.models[payload.call]
+    if payload.offer is not None and header.bank is not None:
+        origin, model = header.bank[payload.offer].run, header.bank[payload.offer].model
+    return Entry(
+        domain=header.domain,
+        operator=payload.operator,
+        digest=payload.source,
+        category=role.category,
+        requires=role.requires,
+        provides=role.provides,
+        idea=idea_of(source),
+        run=origin,
+        log=log,
+        seq=seq,
+        model=model,
+        licence=licence,
+        measurements=tuple(_measurement(run, how, found) for how, found in gains.items() if found),
+        source=source,
+    )
+
+
+def _measurement(run: str, how: How, gains: Sequence[float]) -> Measurement:
+    spread = statistics.stdev(gains) if len(gains) > 1 else None
+    mean = math.fsum(gains) / len(gains)
+    return Measurement(
+        run=run,
+        how=how,
+        gain=round(mean, 8),
+        spread=None if spread is None else round(spread, 8),
+        pairs=len(gains),
+    )
+
+
+def _holds(steps: Iterable[p.Step], name: ImplementationId) -> bool:
+    return any(step.implementation == name for step in steps)
+
+
+def _validated(seen: _Seen, header: p.RunStarted, name: ImplementationId) -> list[float]:
+    """Return what the best validated pipeline with an implementation gained over the safe baseline, by
+    instance; nothing where there was none, or the baseline did not take part."""
+    found: list[list[float]] = []
+    for generation, pipelines in seen.decoded.items():
+        if header.baseline not in pipelines:
+            continue
+        control = seen.validation[generation, pipelines.index(header.baseline)]
+        for number, steps in enumerate(pipelines):
+            row = seen.validation[generation, number]
+            if _holds(steps, name) and row.keys() == control.keys() and row:
+                found.append([control[key] - row[key] for key in sorted(row)])
+    return max(found, key=lambda gains: math.fsum(gains) / len(gains), default=[])
+
+
+def _trained(seen: _Seen, name: ImplementationId) -> list[float]:
+    """Return by generation and instance the mean gap of candidates without an implementation less that of
+    those with it; nothing where it was never sampled."""
+    by_generation: dict[int, tuple[list[Gaps], list[Gaps]]] = defaultdict(lambda: ([], []))
+    for (generation, candidate), steps in seen.sampled.items():
+        if row := seen.training.get((generation, candidate)):
+            by_generation[generation][_holds(steps, name)].append(row)
+    gains = []
+    for without, using in by_generation.values():
+        if not (without and using):
+            continue
+        for key in sorted(set.intersection(*(set(row) for row in (*without, *using)))):
+            before = statistics.fmean(row[key] for row in without)
+            gains.append(before - statistics.fmean(row[key] for row in using))
+    return gains
