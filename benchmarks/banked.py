@@ -3,13 +3,14 @@
     python benchmarks/banked.py jsp --work 20000 --generations 8 --second 2
     python benchmarks/banked.py jsp --work 20000 --generations 8 --second 2 --neighbour fjsp
 
-The first run evolves without a bank from the basic library; what it accepted becomes a bank. The second run has
-another seed, so another batch, other walks and other random streams, offers that bank (or `--bank shipped`) and
-goes on for `--second` generations. Both end with the held-out test, on the same instances. With `--neighbour`
-that domain is evolved as well, for `--second` generations, without a bank and with the first run's.
+The first run evolves without a bank from the basic library; what it accepted becomes a bank. The second run
+has another seed, so another batch, other walks and random streams, offers that bank (or `--bank shipped`)
+and goes on for `--second` generations. Both end with the held-out test, on the same instances. With
+`--neighbour` that domain is evolved as well, for `--second` generations, without a bank and with the first
+run's.
 
-Evaluations are all but those of the test. Work budgets are calibrated, so that figures hardly depend on what else
-the machine does. Logs stay in `--folder`; runs that are there and complete are not made again.
+Evaluations are all but those of the test. Work budgets are calibrated, so that figures hardly depend on what
+else the machine does. Logs stay in `--folder`; runs that are there are not made again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def call(*arguments: str) -> str:
     return done.stdout
 
 
-def run(options: argparse.Namespace, domain: str, name: str, seed: int, generations: int, bank: str) -> dict[str, Any]:
+def run(
+    options: argparse.Namespace, domain: str, name: str, seed: int, generations: int, bank: str
+) -> dict[str, Any]:
     """Return the row of a run; it is made if it is not there."""
     store = ("--store", str(options.folder / "runs.db"))
     there = json.loads(call("runs", "--json", *store)) if (options.folder / "runs.db").exists() else []
@@ -77,10 +80,14 @@ def show(row: dict[str, Any]) -> None:
 
 def main() -> None:
     """Print the table of a domain."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("domain")
     parser.add_argument("--neighbour", help="another domain, evolved without and with the first run's bank")
-    parser.add_argument("--bank", help="a bank for the second run instead of the first run's, as in `shipped`")
+    parser.add_argument(
+        "--bank", help="a bank for the second run instead of the first run's, as in `shipped`"
+    )
     parser.add_argument("--work", type=int, default=20_000)
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--second", type=int, default=2, help="generations of the runs with a bank")
@@ -91,7 +98,14 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
     bank, store = options.folder / f"{options.domain}-{options.seed}.jsonl", str(options.folder / "runs.db")
-    first = run(options, options.domain, f"{options.domain}-{options.seed}-first", options.seed, options.generations, "none")
+    first = run(
+        options,
+        options.domain,
+        f"{options.domain}-{options.seed}-first",
+        options.seed,
+        options.generations,
+        "none",
+    )
     print("| " + " | ".join(first) + " |\n|" + "---|" * len(first))
     show(first)
     if not bank.exists():

@@ -10,6 +10,7 @@ from dga2d.events import RunId
 from dga2d.runtime.bank.collecting import collect
 from dga2d.runtime.bank.entries import Bank, Entry, merge, read_bank, write_bank
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.exported import is_file, open_file
 from dga2d.store import open_store
 
 
@@ -23,9 +24,13 @@ async def add_runs(url: str, runs: Sequence[str], path: Path, licence: str) -> d
     """
     before = read_bank(str(path)) if path.exists() else ()
     bank = before
-    async with open_store(url, create=False, read_only=True) as store:
-        for run in runs:
-            bank = merge(bank, await collect(store, RunId(run), licence))
+    for run in runs:
+        if is_file(run):
+            async with open_file(Path(run).expanduser()) as (store, name):
+                bank = merge(bank, await collect(store, name, licence))
+        else:
+            async with open_store(url, create=False, read_only=True) as store:
+                bank = merge(bank, await collect(store, RunId(run), licence))
     write_bank(path, bank)
     return {
         "bank": str(path),

@@ -52,7 +52,8 @@ def bank() -> None:
 @store_option
 @json_option
 def add(runs: tuple[str, ...], path: Path, licence: str, url: str, as_json: bool) -> None:
-    """Add the implementations that RUNs accepted to a bank, with the gains that their logs hold.
+    """Add the implementations that RUNs accepted to a bank, with the gains that their logs hold. A RUN with a
+    `/` or that ends in `.zip` is a file that `dga2d export` wrote.
 
     What is there already keeps its origin and gets the new measurements beside the old ones. A bank that does
     not hold together is refused and stays as it is.

@@ -185,6 +185,8 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
     print_results(view)
     ledger = view["ledger"]
     click.echo(f"calls        {ledger['used']} of {ledger['limit']}")
+    if ledger["bank"]["sentence"] is not None:
+        click.echo(f"bank         {ledger['bank']['sentence']}")
     if ledger["rejections"]["sentence"] is not None:
         click.echo(f"rejected     {shown(ledger['rejections']['sentence'])}")
     columns = ("generation", "best %", "so far %", "validation %", "failed", "calls")
@@ -252,6 +254,8 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
             ("purpose", "calls", "accepted", "rejected", "abandoned", "tokens in", "tokens out", "USD"),
             [(purpose, *row.values()) for purpose, row in ledger["by_purpose"].items()],
         )
+        if (banked := ledger["bank"]["sentence"]) is not None:
+            click.echo(f"bank: {banked}")
         trials = ledger["trials"]
         click.echo(f"{trials['tried']} of {trials['answered']} answers with code or edges led to a trial")
     if list_calls:
@@ -268,6 +272,11 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
             ),
             [_call_row(call) for call in report["calls"]],
         )
+        if report["offers"]:
+            print_table(
+                ("offer", "operator", "generation", "verdict", "gain before", "from run", "model", "why"),
+                [_offer_row(offer) for offer in report["offers"]],
+            )
     for refused in report["refused"]:
         click.echo(f"refused  {refused['subject']}, attempt {refused['attempt']}: {refused['reason']}")
     for check in report["checks"]:
@@ -275,6 +284,13 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
     for difference in report["differences"]:
         click.echo(f"error: {difference}", err=True)
     click.echo(f"head {report['head_hash']}")
+
+
+def _offer_row(offer: dict[str, Any]) -> tuple[Any, ...]:
+    gain = "-" if offer["gain_points"] is None else f"{offer['gain_points']:+.2f} ({offer['how']})"
+    what = (offer["generation"], offer["verdict"] or "open", gain)
+    why = shown(offer["diagnostic"].partition("\n")[0][:60])
+    return (offer["entry"], offer["operator"], *what, offer["run"], offer["model"], why)
 
 
 def _print_reevaluation(report: dict[str, Any]) -> None:

@@ -6,11 +6,9 @@ in a database of its own that is thrown away; the user's does not change.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,8 +30,8 @@ from dga2d.events.payloads import (
     WorkRateMeasured,
     WorkRatePoint,
 )
-from dga2d.replay.archive import import_run
 from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.runs.exported import is_file, open_file
 from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verified
 
 FALLBACK = ",then="
@@ -154,26 +152,6 @@ async def read_recording(store_url: str, source: str) -> Recording:
     if not recording.calls:
         raise SettingsError(f"{setting}: run {recording.run} asked no model, so it holds no answers")
     return recording
-
-
-def is_file(source: str) -> bool:
-    """Return whether the source of a recording is a file rather than a run of the database."""
-    return "/" in source or source.endswith(".zip")
-
-
-@asynccontextmanager
-async def open_file(path: Path) -> AsyncIterator[tuple[EventStore, RunId]]:
-    """Verify the run of an exported file and open it, alone in a database that goes with the block.
-
-    Raises
-    ------
-    ArchiveError
-        The file is not a run, damaged or incomplete; names the place.
-    """
-    with TemporaryDirectory(prefix="dga2d-recording-") as folder:
-        async with open_store(f"sqlite+aiosqlite:///{folder}/recording.db") as store:
-            manifest = await import_run(store, path)
-            yield store, manifest.run
 
 
 async def _read(store: EventStore, run: RunId) -> Recording:

@@ -278,22 +278,39 @@ def ledger_view(state: RunState) -> dict[str, Any]:
 
 
 def bank_view(state: RunState) -> dict[str, Any]:
-    """Return what the run's bank holds and what of it was offered, which costs no call."""
-    offers = state.offers
+    """Return what the run's bank holds and what of it was offered, which costs no call; the sentence is
+    ``None`` where no bank is used."""
+    entries, offers = len(state.header.bank or ()), state.offers
+    accepted = sum(offer.verdict == "accepted" for offer in offers)
+    told = f"{len(offers)} offers of {entries} entries, {accepted} accepted; they cost no call"
     return {
-        "entries": len(state.header.bank or ()),
+        "entries": entries,
         "offered": len(offers),
-        "accepted": sum(offer.verdict == "accepted" for offer in offers),
+        "accepted": accepted,
         "rejected": sum(offer.verdict == "rejected" for offer in offers),
+        "sentence": told if entries else None,
     }
 
 
-def bank_text(view: Mapping[str, Any]) -> str:
-    """Return a `bank_view` for people; empty where no bank is used."""
-    if not view["entries"]:
-        return ""
-    taken = f"{view['offered']} of {view['entries']} entries offered, {view['accepted']} accepted"
-    return f"{taken}; no call is spent on them"
+def offers_view(state: RunState) -> list[dict[str, Any]]:
+    """Return every offer of the bank with its origin, the gain it came with and its outcome."""
+    bank = state.header.bank or ()
+    return [
+        {
+            "entry": offer.entry,
+            "operator": offer.operator,
+            "generation": offer.generation,
+            "implementation": offer.implementation,
+            "verdict": offer.verdict,
+            "diagnostic": offer.diagnostic,
+            "domain": bank[offer.entry].domain,
+            "run": bank[offer.entry].run,
+            "model": bank[offer.entry].model,
+            "gain_points": percent(bank[offer.entry].gain),
+            "how": bank[offer.entry].how,
+        }
+        for offer in sorted(state.offers, key=lambda o: (o.generation, o.slot, o.entry))
+    ]
 
 
 def trials_view(state: RunState) -> dict[str, Any]:

@@ -72,6 +72,8 @@ def edit_text(change: Change) -> str:
     what = f"{payload.implementation} added"
     if isinstance(payload, p.ImplementationReplaced):
         what = f"{payload.implementation} took the place of {payload.removed}"
+    if payload.offer is not None:
+        what += ", offered by the bank"
     return what if change.proposal is None else what + _measured(change.proposal)
 
 

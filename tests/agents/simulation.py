@@ -35,6 +35,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
+from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
 from dga2d.runtime.runs.start import library_operator
 
 
@@ -57,6 +58,7 @@ class Simulation:
     domain: str = "imaginary"
     card: Card = CARD
     run_id: RunId = RUN
+    bank: BankOfRun = NO_ENTRIES
 
     def changed(self, **settings: Any) -> Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
@@ -172,9 +174,10 @@ class Simulation:
             llm=self.model.name,
             sandbox={},
             data_dir=None,
+            bank=self.bank.entries,
         )
         sources = [i.source.encode() for op in self.operators for i in op.implementations]
-        return Draft("conductor", payload), sources
+        return Draft("conductor", payload), [*sources, *self.bank.sources]
 
 
 async def _stop_after(source: EventFeed, seq: int, scope: anyio.CancelScope) -> None:

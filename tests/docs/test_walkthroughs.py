@@ -75,6 +75,9 @@ SMALLER: dict[Path, dict[str, str]] = {
         "dga2d resume night\n": f"{CLOSED}dga2d resume night --generations $((closed + 1))\n",
         "--generations 100": "--generations $((closed + 2))",
     },
+    TUTORIALS / "bank.md": {
+        "--work 20000": "--work 2000 --set race_contenders=0 --set validation_instances=2"
+    },
     TUTORIALS / "audit.md": {
         "dga2d audit night --against": "cp calls.csv usage.csv\ndga2d audit night --against",
     },
@@ -119,6 +122,12 @@ def test_the_first_run_leaves_a_report_a_schedule_and_a_solver(after_the_first_r
 def test_a_solver_is_taken_away_as_the_tutorial_says(after_the_first_run: Path) -> None:
     do(TUTORIALS / "own-solver.md", after_the_first_run)
     assert (after_the_first_run / "ta01.txt").is_file()
+
+
+@pytest.mark.slow
+def test_a_bank_is_used_and_made_as_the_tutorial_says(tmp_path: Path) -> None:
+    do(TUTORIALS / "bank.md", tmp_path)
+    assert (tmp_path / "dga2d-bank.jsonl").is_file()
 
 
 @pytest.mark.slow

@@ -1,0 +1,154 @@
+"""What a bank offers comes before calls, goes through all that an answer goes through, and is in the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.agents.made_up_library import SOURCE
+
+from dga2d.events import OperatorId, blob_digest
+from dga2d.events.payloads import BankEntry
+from dga2d.replay.errors import InvariantError
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold_all
+from dga2d.runtime.bank.choosing import BankOfRun
+from dga2d.runtime.inspection.views import bank_view, offers_view
+
+if TYPE_CHECKING:
+    from tests.agents.simulation import Simulation
+
+ROLES = {"build": ("initialisation", "none"), "climb": ("local_search", "complete")}
+VERDICTS = ("ImplementationAdded", "ImplementationReplaced", "ImplementationRejected")
+
+
+def code(name: str) -> str:
+    """Code that differs from the library's and from that of other names."""
+    return SOURCE.format(name=name).replace("    return state", f"    {name} = state\n    return {name}")
+
+
+def entry(operator: str, source: str, domain: str = "imaginary", gain: float | None = 0.1) -> BankEntry:
+    category, requires = ROLES.get(operator, ("perturbation", "complete"))
+    return BankEntry(
+        source=blob_digest(source.encode()),
+        domain=domain,
+        operator=OperatorId(operator),
+        category=category,
+        requires=requires,
+        provides="complete",
+        run="earlier",
+        model="somebody",
+        how="gate",
+        gain=gain,
+        spread=None,
+        pairs=1,
+    )
+
+
+def bank(*rows: tuple[str, str]) -> BankOfRun:
+    """A bank of operators and sources."""
+    return BankOfRun(tuple(entry(*row) for row in rows), tuple(text.encode() for _, text in rows))
+
+
+ROWS = [(operator, code(f"{operator}_{i}")) for operator in ("build", "climb", "kick") for i in range(2)]
+
+
+@pytest.mark.parametrize("gate", [0, 3])
+def test_entries_are_offered_before_a_model_is_asked_and_cost_no_call(
+    simulation: Simulation, gate: int
+) -> None:
+    small = simulation.changed(gate_instances=gate, incumbent_edits=3, generations=4, pool_limit=4)
+    plain, _ = small.run()
+    state, log = replace(small, bank=bank(*ROWS)).run()
+    assert state.status == plain.status == "completed"
+    assert state.ledger.used < plain.ledger.used
+    assert {offer.operator for offer in state.offers} <= {"build", "start", "climb", "kick"}
+    assert any(offer.verdict == "accepted" for offer in state.offers)
+    assert all(offer.verdict is not None for offer in state.offers)
+    asked: dict[str, int] = {}
+    for event in log.events:
+        payload: Any = event.payload
+        if event.type == "LLMCallReserved" and payload.purpose == "implement":
+            asked.setdefault(payload.subject, event.seq)
+        elif event.type in (*VERDICTS, "ImplementationProposed") and payload.offer is not None:
+            assert payload.call is None
+            assert f"implement/{payload.generation}/{payload.slot}" not in asked
+    assert replace(small, bank=bank(*ROWS)).made_again(log) > 0
+    view = bank_view(state)
+    assert (view["entries"], view["offered"]) == (len(ROWS), len(state.offers))
+    assert view["accepted"] == sum(row["verdict"] == "accepted" for row in offers_view(state))
+
+
+def test_an_operator_is_offered_what_was_written_for_it_first_and_no_more_than_is_set(
+    simulation: Simulation,
+) -> None:
+    rows = [*(("start", code(f"other_{i}")) for i in range(2)), *ROWS]
+    found = [entry(*row) for row in rows]
+    for i in range(2):
+        found[i] = found[i].model_copy(update={"category": "initialisation", "requires": "none"})
+    given = BankOfRun(tuple(found), tuple(text.encode() for _, text in rows))
+    small = simulation.changed(incumbent_edits=4, generations=5, bank_offers=3, pool_limit=6)
+    state, _ = replace(small, bank=given).run()
+    by_operator: dict[str, list[int]] = {}
+    for offer in sorted(state.offers, key=lambda o: (o.generation, o.slot, o.entry)):
+        by_operator.setdefault(offer.operator, []).append(offer.entry)
+    assert max(map(len, by_operator.values())) == 3
+    assert set(by_operator["build"][:2]) == {2, 3}  # those of its own name, then one of the same role
+    assert set(by_operator["build"][2:]) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "stage"),
+    [
+        ("import os\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n", "source_rules"),
+        ("no python at all (\n", "syntax"),
+        (code("unable"), "isolated"),
+    ],
+)
+def test_a_hostile_or_broken_entry_is_refused_and_leaves_the_slot_to_others(
+    simulation: Simulation, text: str, stage: str
+) -> None:
+    small = simulation.changed(gate_instances=3, incumbent_edits=2)
+    hostile = replace(
+        small,
+        bank=bank(("build", text), ("climb", text)),
+        fails=lambda request: any("unable" in step.source for step in request.steps),
+    )
+    state, log = hostile.run()
+    assert state.offers
+    assert {offer.verdict for offer in state.offers} == {"rejected"}
+    assert all(offer.diagnostic.startswith(f"{stage}: ") for offer in state.offers)
+    refused = [e.payload for e in log.events if e.type == "ImplementationRejected"]
+    assert all(p.attempt == 0 and not p.is_final for p in refused if p.offer is not None)  # type: ignore[attr-defined]
+    assert not any(
+        text == log.blobs[state.sources[c]].decode() for pool in state.pools.values() for c in pool
+    )
+    assert hostile.made_again(log) > 0
+
+
+def test_offers_do_not_depend_on_timing_and_whoever_resumes_needs_no_bank(simulation: Simulation) -> None:
+    small = simulation.changed(gate_instances=3, incumbent_edits=3)
+    banked = replace(small, bank=bank(*ROWS))
+    whole, log = banked.run()
+    for order in (1, 2):
+        assert state_digest(replace(banked, order=order).run()[0]) == state_digest(whole)
+    first = next(e.seq for e in log.events if e.type == "ImplementationProposed")
+    again, log = small.run(log.until(first))
+    assert again.status == "completed"
+    assert len(again.offers) > 1
+    assert small.made_again(log) > 0
+
+
+def test_an_offer_the_bank_does_not_hold_is_no_event_of_the_run(simulation: Simulation) -> None:
+    banked = replace(simulation.changed(incumbent_edits=2), bank=bank(*ROWS))
+    _, log = banked.run()
+    events = [
+        event
+        for event in log.events
+        if event.type != "RunStarted" or event.payload.bank is not None  # type: ignore[attr-defined]
+    ]
+    offered = next(i for i, e in enumerate(events) if getattr(e.payload, "offer", None) is not None)
+    _, plain = simulation.changed(incumbent_edits=2).run()
+    with pytest.raises(InvariantError):
+        fold_all([plain.events[0], *events[1 : offered + 1]])
