@@ -20,7 +20,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """Title → parameters, in their order."""
 BY_PREFIX: Mapping[str, Sequence[str]] = {
-    "Language model": ("llm",),
+    "Language model": ("llm", "bank"),
     "Policy": (
         "policy",
         "learning_rate",
