@@ -13,7 +13,7 @@ from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.prompts import fence
 from dga2d.events import ImplementationId, OperatorId
-from dga2d.events.payloads import BankEntry, LibraryOperator
+from dga2d.events.payloads import BankEntry, LibraryOperator, RunStarted
 from dga2d.replay.state.run_state import RunState
 
 
@@ -40,13 +40,19 @@ def next_offer(state: RunState, operator: OperatorId) -> int | None:
 
 def _suited(state: RunState, operator: OperatorId) -> Iterator[int]:
     bank, domain = state.header.bank or (), state.header.domain
-    target = next(o for o in state.header.library if o.id == operator)
+    target = _role(state.header, operator)
     ranked = sorted(
         (entry.domain != domain, entry.operator != operator, number)
         for number, entry in enumerate(bank)
         if has_role(entry, target)
     )
     return (number for _, _, number in ranked)
+
+
+def _role(header: RunStarted, operator: OperatorId) -> LibraryOperator:
+    match header:
+        case RunStarted(library=operators):
+            return next(o for o in operators if o.id == operator)
 
 
 def has_role(entry: BankEntry, operator: LibraryOperator) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dga2d.agents.proposing import idea_of
 from dga2d.domains.core.contract import normalised_gap
-from dga2d.events import ImplementationId, InstanceKey, RecordedEvent, RunId, instance_and_copy
+from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEvent, RunId, instance_and_copy
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement
@@ -26,6 +26,7 @@ class _Seen:
     """What the log said so far."""
 
     header: p.RunStarted | None = None
+    roles: dict[OperatorId, p.LibraryOperator] = field(default_factory=dict)
     accepted: dict[ImplementationId, tuple[int, Accepted]] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
     proposed: dict[tuple[int, int], ImplementationId] = field(default_factory=dict)
@@ -62,8 +63,8 @@ async def collect(store: EventStore, run: RunId, licence: str) -> Bank:
 def _note(seen: _Seen, event: RecordedEvent) -> None:
     payload = event.payload
     match payload:
-        case p.RunStarted():
-            seen.header = payload
+        case p.RunStarted(library=operators):
+            seen.header, seen.roles = payload, {o.id: o for o in operators}
         case p.LLMCallReserved():
             seen.models[payload.call] = payload.model
         case p.ImplementationProposed():
@@ -104,7 +105,7 @@ def _entry(
     licence: str,
 ) -> Entry:
     seq, payload = seen.accepted[name]
-    role = next(o for o in header.library if o.id == payload.operator)
+    role = seen.roles[payload.operator]
     gains: Mapping[How, Sequence[float]] = {
         "gate": seen.gate.get(name, []),
         "validation": _validated(seen, header, name),
