@@ -122,13 +122,17 @@ class BankEntry(Model):
     through all that an answer goes through."""
 
     source: BlobDigest
+    """Its text."""
     domain: str
     """Domain of the run that it comes from."""
     operator: OperatorId
     """Operator that it was written for."""
     category: str
+    """What that operator is for."""
     requires: Literal["none", "partial", "complete"]
+    """What it takes."""
     provides: Literal["none", "partial", "complete"]
+    """What it leaves."""
     run: str
     """The run that it comes from."""
     model: str

@@ -60,7 +60,7 @@ GROUPS = {
 PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
-    *("Contender", "Configuration", "Standing", "PoolChange"),
+    *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry"),
 )
 """Models that are fields of events."""
 
