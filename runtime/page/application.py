@@ -29,7 +29,8 @@ from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
-from dga2d.runtime.page.panels import PARTS, Pictures, context_for
+from dga2d.runtime.page.operators import tell_operator
+from dga2d.runtime.page.panels import GROUPS, PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.data import ReportPart, call_texts
@@ -86,7 +87,7 @@ class Page:
             length=timeline.length,
             marks=timeline.marks,
             best_seq=timeline.best_seq,
-            panels=list(PARTS),
+            groups=GROUPS,
         )
 
     async def panel(self, request: Request) -> Response:
@@ -97,6 +98,15 @@ class Page:
         timeline = await self._timeline(request.path_params["run"])
         seq = _seq(request, timeline.length)
         return self._panel(name, await context_for(name, timeline, seq, self._pictures))
+
+    async def operator(self, request: Request) -> Response:
+        """The pool of an operator after event ``seq``, with its code and history."""
+        timeline = await self._timeline(request.path_params["run"])
+        seq = _seq(request, timeline.length)
+        told = await tell_operator(timeline, seq, request.query_params.get("name", ""))
+        if told is None:
+            raise HTTPException(404, f"there is no such operator after event {seq}")
+        return self._panel("operator", {"operator": told})
 
     async def call(self, request: Request) -> Response:
         """Prompt and answer of one model call."""
@@ -120,16 +130,35 @@ class Page:
 
     async def solution(self, request: Request) -> Response:
         """Picture of the solution that an evaluation found, by its event."""
+        timeline, payload = await self._evaluation(request)
+        assert payload.solution is not None
+        try:
+            drawn = await self._pictures.svg(timeline, payload.instance, payload.solution)
+        except NoPictureError as error:
+            raise HTTPException(404, str(error)) from error
+        # what an event found never changes; a step of the slider need not fetch it again
+        return Response(drawn, media_type="image/svg+xml", headers={"cache-control": "private, max-age=600"})
+
+    async def picture(self, request: Request) -> Response:
+        """The same as a part of the page, or why there is none."""
+        timeline, payload = await self._evaluation(request)
+        assert payload.solution is not None
+        fault = ""
+        try:
+            await self._pictures.svg(timeline, payload.instance, payload.solution)
+        except NoPictureError as error:
+            fault = str(error)
+        drawn = {"instance": payload.instance, "address": f"{request.url.path}.svg", "fault": fault}
+        return self._panel("picture", {"drawn": drawn})
+
+    async def _evaluation(self, request: Request) -> tuple[Timeline, EvaluationRecorded]:
+        """Return the evaluation with a solution that the address names by its event."""
         timeline = await self._timeline(request.path_params["run"])
         seq = _in_path(request, "seq")
         payload = (await timeline.event_at(seq)).payload if 1 <= seq <= timeline.length else None
         if not isinstance(payload, EvaluationRecorded) or payload.solution is None:
             raise HTTPException(404, f"event {seq} brought no solution")
-        try:
-            drawn = await self._pictures.svg(timeline, payload.instance, payload.solution)
-        except NoPictureError as error:
-            raise HTTPException(404, str(error)) from error
-        return Response(drawn, media_type="image/svg+xml")
+        return timeline, payload
 
     async def facts(self, request: Request) -> Response:
         """Length of the log and its marks, for the slider."""
@@ -234,7 +263,9 @@ class _Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS.items()]
+                given = {name.lower() for name, _ in message["headers"]}
+                added = [(name, value) for name, value in HEADERS.items() if name not in given]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         refusal = self._refusal(Request(scope))
@@ -291,9 +322,11 @@ def make_application(
             Route("/runs/{run}", page.run),
             Route("/runs/{run}/facts", page.facts),
             Route("/runs/{run}/stream", page.stream),
+            Route("/runs/{run}/operator", page.operator),
             Route("/runs/{run}/calls/{number}", page.call),
             Route("/runs/{run}/edits/{seq}", page.edit),
             Route("/runs/{run}/solutions/{seq}.svg", page.solution),
+            Route("/runs/{run}/solutions/{seq}", page.picture),
             Route("/runs/{run}/{panel}", page.panel),
             Route("/static/report.css", page.stylesheet),
             Mount("/static", StaticFiles(directory=Path(str(files("dga2d.runtime.page"))) / "static")),

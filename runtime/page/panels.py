@@ -10,6 +10,7 @@ from urllib.parse import quote
 from anyio import to_thread
 
 from dga2d.events import BlobDigest, InstanceKey
+from dga2d.runtime.page.chart_values import gap_values
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.data import ReportData, ReportPart
 from dga2d.runtime.report.graph_drawing import GraphDrawing, draw_graph
@@ -18,18 +19,27 @@ from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, So
 from dga2d.store import StoreError
 
 PARTS: dict[str, frozenset[ReportPart]] = {
-    "overview": frozenset(),
+    "overview": frozenset({"algorithm"}),
+    "progress": frozenset(),
     "graph": frozenset({"edges"}),
+    "evaluations": frozenset({"evaluations"}),
+    "walks": frozenset(),
     "algorithm": frozenset({"algorithm"}),
     "incumbent": frozenset(),
     "lineage": frozenset({"edits"}),
-    "evaluations": frozenset({"evaluations"}),
     "calls": frozenset(),
-    "walks": frozenset(),
     "events": frozenset(),
     "checking": frozenset(),
 }
 """Panel → what its template needs of the report data."""
+GROUPS = {
+    "": ("overview",),
+    "search": ("progress", "graph", "evaluations", "walks"),
+    "algorithm": ("algorithm", "incumbent", "lineage"),
+    "model": ("calls",),
+    "log": ("events", "checking"),
+}
+"""The panels in their order, by what they are about."""
 EVENTS_SHOWN = 60
 PICTURES_SHOWN = 6
 PICTURES_KEPT = 64
@@ -78,6 +88,8 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
     context = context_of(data) | {"seq": seq}
     if panel == "graph":
         context["picture"] = await _graph(timeline, seq, data)
+    elif panel in ("overview", "progress"):
+        context["told"] = gap_values(data)
     elif panel == "incumbent":
         context["pictures"] = await _drawn(timeline, data.incumbents[:PICTURES_SHOWN], pictures)
     elif panel == "walks":
@@ -91,7 +103,7 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
 async def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:
     state, before = await timeline.state_at(seq), await timeline.generation_start(seq)
     credits = {(source, target): credit for source, target, credit in data.edges}
-    return draw_graph(state.header, state, before, credits)
+    return draw_graph(state.header, state, before, credits, data.first_edges)
 
 
 async def _drawn(

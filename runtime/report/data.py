@@ -108,6 +108,8 @@ class ReportData:
     picture: SolutionPicture | None = None
     """The first of them."""
     evaluated: EvaluationTables | None = None
+    first_edges: tuple[tuple[str, str], ...] = ()
+    """Edges of the graph with which the run began."""
     edges: tuple[tuple[str, str, float], ...] = ()
     """Edges of the present graph with their aggregated credit."""
     edits: tuple[ReportedEdit, ...] = ()
@@ -190,6 +192,7 @@ async def gather_report_data(
         incumbents=found,
         picture=await _picture(store, state, found) if "picture" in parts else None,
         evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
+        first_edges=notes.first_edges,
         edges=_edges(state) if "edges" in parts else (),
         edits=edits,
         descent=draw_descent(state, edits),

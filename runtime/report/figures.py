@@ -83,52 +83,50 @@ def graph_figure(picture: GraphDrawing) -> Figure:
     axes = figure.add_subplot()
     axes.set(xlim=(0, picture.width), ylim=(picture.height, 0), aspect="equal")
     axes.set_axis_off()
-    places = {node.name: (node.x, node.y) for node in picture.nodes}
     most = max((abs(link.credit) for link in picture.links), default=0.0) or 1.0
     for link in picture.links:
         if link.change != "removed":
-            _draw_link(axes, link, places, most)
+            _draw_link(axes, link, most)
     for node in picture.nodes:
-        _draw_node(axes, node)
+        _draw_node(axes, node, picture)
     return figure
 
 
-def _draw_link(axes: Axes, link: DrawnEdge, places: Mapping[str, tuple[float, float]], most: float) -> None:
+def _draw_link(axes: Axes, link: DrawnEdge, most: float) -> None:
     from matplotlib import colormaps
-    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path as Curve
 
-    axes.add_patch(
-        FancyArrowPatch(
-            places[link.source],
-            places[link.target],
-            arrowstyle="-|>",
-            connectionstyle="arc3,rad=0.15",
-            shrinkA=20,
-            shrinkB=20,
-            mutation_scale=7,
-            linewidth=0.4 * link.width,
-            color=colormaps[DIVERGING](0.5 + 0.5 * link.credit / most) if link.activations else "lightgray",
-            zorder=1,
-        )
-    )
+    colour = colormaps[DIVERGING](0.5 + 0.5 * link.credit / most) if link.activations else "darkgray"
+    width, order = (1.8, 2) if link.is_incumbent else (0.3 * link.width, 1)
+    codes = [Curve.MOVETO, *[Curve.CURVE4] * (len(link.route.points) - 1)]
+    curve = Curve(link.route.points, codes)
+    axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=colour, linewidth=width, zorder=order))
+    axes.add_patch(Polygon(link.route.arrow, facecolor=colour, edgecolor=colour, linewidth=0.3, zorder=order))
 
 
-def _draw_node(axes: Axes, node: DrawnNode) -> None:
+def _draw_node(axes: Axes, node: DrawnNode, picture: GraphDrawing) -> None:
     from matplotlib import colormaps
+    from matplotlib.patches import FancyBboxPatch
 
     sign = 0.0 if node.credit is None else float(np.sign(node.credit))
     shade = colormaps[DIVERGING](0.5 + 0.3 * sign * node.intensity)
-    axes.text(
-        node.x,
-        node.y,
-        node.name.replace("_", "\n", 1),
-        ha="center",
-        va="center",
-        size=6,
-        bbox={"boxstyle": "round", "facecolor": shade, "edgecolor": "black", "linewidth": 0.5},
-        alpha=1.0 if node.credit is not None or node.name.isupper() else 0.4,
-        zorder=2,
+    is_there = node.credit is not None or node.name.isupper()
+    corner = (node.x - picture.node_width / 2, node.y - picture.node_height / 2)
+    axes.add_patch(
+        FancyBboxPatch(
+            corner,
+            picture.node_width,
+            picture.node_height,
+            boxstyle="round,pad=0,rounding_size=6",
+            facecolor=shade,
+            edgecolor="black",
+            linewidth=1.4 if node.is_incumbent else 0.5,
+            alpha=1.0 if is_there else 0.4,
+            zorder=3,
+        )
     )
+    axes.text(node.x, node.y, node.name, ha="center", va="center", size=5.5, zorder=4)
 
 
 FORMATS = ("png", "svg")
@@ -197,7 +195,7 @@ def _figures(drawable: Drawable, faults: list[str]) -> Iterator[tuple[str, Figur
         yield "convergence", convergence
     if state.graph is not None:
         credits = {(source, target): credit for source, target, credit in data.edges}
-        yield "graph", graph_figure(draw_graph(state.header, state, state, credits))
+        yield "graph", graph_figure(draw_graph(state.header, state, state, credits, data.first_edges))
     credit = credit_figure(data.credit)
     if credit is not None:
         yield "credit", credit

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.report.graph_layout import NODE_HEIGHT, NODE_WIDTH, Layout, Route, lay_out, route
 
-COLUMNS = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
-"""Categories of operators from left to right; others come last."""
-COLUMN_WIDTH, ROW_HEIGHT, NODE_WIDTH = 240.0, 72.0, 176.0
+Edges = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class DrawnNode:
     intensity: float
     """Size of the credit beside the largest, 0 … 1."""
     n_implementations: int
+    activations: int
+    """How often a walk came to it, by implementations that are still there."""
+    is_incumbent: bool
+    """The incumbent's walk visits it."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,19 @@ class DrawnEdge:
 
     source: str
     target: str
-    path: str
+    route: Route
     credit: float
     activations: int
     width: float
     change: str
     """``added`` or ``removed`` by the open or just closed generation, else empty."""
+    is_incumbent: bool
+    """The incumbent's walk takes it."""
+
+    @property
+    def arrow(self) -> str:
+        """The arrowhead as the points of an SVG polygon."""
+        return " ".join(f"{p.x:.1f},{p.y:.1f}" for p in self.route.arrow)
 
 
 @dataclass(frozen=True)
@@ -52,86 +63,100 @@ class GraphDrawing:
     nodes: tuple[DrawnNode, ...]
     links: tuple[DrawnEdge, ...]
     node_width: float = NODE_WIDTH
+    node_height: float = NODE_HEIGHT
 
 
 def draw_graph(
-    header: RunStarted, state: RunState, before: RunState, credits: Mapping[tuple[str, str], float]
+    header: RunStarted,
+    state: RunState,
+    before: RunState,
+    credits: Mapping[tuple[str, str], float],
+    first_edges: Edges,
 ) -> GraphDrawing:
     """Return the drawing of the graph of `state`, with the edges marked that were added or removed since
     `before`; `credits` are those of the present edges.
+
+    Nodes stand where the run's first graph, `first_edges`, puts them.
     """
-    places = _places(header, state)
+    layout = lay_out(tuple(sorted(categories(header, state).items())), tuple(sorted(first_edges)))
+    walk = _incumbent(state)
     return GraphDrawing(
-        width=max(x for x, _ in places.values()) + COLUMN_WIDTH / 2,
-        height=max(y for _, y in places.values()) + ROW_HEIGHT,
-        nodes=_nodes(state, places),
-        links=_links(state, before, places, credits),
+        layout.width,
+        layout.height,
+        nodes=_nodes(state, layout, walk),
+        links=_links(state, before, layout, credits, walk),
     )
 
 
-def _places(header: RunStarted, state: RunState) -> dict[str, tuple[float, float]]:
-    """Return the middle of every node, from the run's operators alone: columns by category, rows by name."""
+def categories(header: RunStarted, state: RunState) -> dict[str, str]:
+    """Return the category of every operator that has a pool, before there are any of the whole library; it is
+    empty for operators that were made later."""
     kept = set(state.pools) if state.pools else {operator.id for operator in header.library}
-    names: dict[int, list[str]] = {-1: [START], len(COLUMNS) + 1: [END]}
+    found = dict.fromkeys(map(str, kept), "")
     for operator in header.library:
         if operator.id in kept:
-            is_known = operator.category in COLUMNS
-            column = COLUMNS.index(operator.category) if is_known else len(COLUMNS)
-            names.setdefault(column, []).append(operator.id)
-    most = max(map(len, names.values()))
-    places = {}
-    for column, (_, members) in enumerate(sorted(names.items())):
-        offset = (most - len(members)) / 2 + (0.4 if column % 2 else 0.0)  # so that few edges cross a node
-        for row, name in enumerate(sorted(members)):
-            places[name] = ((column + 0.5) * COLUMN_WIDTH, (row + offset + 1) * ROW_HEIGHT)
-    return places
+            found[operator.id] = operator.category
+    return found
 
 
-def _nodes(state: RunState, places: dict[str, tuple[float, float]]) -> tuple[DrawnNode, ...]:
+def _incumbent(state: RunState) -> tuple[str, ...]:
+    """Return the nodes that the incumbent visits; without races it is the best program."""
+    program = state.champion or state.best
+    return () if program is None else (START, *(step.operator for step in program.steps), END)
+
+
+def _nodes(state: RunState, layout: Layout, walk: tuple[str, ...]) -> tuple[DrawnNode, ...]:
     epsilon = state.settings.epsilon
-    credits = {name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()}
+    credits: dict[str, float] = {
+        name: state.credits.operator_credit(pool, epsilon) for name, pool in state.pools.items()
+    }
+    sizes = {str(name): len(pool) for name, pool in state.pools.items()}
     largest = max((abs(value) for value in credits.values()), default=0.0) or 1.0
+    visits: Counter[str] = Counter()
+    for (_, target), count in _activations(state).items():
+        visits[target] += count
     return tuple(
         DrawnNode(
             name,
-            x,
-            y,
-            credits.get(name),  # type: ignore[call-overload]
-            abs(credits.get(name, 0.0)) / largest,  # type: ignore[call-overload]
-            len(state.pools.get(name, ())),  # type: ignore[call-overload]
+            place.x,
+            place.y,
+            credits.get(name),
+            abs(credits.get(name, 0.0)) / largest,
+            sizes.get(name, 0),
+            visits[name],
+            name in walk,
         )
-        for name, (x, y) in sorted(places.items())
+        for name, place in sorted(layout.places.items())
     )
 
 
 def _links(
     state: RunState,
     before: RunState,
-    places: dict[str, tuple[float, float]],
+    layout: Layout,
     credits: Mapping[tuple[str, str], float],
+    walk: tuple[str, ...],
 ) -> tuple[DrawnEdge, ...]:
     now = frozenset() if state.graph is None else state.graph.edges
     earlier = now if before.graph is None else before.graph.edges
-    uses = _activations(state)
+    uses, steps = _activations(state), set(pairwise(walk))
     links = []
-    for edge in sorted(now | earlier):
-        source, target = edge
-        if source not in places or target not in places:
-            continue
-        change = "" if edge in now and edge in earlier else ("added" if edge in now else "removed")
-        activations = uses[edge]
+    for (source, target), found in route(layout, now | earlier).items():
+        edge = (source, target)
+        is_now, was = edge in now, edge in earlier
         links.append(
             DrawnEdge(
                 source,
                 target,
-                _curve(places[source], places[target]),
+                found,
                 credits.get(edge, 0.0),
-                activations,
-                min(1.0 + 0.6 * activations**0.5, 7.0),
-                change,
+                uses[edge],
+                min(1.0 + 0.35 * uses[edge] ** 0.5, 5.0),
+                "" if is_now and was else ("added" if is_now else "removed"),
+                edge in steps,
             )
         )
-    return tuple(links)
+    return tuple(sorted(links, key=lambda link: (link.is_incumbent, bool(link.change))))
 
 
 def _activations(state: RunState) -> Counter[tuple[str, str]]:
@@ -144,11 +169,3 @@ def _activations(state: RunState) -> Counter[tuple[str, str]]:
         if source is not None and target is not None:
             uses[source, target] += record.activations
     return uses
-
-
-def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """Return the path from the right side of one node to the left side of another."""
-    x1, y1 = start[0] + NODE_WIDTH / 2, start[1]
-    x2, y2 = end[0] - NODE_WIDTH / 2, end[1]
-    bend = max((x2 - x1) / 2, 60.0)
-    return f"M{x1:.0f} {y1:.0f}C{x1 + bend:.0f} {y1:.0f} {x2 - bend:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"

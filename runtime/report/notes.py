@@ -126,9 +126,12 @@ class Notes:
     changes: list[Change] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
     closings: list[Closing] = field(default_factory=list)
+    first_edges: tuple[p.Edge, ...] = ()
+    """Of the graph with which the run began."""
 
     def until(self, seq: int) -> Notes:
-        """Return the notes after event `seq`; programs are looked up by name, so all stay."""
+        """Return the notes after event `seq`; programs are looked up by name, so all stay, and
+        the first graph says where nodes are drawn from the beginning."""
         return Notes(
             self.times[:seq],
             self.programs,
@@ -139,6 +142,7 @@ class Notes:
             _until(self.changes, seq),
             _until(self.incidents, seq),
             _until(self.closings, seq),
+            self.first_edges,
         )
 
 
@@ -152,6 +156,8 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     notes.times.append(event.recorded_at)
     if isinstance(payload, p.EvaluationRecorded):
         notes.evaluations.append(Noted(event.seq, Evaluation.of(payload)))
+    elif isinstance(payload, p.GraphInitialized):
+        notes.first_edges = payload.edges
     elif isinstance(payload, p.PipelineSampled):
         notes.programs["train", payload.generation, payload.candidate] = payload.steps
     elif isinstance(payload, p.PipelinesDecoded):

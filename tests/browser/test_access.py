@@ -96,20 +96,22 @@ FOCUS = """() => {
   const one = document.activeElement;
   const style = getComputedStyle(one);
   const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
-  return [one.id || one.className || one.textContent.trim(), isOutlined];
+  return [one.id || one.dataset.operator || one.getAttribute("class") || one.textContent.trim(), isOutlined];
 }"""
 
 
 async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     order = []
-    for _ in range(14):
+    for _ in range(17):
         await page.keyboard.press("Tab")
         name, is_outlined = await page.evaluate(FOCUS)
         assert is_outlined, name
         order.append(name)
     controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
-    assert order == ["All runs", *controls, "tab-graph", "panel", "wide", "wide", "Operators by credit"]
+    filters = ["least-use", "credit-sign", "show-ends"]
+    assert order[:-3] == ["All runs", *controls, "tab-graph", "panel", *filters]
+    assert order[-3] == "wide"
 
 
 async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
@@ -128,7 +130,7 @@ async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
         await tab.shows("overview", seq)
     await page.locator("#tab-overview").focus()
     await page.keyboard.press("ArrowRight")
-    await tab.shows("graph", last)
+    await tab.shows("progress", last)
     await page.keyboard.press("ArrowLeft")
     await page.keyboard.press("ArrowLeft")
     await tab.shows(list(PARTS)[-1], last)

@@ -20,7 +20,7 @@ async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Reco
     last = len(fifty.events)
     await tab.shows("overview", last)
     await expect(page.locator("label[for=slider]")).to_have_text(f"event {last} of {last}")
-    await expect(page.locator("#panel")).to_contain_text("50 generations closed")
+    await expect(page.locator("#panel")).to_contain_text("50 of 50 generations closed")
     assert await page.locator("#marks option").count() == 50
 
 
@@ -36,8 +36,8 @@ async def test_each_step_of_the_slider_shows_the_state_of_its_event(tab: Tab, fi
 async def test_the_numbers_are_those_of_show(tab: Tab, served: Served, fifty: Recording) -> None:
     for seq in (400, len(fifty.events)):
         shown = show(served.url, FIFTY, seq)
-        page = await tab.open(f"/runs/fifty?seq={seq}")
-        await tab.shows("overview", seq)
+        page = await tab.open(f"/runs/fifty?seq={seq}#progress")
+        await tab.shows("progress", seq)
         figures = await page.locator(".figure").all_inner_texts()
         assert f"{shown['best']['gap_percent']:.2f} %" in figures[-2]
         assert f"{shown['checkpoint']['gap_percent']:.2f} %" in figures[-3]
@@ -200,9 +200,70 @@ async def test_names_of_heat_maps_are_inside_the_picture(tab: Tab) -> None:
 
 async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
-    mark = page.locator(".gaps a[aria-label*='added']").first
+    mark = page.locator(".plot a[aria-label*='added']").first
     seq = (await mark.get_attribute("href") or "").removeprefix("#code-of-")
     await mark.focus()
     await page.keyboard.press("Enter")
     await expect(page.locator("#tab-lineage")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(f"#code-of-{seq}")).to_be_visible()
+
+
+async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#overview")
+    await expect(page.locator(".drawing")).to_contain_text("no domain is called")
+    for part in (".verdict strong", ".facts", ".plot svg", ".drawing", ".budget progress", ".strip li"):
+        box = await page.locator(part).first.bounding_box()
+        assert box is not None, part
+        assert box["y"] + box["height"] <= 900, part
+    await expect(page.locator(".strip li").first).to_contain_text("% of the time")
+    await page.locator(".strip a").first.click()
+    await expect(page.locator("#tab-algorithm")).to_have_attribute("aria-selected", "true")
+    await expect(page.locator("#code-1")).to_have_attribute("open", "")
+
+
+async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#overview")
+    chart = page.locator(".plot")
+    whole = await chart.locator("circle").count()
+    await chart.focus()
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator(".reading")).to_contain_text("generation 2, best so far")
+    await expect(page.locator("label[for=slider]")).to_contain_text("event")  # time did not move
+    await page.keyboard.press("+")
+    await expect(chart.locator("circle")).not_to_have_count(whole)
+    await page.keyboard.press("0")
+    await expect(chart.locator("circle")).to_have_count(whole)
+    await page.keyboard.press("l")
+    await expect(page.get_by_role("button", name="log", exact=True)).to_have_attribute("aria-pressed", "true")
+    async with page.expect_download() as saved:
+        await page.get_by_role("button", name="Save as CSV").click()
+    lines = (await (await saved.value).path()).read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("generation,calls,tokens,minutes,best")
+    assert len(lines) == 51
+    async with page.expect_download() as drawn:
+        await page.get_by_role("button", name="Save as SVG").click()
+    text = (await (await drawn.value).path()).read_text(encoding="utf-8")
+    assert text.startswith("<svg ")
+    assert "var(--" not in text
+
+
+async def test_the_graph_lights_filters_and_tells_of_an_operator(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#graph")
+    links = page.locator(".link:visible")
+    shown = await links.count()
+    assert await page.locator(".link.incumbent").count() >= 2
+    node = page.locator("a[data-operator]").nth(1)
+    name = await node.get_attribute("data-operator") or ""
+    await node.focus()
+    near = await page.locator(".link.near").evaluate_all(
+        "(all) => all.map((l) => [l.dataset.from, l.dataset.to])"
+    )
+    assert near
+    assert all(name in pair for pair in near)
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#operator h2")).to_have_text(name)
+    await page.locator("#operator summary").first.click()
+    await expect(page.locator("#operator pre").first).to_contain_text("def run")
+    await page.locator("#least-use").fill(await page.locator("#least-use").get_attribute("max") or "")
+    assert 1 <= await links.count() < shown

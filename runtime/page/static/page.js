@@ -1,5 +1,8 @@
 // Moves through the time of one run. All content is rendered and escaped by the server.
 
+import { drawCharts } from "./charts.js";
+import { drawGraph } from "./graph.js";
+
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
 function element(id, kind) {
   const found = document.getElementById(id);
@@ -27,7 +30,7 @@ let playing;
 let wanted = 0;
 let isFetching = false;
 let drawn = "";
-/** Event of the edit that the next drawn panel opens and shows. */
+/** Element, or event of an edit, that the next drawn panel opens and shows. */
 let sought = "";
 /** @type {Map<string, string>} */
 const texts = new Map();
@@ -70,6 +73,14 @@ function replace(text, place) {
   const offsets = [...panel.querySelectorAll("pre, .wide")].map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]);
   const focused = focusable().findIndex((one) => one === document.activeElement);
   panel.innerHTML = text;
+  for (const drawing of panel.querySelectorAll(".incumbent")) void fill(drawing);
+  drawCharts(panel);
+  drawGraph(panel, async (operator) => {
+    const answer = await fetch(`${base}/operator?seq=${slider.value}&name=${encodeURIComponent(operator)}`);
+    const text = await answer.text();
+    if (!answer.ok) say(inWords(text));
+    return answer.ok ? text : "";
+  });
   for (const details of panel.querySelectorAll("details")) {
     details.open = open.has(details.id);
     if (details.open) fill(details);
@@ -77,7 +88,7 @@ function replace(text, place) {
   [...panel.querySelectorAll("pre, .wide")].forEach((one, index) => {
     [one.scrollTop, one.scrollLeft] = offsets[index] ?? [0, 0];
   });
-  const wished = sought ? (document.getElementById(`edit-${sought}`) ?? document.getElementById(`code-of-${sought}`)) : null;
+  const wished = [sought, `edit-${sought}`, `code-of-${sought}`].map((id) => document.getElementById(id)).find((one) => one !== null && panel.contains(one));
   sought = "";
   if (wished instanceof HTMLElement) {
     if (wished instanceof HTMLDetailsElement) wished.open = true;
@@ -91,9 +102,9 @@ function focusable() {
   return [...panel.querySelectorAll("a, summary, [tabindex]")].filter((one) => one instanceof HTMLElement);
 }
 
-/** Fetches the texts that an opened element stands for, once. @param {HTMLDetailsElement} details */
-async function fill(details) {
-  const place = details.querySelector("[data-source]");
+/** Fetches what an element stands for, once. @param {Element} around */
+async function fill(around) {
+  const place = around.querySelector("[data-source]");
   if (!(place instanceof HTMLElement)) return;
   const source = place.dataset.source ?? "";
   const known = texts.get(source);
@@ -220,11 +231,16 @@ document.addEventListener("keydown", (event) => {
   keys[event.key]();
 });
 panel.addEventListener("click", (event) => {
-  const link = event.target instanceof Element ? event.target.closest("a[data-seq], a[href^='#code-of-']") : null;
+  const link = event.target instanceof Element ? event.target.closest("a[data-seq], a[data-panel], a[href^='#code-of-']") : null;
   if (link === null) return;
   event.preventDefault();
   const seq = link.getAttribute("data-seq");
-  if (seq !== null) goTo(Number(seq));
+  const name = link.getAttribute("data-panel");
+  if (name !== null) {
+    sought = link.getAttribute("data-open") ?? "";
+    const tab = tabs.find((one) => one.dataset.panel === name);
+    if (tab !== undefined) select(tab);
+  } else if (seq !== null) goTo(Number(seq));
   else showEdit((link.getAttribute("href") ?? "").replace("#code-of-", ""));
 });
 

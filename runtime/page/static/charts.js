@@ -1,0 +1,283 @@
+// Charts of gaps, drawn by Observable Plot: zoom, reading by keyboard, log axis, export. Texts are set as text.
+
+/** @type {any} */
+const Plot = /** @type {any} */ (globalThis).Plot;
+const COLOURS = { best: "var(--c1)", own: "var(--c2)", validation: "var(--c3)", held: "var(--c4)", edit: "var(--c5)" };
+
+const XLINK = "http://www.w3.org/1999/xlink";
+
+/** What a reader chose, by chart; it outlives the panel, which is drawn anew at every step through time. */
+const choices = /** @type {Map<string, {axis: string, isLog: boolean, span: number[] | null, at: number}>} */ (new Map());
+
+/** Draws every chart of a panel. @param {HTMLElement} panel */
+export function drawCharts(panel) {
+  for (const holder of panel.querySelectorAll("[data-gaps]")) {
+    if (holder instanceof HTMLElement) new GapChart(holder);
+  }
+}
+
+/** @param {string} name @param {Record<string, string>} attributes @param {(Node | string)[]} children */
+function make(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+class GapChart {
+  /** @param {HTMLElement} holder */
+  constructor(holder) {
+    this.holder = holder;
+    this.told = JSON.parse(holder.dataset.gaps ?? "{}");
+    this.choice = choices.get(holder.id) ?? { axis: "generation", isLog: false, span: null, at: -1 };
+    if (!(this.choice.axis in this.told.axes)) this.choice.axis = "generation";
+    choices.set(holder.id, this.choice);
+    this.figure = make("div", {
+      class: "wide plot", tabindex: "0", role: "group",
+      "aria-label": "Gap in percent. Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis",
+    });
+    this.reading = make("p", { class: "reading soft", role: "status" });
+    holder.append(this.tools(), this.figure, this.reading);
+    this.figure.addEventListener("keydown", (event) => this.key(event));
+    this.figure.addEventListener("pointerdown", (event) => this.brush(event));
+    this.figure.addEventListener("dblclick", () => this.zoom(null));
+    this.draw();
+    new ResizeObserver(() => { if (this.figure.clientWidth !== this.drawnWidth) this.draw(); }).observe(this.figure);
+  }
+
+  tools() {
+    const axis = make("select", { "aria-label": "Axis" });
+    for (const [key, name] of Object.entries(this.told.axes)) {
+      const option = make("option", { value: key }, `by ${name}`);
+      if (key === this.choice.axis) option.setAttribute("selected", "");
+      axis.append(option);
+    }
+    axis.addEventListener("change", () => {
+      this.choice.axis = /** @type {HTMLSelectElement} */ (axis).value;
+      this.zoom(null);
+    });
+    this.log = make("button", { type: "button", "aria-pressed": String(this.choice.isLog) }, "log");
+    this.log.addEventListener("click", () => this.turnLog());
+    const all = make("button", { type: "button", title: "Show all (0)" }, "all");
+    all.addEventListener("click", () => this.zoom(null));
+    const legend = make("span", { class: "soft legends" });
+    const entries = { best: "● best so far", own: "● best of the generation", validation: "◆ validation", edit: "▲ accepted edit" };
+    for (const [key, text] of Object.entries(entries)) {
+      const [sign, ...words] = text.split(" ");
+      const swatch = make("i", { "aria-hidden": "true", style: `color:${COLOURS[/** @type {"best"} */ (key)]}` }, sign);
+      legend.append(make("span", {}, swatch, ` ${words.join(" ")}`));
+    }
+    const tools = make("div", { class: "chart-tools" }, legend, axis, this.log, all);
+    for (const kind of ["svg", "png", "csv"]) {
+      const button = make("button", { type: "button", "aria-label": `Save as ${kind.toUpperCase()}` }, kind.toUpperCase());
+      button.addEventListener("click", () => void this.save(kind));
+      tools.append(button);
+    }
+    return tools;
+  }
+
+  turnLog() {
+    this.choice.isLog = !this.choice.isLog;
+    this.log?.setAttribute("aria-pressed", String(this.choice.isLog));
+    this.draw();
+  }
+
+  get rows() {
+    return this.told.rows.filter((/** @type {any} */ row) => row.best !== null);
+  }
+
+  /** Whole axis of what is told. @returns {number[]} */
+  get whole() {
+    const places = this.told.rows.map((/** @type {any} */ row) => row[this.choice.axis]);
+    const [first, last] = [places[0], places[places.length - 1]];
+    return first === last ? [first - 1, last + 1] : [first, last];
+  }
+
+  draw() {
+    const { axis, isLog, span } = this.choice;
+    this.drawnWidth = this.figure.clientWidth;
+    const width = Math.max(300, this.drawnWidth);
+    const shown = span ?? this.whole;
+    const inside = (/** @type {any} */ row) => row[axis] >= shown[0] && row[axis] <= shown[1];
+    const rows = this.rows.filter(inside);
+    const places = new Map(this.told.rows.map((/** @type {any} */ row) => [row.generation, row[axis]]));
+    const important = [
+      ...rows.flatMap((/** @type {any} */ row) => [row.best, row.validation, ...(row.bounds ?? [])]),
+      ...this.told.levels.map((/** @type {any} */ level) => level.gap),
+    ].filter((value) => value !== null && (!isLog || value > 0));
+    if (important.length === 0) important.push(0.1);
+    const [low, high] = [Math.min(...important), Math.max(...important)];
+    const bottom = isLog ? low * 0.85 : Math.min(0, low * 1.06);
+    const top = isLog ? high * 1.15 : Math.max(high * 1.06, bottom + 0.1);
+    const positive = (/** @type {number | null} */ value) => value !== null && (!isLog || value > 0);
+    const stacked = this.stack(places, shown);
+    const chart = Plot.plot({
+      width, height: 250, marginLeft: 46, marginRight: 14, marginTop: 14, marginBottom: 40,
+      style: { background: "transparent", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
+      className: "gap-chart",
+      x: { domain: shown, label: this.told.axes[axis], ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
+      y: { domain: [bottom, top], label: "gap, %", grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
+      marks: [
+        Plot.ruleY(this.told.levels.filter((/** @type {any} */ l) => positive(l.gap)), {
+          y: "gap", stroke: (/** @type {any} */ l) => (l.name.includes("baseline") ? COLOURS.own : COLOURS.held),
+          strokeDasharray: "6 4", strokeWidth: 1.5,
+        }),
+        Plot.text(this.told.levels.filter((/** @type {any} */ l) => positive(l.gap)), {
+          y: "gap", x: shown[1], text: (/** @type {any} */ l) => `${l.name} ${l.gap.toFixed(2)} %`,
+          textAnchor: "end", dy: -7, fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4,
+        }),
+        Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
+          x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
+        }),
+        Plot.line(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", stroke: COLOURS.best, strokeWidth: 2.25, curve: "step-after" }),
+        Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", r: 2.5, fill: COLOURS.best }),
+        Plot.ruleX(rows.filter((/** @type {any} */ r) => r.bounds && positive(r.bounds[0])), {
+          x: axis, y1: (/** @type {any} */ r) => r.bounds[0], y2: (/** @type {any} */ r) => r.bounds[1], stroke: COLOURS.validation, strokeWidth: 1.5,
+        }),
+        Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.validation)), { x: axis, y: "validation", r: 4, symbol: "diamond", fill: COLOURS.validation }),
+        Plot.dot(stacked, {
+          x: "x", frameAnchor: "bottom", dy: 0, symbol: "triangle", r: 4, fill: COLOURS.edit, stroke: "var(--paper)", strokeWidth: 0.5,
+          href: (/** @type {any} */ e) => `#code-of-${e.seq}`, ariaLabel: "text", title: "text",
+        }),
+        Plot.tip(rows, Plot.pointerX({ x: axis, y: "best", title: (/** @type {any} */ r) => this.words(r), fill: "var(--panel)", stroke: "var(--line)" })),
+      ],
+    });
+    this.finish(chart);
+    this.chart = chart;
+    this.figure.replaceChildren(chart);
+    this.read(this.choice.at, false);
+  }
+
+  /** Marks of edits, those of a generation beside each other. @param {Map<number, number>} places @param {number[]} shown */
+  stack(places, shown) {
+    const pixel = (shown[1] - shown[0]) / Math.max(200, this.figure.clientWidth - 60);
+    /** @type {Map<number, number>} */
+    const counts = new Map();
+    return this.told.edits.flatMap((/** @type {any} */ edit) => {
+      const place = places.get(edit.generation);
+      if (place === undefined || place < shown[0] || place > shown[1]) return [];
+      const count = counts.get(place) ?? 0;
+      counts.set(place, count + 1);
+      return [{ ...edit, x: Math.min(shown[1], place + Math.min(count, 9) * 9 * pixel) }];
+    });
+  }
+
+  /** Makes the drawing part of the page: its style is the page's, its links are plain. @param {Element} chart */
+  finish(chart) {
+    chart.querySelector("style")?.remove();
+    for (const group of chart.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
+    chart.setAttribute("role", "group");
+    chart.setAttribute("aria-label", "Gap in percent; the table of generations holds the same figures");
+    for (const link of chart.querySelectorAll("a")) {
+      const mark = link.querySelector("path, circle");
+      const to = link.getAttribute("href") ?? link.getAttributeNS(XLINK, "href") ?? "";
+      link.removeAttributeNS(XLINK, "href");
+      link.setAttribute("href", to);
+      link.setAttribute("aria-label", mark?.getAttribute("aria-label") ?? "edit");
+    }
+  }
+
+  /** @param {any} row */
+  words(row) {
+    const gap = (/** @type {number | null} */ value) => (value === null ? "failed" : `${value.toFixed(2)} %`);
+    const lines = [`generation ${row.generation}`, `best so far ${gap(row.best)}`, `best of it ${gap(row.own)}`];
+    if (row.validation !== null) {
+      const bounds = row.bounds ? ` (${row.bounds[0].toFixed(2)} to ${row.bounds[1].toFixed(2)}, ${row.instances} instances)` : "";
+      lines.push(`validation ${gap(row.validation)}${bounds}`);
+    }
+    if (row.failed) lines.push(`${row.failed} failed`);
+    return lines.join("\n");
+  }
+
+  /** Says a generation in words. @param {number} at @param {boolean} isAsked */
+  read(at, isAsked = true) {
+    const { rows } = this;
+    if (at < 0 && !isAsked) return;
+    this.choice.at = Math.min(Math.max(at, 0), rows.length - 1);
+    const row = rows[this.choice.at];
+    if (row) this.reading.textContent = this.words(row).replaceAll("\n", ", ");
+  }
+
+  /** @param {number[] | null} span */
+  zoom(span) {
+    this.choice.span = span;
+    this.draw();
+  }
+
+  /** @param {number} factor */
+  scale(factor) {
+    const [first, last] = this.choice.span ?? this.whole;
+    const row = this.rows[this.choice.at];
+    const middle = row ? row[this.choice.axis] : (first + last) / 2;
+    const reach = ((last - first) * factor) / 2;
+    const [from, to] = this.whole;
+    const next = [Math.max(from, middle - reach), Math.min(to, middle + reach)];
+    if (next[1] - next[0] > 0) this.zoom(next[0] === from && next[1] === to ? null : next);
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.target !== this.figure || event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys = /** @type {Record<string, () => void>} */ ({
+      ArrowRight: () => this.read(this.choice.at + 1), ArrowLeft: () => this.read(this.choice.at - 1),
+      "+": () => this.scale(0.5), "-": () => this.scale(2), 0: () => this.zoom(null), l: () => this.turnLog(),
+    });
+    if (!Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+
+  /** Zooms into what is dragged over. @param {PointerEvent} down */
+  brush(down) {
+    if (down.button !== 0 || (down.target instanceof Element && down.target.closest("a"))) return;
+    const scale = this.chart.scale("x");
+    const place = (/** @type {PointerEvent} */ event) => {
+      const box = this.chart.getBoundingClientRect();
+      return scale.invert(((event.clientX - box.left) / box.width) * Number(this.chart.getAttribute("width")));
+    };
+    const from = place(down);
+    addEventListener("pointerup", (up) => {
+      const [a, b] = [from, place(up)].sort((x, y) => x - y);
+      const [first, last] = this.whole;
+      if (Math.abs(up.clientX - down.clientX) > 8) this.zoom([Math.max(first, a), Math.min(last, b)]);
+    }, { once: true });
+  }
+
+  /** @param {string} kind */
+  async save(kind) {
+    const name = `${document.getElementById("run")?.dataset.run ?? "run"}-convergence.${kind}`;
+    if (kind === "csv") {
+      const keys = ["generation", "calls", "tokens", "minutes", "best", "own", "validation", "failed"];
+      const lines = this.told.rows.map((/** @type {any} */ row) => keys.map((key) => row[key] ?? "").join(","));
+      return download(name, new Blob([[keys.join(","), ...lines].join("\n")], { type: "text/csv" }));
+    }
+    const text = standalone(this.chart);
+    if (kind === "svg") return download(name, new Blob([text], { type: "image/svg+xml" }));
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width * 2, image.height * 2];
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => blob && download(name, blob));
+    return undefined;
+  }
+}
+
+/** The drawing with its colours written out, on the page's paper. @param {SVGSVGElement} chart */
+function standalone(chart) {
+  const style = getComputedStyle(document.documentElement);
+  const written = new XMLSerializer().serializeToString(chart);
+  const filled = written.replaceAll(/var\((--[a-z0-9]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  const paper = getComputedStyle(document.body).backgroundColor;
+  return filled.replace("<svg ", `<svg color="${style.getPropertyValue("--ink").trim()}" `)
+    .replace("background: transparent", `background: ${paper}`).replace("font-family: inherit", "font-family: sans-serif");
+}
+
+/** @param {string} name @param {Blob} blob */
+function download(name, blob) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  URL.revokeObjectURL(/** @type {HTMLAnchorElement} */ (link).href);
+}

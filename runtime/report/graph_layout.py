@@ -1,0 +1,171 @@
+"""Where the operator graph's nodes stand and how its edges run: layers by category, laid out by Graphviz.
+
+The places follow from the run's first graph alone, so they are the same at every event of a run. Names never
+reach Graphviz: nodes are numbers there.
+
+References
+----------
+Gansner, Koutsofios, North, Vo, "A technique for drawing directed graphs", IEEE Transactions on Software
+Engineering 19 (3), 1993 (layers and their order); Dobkin et al., "Implementing a general edge router",
+Graph Drawing 1997 (curves around nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from dga2d.replay.state.graph import END, START
+
+if TYPE_CHECKING:
+    from pygraphviz import AGraph
+
+POINTS_PER_INCH = 72.0
+NODE_WIDTH, NODE_HEIGHT = 172.0, 34.0
+MARGIN = 14.0
+"""All lengths are in units of the drawing."""
+LAYERS = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
+"""Categories of operators from top to bottom; others come last."""
+
+_graphviz = Lock()
+"""Lay out one graph at a time: Graphviz is not safe in threads."""
+
+
+class Place(NamedTuple):
+    """Middle of a node."""
+
+    x: float
+    y: float
+
+
+class Layout(NamedTuple):
+    """Places of all nodes in a drawing of `width` × `height`, the origin at its upper left."""
+
+    width: float
+    height: float
+    places: Mapping[str, Place]
+
+
+class Route(NamedTuple):
+    """How an edge runs."""
+
+    points: tuple[Place, ...]
+    """Cubic Bézier curve: its start, then three control points for each piece; it ends at the arrowhead."""
+    tip: Place
+
+    @property
+    def path(self) -> str:
+        """The curve as an SVG path."""
+        start, *controls = self.points
+        return f"M{start.x:.1f} {start.y:.1f}C" + " ".join(f"{p.x:.1f} {p.y:.1f}" for p in controls)
+
+    @property
+    def arrow(self) -> tuple[Place, Place, Place]:
+        """Corners of the arrowhead, its tip first."""
+        foot = self.points[-1]
+        dx, dy = (self.tip.x - foot.x) / 2, (self.tip.y - foot.y) / 2
+        return self.tip, Place(foot.x - dy, foot.y + dx), Place(foot.x + dy, foot.y - dx)
+
+
+@lru_cache(maxsize=32)
+def lay_out(categories: tuple[tuple[str, str], ...], edges: tuple[tuple[str, str], ...]) -> Layout:
+    """Return the places of operators, given with their categories, and of ``START`` and ``END``.
+
+    `edges` decide the order within layers, so that few of them cross.
+    """
+    layers = _layers(categories)
+    names = [name for layer in layers for name in layer]
+    number = {name: str(index) for index, name in enumerate(names)}
+    with _graphviz:
+        graph = _empty_graph(rankdir="TB", nodesep="0.3", ranksep="0.75", newrank="true")
+        graph.add_nodes_from(number.values())
+        for source, target in edges:
+            if target != END and source in number and target in number:
+                graph.add_edge(number[source], number[target])
+        _hold_layers(graph, [[number[name] for name in layer] for layer in layers])
+        graph.layout("dot")
+        found = {name: _place(graph.get_node(number[name]).attr["pos"]) for name in names}
+    left = min(place.x for place in found.values()) - NODE_WIDTH / 2 - MARGIN
+    top = max(place.y for place in found.values()) + NODE_HEIGHT / 2 + MARGIN
+    places = {name: Place(place.x - left, top - place.y) for name, place in found.items()}
+    width = max(place.x for place in places.values()) + NODE_WIDTH / 2 + MARGIN
+    for alone in (START, END):
+        places[alone] = Place(width / 2, places[alone].y)
+    return Layout(
+        width=width,
+        height=max(place.y for place in places.values()) + NODE_HEIGHT / 2 + MARGIN,
+        places=places,
+    )
+
+
+def _layers(categories: Iterable[tuple[str, str]]) -> list[list[str]]:
+    found: dict[int, list[str]] = {-1: [START], len(LAYERS) + 1: [END]}
+    for name, category in categories:
+        found.setdefault(LAYERS.index(category) if category in LAYERS else len(LAYERS), []).append(name)
+    return [sorted(names) for _, names in sorted(found.items())]
+
+
+def _hold_layers(graph: AGraph, layers: Sequence[Sequence[str]]) -> None:
+    """Keep each layer on one rank, below the one before."""
+    for index, layer in enumerate(layers):
+        graph.add_node(f"layer{index}", style="invis", width="0.01", height="0.01")
+        graph.add_subgraph([*layer, f"layer{index}"], rank="same")
+        if index:
+            graph.add_edge(f"layer{index - 1}", f"layer{index}", style="invis", weight="20")
+
+
+def route(layout: Layout, edges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Route]:
+    """Return how `edges` run around the nodes of a layout; those between unknown nodes are left out."""
+    known = tuple(sorted(e for e in edges if e[0] in layout.places and e[1] in layout.places))
+    return _route(tuple(layout.places.items()), layout.height, known)
+
+
+@lru_cache(maxsize=256)
+def _route(
+    places: tuple[tuple[str, Place], ...], height: float, edges: tuple[tuple[str, str], ...]
+) -> dict[tuple[str, str], Route]:
+    number = {name: str(index) for index, (name, _) in enumerate(places)}
+    with _graphviz:
+        graph = _empty_graph(splines="true")
+        for name, place in places:
+            x, y = place.x / POINTS_PER_INCH, (height - place.y) / POINTS_PER_INCH
+            graph.add_node(number[name], pos=f"{x:.4f},{y:.4f}!", pin="true")
+        for source, target in edges:
+            graph.add_edge(number[source], number[target])
+        graph.layout("neato")
+        # what Graphviz moved as a whole is moved back
+        origin = _place(graph.get_node("0").attr["pos"])
+        first = places[0][1]
+        dx, dy = first.x - origin.x, height - first.y - origin.y
+        return {
+            edge: _read_route(graph.get_edge(number[edge[0]], number[edge[1]]).attr["pos"], dx, dy, height)
+            for edge in edges
+        }
+
+
+def _empty_graph(**attributes: str) -> AGraph:
+    from pygraphviz import AGraph  # loads Graphviz, and most commands draw nothing
+
+    graph = AGraph(directed=True, **attributes)
+    width, height = NODE_WIDTH / POINTS_PER_INCH, NODE_HEIGHT / POINTS_PER_INCH
+    graph.node_attr.update(
+        shape="box", label="", fixedsize="true", width=f"{width:.3f}", height=f"{height:.3f}"
+    )
+    graph.edge_attr.update(arrowsize="0.6")
+    return graph
+
+
+def _place(text: str) -> Place:
+    """Read ``X,Y``, with ``!`` behind it where the node is pinned."""
+    x, y = text.rstrip("!").split(",")[:2]
+    return Place(float(x), float(y))
+
+
+def _read_route(text: str, dx: float, dy: float, height: float) -> Route:
+    """Read Graphviz's ``e,X,Y X,Y X,Y …``: the tip of the arrow, then the points of a cubic spline."""
+    head, *rest = text.removeprefix("e,").split()
+    points = [_place(point) for point in (head, *rest)]
+    tip, *spline = [Place(point.x + dx, height - point.y - dy) for point in points]
+    return Route(tuple(spline), tip)
