@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,11 +22,22 @@ def check_targets(targets: Sequence[str]) -> None:
     Raises
     ------
     UsageError
-        It is empty, or a URL of another kind than http and https.
+        It is empty, a URL of another kind than http and https, or a command that is not there.
     """
     for target in targets:
         if not target.strip() or ("://" in target.split()[0] and not _is_url(target)):
             raise UsageError(f"--notify {target!r}: expected http://…, https://… or a command")
+        if not _is_url(target):
+            _check_command(target)
+
+
+def _check_command(target: str) -> None:
+    try:
+        program = shlex.split(target)[0]
+    except ValueError as error:
+        raise UsageError(f"--notify {target!r}: {error}") from error
+    if shutil.which(program) is None:
+        raise UsageError(f"--notify {target!r}: there is no command {program!r} that can be started")
 
 
 def notify(targets: Sequence[str], facts: Mapping[str, Any]) -> list[str]:

@@ -72,9 +72,9 @@ def test_a_lost_message_is_a_line_and_the_others_are_sent(mailbox: tuple[str, li
     ]
 
 
-@pytest.mark.parametrize("target", ["", " ", "ftp://host/x", "mailto://a"])
+@pytest.mark.parametrize("target", ["", " ", "ftp://host/x", "mailto://a", "no-such-program x", "echo 'a"])
 def test_a_target_that_nothing_can_be_sent_to_is_refused_before(target: str) -> None:
-    check_targets(["https://a.example", "notify-send dga2d", "curl -d @- https://b.example"])
+    check_targets(["https://a.example", f"{sys.executable} -m this", "cat -d @- https://b.example"])
     with pytest.raises(UsageError, match="--notify"):
         check_targets([target])
 
