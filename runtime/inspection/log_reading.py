@@ -12,11 +12,10 @@ import orjson
 from dga2d.events import Dga2dError, RecordedEvent, RunId
 from dga2d.replay.archive import Manifest, export_run, import_run
 from dga2d.replay.difference import compare_states, first_divergence
-from dga2d.replay.loading import load_generation
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import check_log
-from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.runs.states import load_generation, load_state
 from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dga2d.events import Dga2dError, RunId
-from dga2d.replay.loading import load_generation
 from dga2d.replay.snapshots import SnapshotCheck
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
@@ -13,7 +12,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
-from dga2d.runtime.runs.states import load_state, recall_problem, snapshot_seal
+from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
 from dga2d.store import (
     EventStore,
     RunSummary,

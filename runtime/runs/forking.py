@@ -11,7 +11,6 @@ from typing import Any
 
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunPaused
-from dga2d.replay.loading import load_generation
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
@@ -30,7 +29,7 @@ from dga2d.runtime.runs.sessions import (
     reopen_problem,
 )
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
-from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.runs.states import load_generation, load_state
 from dga2d.runtime.runs.supervisor import open_surroundings, rejoin, resumption_event, run_to_end
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store

@@ -41,6 +41,14 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
     return state
 
 
+async def load_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:
+    """Return the state when `generation` had closed; ``None`` if it never did. Raises as `load_state`."""
+    state = await loading.load_generation(store, run_id, generation)
+    if state is not None and state.started is not None:
+        recall_problem(state)
+    return state
+
+
 def recall_problem(state: RunState) -> None:
     """Let the problem of a run that began with a problem's file be found by its name."""
     if state.header.problem_file is not None:

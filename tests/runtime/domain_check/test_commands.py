@@ -48,6 +48,7 @@ def test_a_new_problem_file_is_sound_and_its_run_goes_on_while_it_is_unchanged(o
     assert begun.returncode == 0, begun.stderr
     assert "gaps         are to what the safe baseline reached before the run began" in begun.stdout
     assert dga2d(own, "replay", "t", "--verify").returncode == 0
+    assert dga2d(own, "solver", "t", "--generation", "1", "-o", "trips_solver.py").returncode == 0
     more = ("resume", "t", "--generations", "2", "--quiet", "--no-report")
     assert dga2d(own, *more).returncode == 0
     with (own / "trips.py").open("a", encoding="utf-8") as stream:
