@@ -31,7 +31,7 @@ slow: setup
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long"
 
 # The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
-# programs. An hour.
+# programs; every library text compiled, every hostile program in all modes. An hour and more.
 long: setup
 	$(BIN)/pytest -q -m long
 

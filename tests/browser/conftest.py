@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import cast
 
 import anyio
@@ -126,13 +127,11 @@ class Served:
     url: str
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterator[Served]:
-    """``dga2d serve`` over a long run, one that goes on, and one in which all text is hostile.
-
-    It ends with the file, like the browser: other tests suspend or count the processes below their own.
-    """
-    url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('browser')}/log.db"
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Path:
+    """A database with a long run, one that goes on, and one in which all text is hostile."""
+    path = tmp_path_factory.mktemp("original") / "log.db"
+    url = f"sqlite+aiosqlite:///{path}"
     named = made_up_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
     hostile = Simulation(SMALL)
     answers = HostileModel({"ImplementTask": [HOSTILE], "ConnectTask": [HOSTILE]}, name=HOSTILE)
@@ -141,6 +140,17 @@ def served(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Iterat
     anyio.run(fifty.append, url, LIVE, 1, 100)
     ill = record(hostile, _with_hostile_diagnostic)
     anyio.run(ill.append, url, HOSTILE_RUN, 1, len(ill.events))
+    return path
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, original: Path) -> Iterator[Served]:
+    """``dga2d serve`` over a copy of it.
+
+    It ends with the file, like the browser: other tests suspend or count the processes below their own.
+    """
+    path = Path(shutil.copy(original, tmp_path_factory.mktemp("browser")))
+    url = f"sqlite+aiosqlite:///{path}"
     command = [sys.executable, "-P", "-m", "dga2d", "serve", "--port", "0", "--json", "--store", url]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
         assert process.stdout is not None

@@ -196,7 +196,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("domain", SMALL)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(choice=st.integers(0, 1), damages=DAMAGES)
 @example(choice=0, damages=[("separate", b"\n", "\u2028".encode())])
 @example(choice=0, damages=[("number", 0, b"x" * 2000)])
@@ -236,7 +236,7 @@ def test_a_size_in_a_file_takes_no_memory_before_it_is_believed(folder: Path, do
                 assert peak < MOST_BYTES, (place, odd)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(text=DAMAGES, packed=DAMAGES, is_packed_damaged=st.booleans())
 def test_a_damaged_compressed_file_is_read_or_refused_in_words(
     folder: Path, text: list[Damage], packed: list[Damage], is_packed_damaged: bool
@@ -262,7 +262,7 @@ def published(domain: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("domain", SMALL)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(choice=st.integers(0, 2), damages=DAMAGES)
 def test_a_damaged_published_file_is_read_or_refused_in_words(
     folder: Path, domain: str, choice: int, damages: list[Damage]
@@ -302,7 +302,7 @@ def smoke() -> dict[str, Instance]:
     "ignore:invalid value encountered in cast", "ignore:.*discards the imaginary part"
 )
 @pytest.mark.parametrize("domain", SMALL)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     sequence=st.one_of(ARRAYS, ANYTHING),
     metadata=st.one_of(ANYTHING, st.dictionaries(st.sampled_from(METADATA_KEYS), ANYTHING, max_size=3)),

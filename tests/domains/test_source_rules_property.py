@@ -342,6 +342,7 @@ def _strange_definitions(node: ast.AST) -> Iterator[str]:
                 yield f"default {ast.unparse(default)}"
 
 
+@pytest.mark.slow
 def test_the_generator_reaches_every_construct_and_some_programs_pass() -> None:
     """Otherwise the next test would show little."""
     texts = [_program(seed) for seed in range(1500)]
@@ -352,7 +353,7 @@ def test_the_generator_reaches_every_construct_and_some_programs_pass() -> None:
     assert n_passed > 50, (n_passed, len(texts))
 
 
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(st.integers(0, 2**48))
 def test_what_passes_holds_nothing_outside_the_lists(seed: int) -> None:
     text = _program(seed)
@@ -481,7 +482,7 @@ class _Insertion(ast.NodeTransformer):
         return node
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.data())
 def test_something_forbidden_in_a_library_text_is_refused_wherever_it_stands(data: st.DataObject) -> None:
     source = data.draw(st.sampled_from(_texts()))

@@ -12,7 +12,7 @@ from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.reader import tabulate
 
 
-@pytest.mark.parametrize("size", [(1, 1), (6, 5), (60, 40)], ids=str)
+@pytest.mark.parametrize("size", [(1, 1), (6, 5), pytest.param((60, 40), marks=pytest.mark.slow)], ids=str)
 def test_a_picture_shows_every_operation_and_the_makespan(size: tuple[int, int]) -> None:
     instance = random_instance(*size, seed=3)
     state = random_state(instance, 3)

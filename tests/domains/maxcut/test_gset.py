@@ -133,6 +133,7 @@ def test_toroidal_grids_have_the_published_width() -> None:
         assert [0, width] in graph(number).edges.tolist()
 
 
+@pytest.mark.slow
 def test_the_graphs_keep_their_digest() -> None:
     digest = hashlib.sha256()
     for ref in DOMAIN.generated():

@@ -171,6 +171,7 @@ def test_published_instances_have_names_without_suffixes(tmp_path: Path) -> None
         DOMAIN.published(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_published_file_is_read_and_has_a_reference(data_dir: Path) -> None:
     refs = DOMAIN.published(data_dir)
     assert len(refs) == 69
