@@ -311,7 +311,7 @@ def use_problem(problem: object) -> str:
     made = getattr(problem, "problem", problem)
     kind = made if isinstance(made, type) else type(made)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if file is None:
+    if file is None or file == "<stdin>":
         from dga2d.domains.own.cells import write_typed_problem
 
         return use_problem_file(write_typed_problem(problem, kind))

@@ -183,9 +183,10 @@ def test_what_was_typed_becomes_a_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert domain.verify(*solution(domain, 5, 1, 2)).objective == 20
 
 
-def test_what_nobody_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", [None, "<stdin>"])
+def test_what_nobody_kept_is_said(monkeypatch: pytest.MonkeyPatch, place: str | None) -> None:
     monkeypatch.setattr(cells, "typed_cells", list)
     kind = type("Lost", (dga2d.Problem,), {"__module__": "__main__"})
-    monkeypatch.delattr(cells.sys.modules["__main__"], "__file__", raising=False)  # type: ignore[attr-defined]
+    monkeypatch.setattr(cells.sys.modules["__main__"], "__file__", place, raising=False)  # type: ignore[attr-defined]
     with pytest.raises(PluginError, match=r"^Lost: is defined in no file, and its text is not known either"):
         use_problem(kind)
