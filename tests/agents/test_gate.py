@@ -191,7 +191,7 @@ def test_the_same_code_is_not_measured_twice(gated: tuple[Simulation, RunState, 
             assert first.setdefault(one.implementation, one.generation) == one.generation
 
 
-@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("last", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_calls_are_spent_evenly_within_the_generations(simulation: Simulation, last: bool) -> None:
     small = simulation.changed(
         call_plan="spend", last_edits=last, generations=6, llm_calls=60, gate_instances=2, pool_limit=9

@@ -137,6 +137,7 @@ async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
     await expect(page.locator("[role=tab][aria-selected=true]")).to_have_count(1)
 
 
+@pytest.mark.slow
 async def test_space_plays_and_stops(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=50#events")
     await page.keyboard.press("Space")
@@ -158,6 +159,7 @@ async def test_space_at_the_end_plays_from_the_start(tab: Tab) -> None:
     await expect(page.locator("#play")).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.slow
 async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=200#calls")
     summary = page.locator("#call-2 summary")

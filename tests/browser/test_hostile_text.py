@@ -31,7 +31,9 @@ async def open_everything(page: Page) -> None:
     await page.wait_for_load_state("networkidle")
 
 
-@pytest.mark.parametrize("panel", PARTS)
+@pytest.mark.parametrize(
+    "panel", [part if part in PLACES else pytest.param(part, marks=pytest.mark.slow) for part in PARTS]
+)
 async def test_hostile_text_runs_nothing(tab: Tab, panel: str) -> None:
     first = "?seq=1" if panel == "events" else ""  # RunStarted names the operators
     page = await tab.open(f"/runs/hostile{first}#{panel}")

@@ -62,6 +62,7 @@ def show(url: str, run: str, seq: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 async def test_nodes_of_the_graph_stay_where_they_are(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty?seq=60#graph")
     places = [await placed(page)]
@@ -101,6 +102,7 @@ QUICK_STEPS = """() => {
 }"""
 
 
+@pytest.mark.slow
 async def test_many_quick_steps_show_the_last_and_name_it_once(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=200#overview")
     await page.wait_for_url("**/runs/fifty?seq=200#overview")

@@ -66,6 +66,7 @@ def test_the_figures_show_the_operators_the_generations_and_the_instance(
     assert any(drawable.data.incumbents[0].instance in text for text in texts(folder / "incumbent.svg"))
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(folder: Path, drawable: Drawable, tmp_path: Path) -> None:
     again = write_figures(drawable, tmp_path)
     assert again.faults == []

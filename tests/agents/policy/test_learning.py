@@ -139,6 +139,7 @@ def test_a_step_moves_decisions_by_hundredths_of_a_nat(
     assert 0.005 < (after - before) / 3 < 0.1  # three of its decisions are free
 
 
+@pytest.mark.slow
 def test_what_follows_an_operator_can_depend_on_what_came_before_it(
     embedded: Callable[..., Any],
 ) -> None:
@@ -155,6 +156,7 @@ def test_what_follows_an_operator_can_depend_on_what_came_before_it(
     assert math.exp(policy.log_probabilities(context, [walk])[0]) > 0.5
 
 
+@pytest.mark.slow
 def test_repeated_reward_concentrates_the_policy(
     embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk]
 ) -> None:

@@ -86,8 +86,15 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-@pytest.mark.parametrize("mode", ["best-effort", "off"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "mode"),
+    [
+        (signal.SIGKILL, "best-effort"),
+        (signal.SIGTERM, "off"),
+        pytest.param(signal.SIGKILL, "off", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, "best-effort", marks=pytest.mark.slow),
+    ],
+)
 async def test_the_death_of_the_orchestrator_ends_everything_it_started(
     number: signal.Signals, mode: str, cache_dir: Path
 ) -> None:

@@ -78,7 +78,7 @@ def test_a_run_survives(
     assert all(KEY[i : i + 12].encode() not in written for i in range(len(KEY) - 11))
 
 
-@pytest.mark.parametrize("llm", ["openai:fake", "anthropic:fake"])
+@pytest.mark.parametrize("llm", ["openai:fake", pytest.param("anthropic:fake", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "behaviour",
     ["good", "half", "reset", "reasoning", "unicode", "talking", "odd-usage", "vast-usage", "deep-input"],
