@@ -13,7 +13,7 @@ from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.prompts import fence
 from dga2d.events import ImplementationId, OperatorId
-from dga2d.events.payloads import BankEntry, LibraryOperator, RunStarted
+from dga2d.events.payloads import BankEntry, LibraryOperator, OperatorProposed, RunStarted
 from dga2d.replay.state.run_state import RunState
 
 
@@ -40,7 +40,7 @@ def next_offer(state: RunState, operator: OperatorId) -> int | None:
 
 def _suited(state: RunState, operator: OperatorId) -> Iterator[int]:
     bank, domain = state.header.bank or (), state.header.domain
-    target = _role(state.header, operator)
+    target = _role(state, operator)
     ranked = sorted(
         (entry.domain != domain, entry.operator != operator, number)
         for number, entry in enumerate(bank)
@@ -49,13 +49,15 @@ def _suited(state: RunState, operator: OperatorId) -> Iterator[int]:
     return (number for _, _, number in ranked)
 
 
-def _role(header: RunStarted, operator: OperatorId) -> LibraryOperator:
-    match header:
+def _role(state: RunState, operator: OperatorId) -> LibraryOperator | OperatorProposed:
+    if (joined := state.operators.get(operator)) is not None:
+        return joined
+    match state.header:
         case RunStarted(library=operators):
             return next(o for o in operators if o.id == operator)
 
 
-def has_role(entry: BankEntry, operator: LibraryOperator) -> bool:
+def has_role(entry: BankEntry, operator: LibraryOperator | OperatorProposed) -> bool:
     """Return whether an entry takes and leaves what an operator does, for a purpose of the same kind."""
     mine = (entry.category, entry.requires, entry.provides)
     return mine == (operator.category, operator.requires, operator.provides)

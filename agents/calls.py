@@ -7,18 +7,24 @@ the next attempt. With the call goes the most it can use of tokens and money; se
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import anyio
+
 from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.model_choice import ranked_models
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
     Completion,
     CompletionRequest,
     LanguageModel,
     ModelError,
+    ModelPool,
+    Models,
     ModelUnavailableError,
     PastAttempts,
     Prompt,
@@ -44,12 +50,20 @@ CALLERS: Mapping[CallPurpose, AgentName] = {
     "initialize": "initializer",
     "implement": "implementation_evolver",
     "connect": "edge_evolver",
+    "operator": "operator_evolver",
 }
 """Who asks a model for what."""
-PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {"initialize": 0, "implement": 1, "connect": 2}
+PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
+    "initialize": 0,
+    "implement": 1,
+    "connect": 2,
+    "operator": 3,
+}
 """First part of the key of a proposer's random stream; numbers, once in use, never change."""
 LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
 """What the store's quotas are called; the third is money."""
+PATIENCE_S = 30.0
+"""Seconds that a call waits for the model chosen for it before another is taken."""
 ABANDONED = "the process ended before an answer was recorded"
 
 
@@ -96,6 +110,12 @@ def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
     if state.generation is None:
         return purpose
     return f"{purpose}/{state.generation.number}/{slot}"
+
+
+def models_for(state: RunState, duty: AskModel) -> tuple[str, ...]:
+    """Return the models for a call, the chosen one first; empty where a run has a single one."""
+    subject = call_subject(state, duty.purpose, duty.slot)
+    return ranked_models(state, duty.purpose, duty.slot, duty.attempt, subject)
 
 
 def next_call(
@@ -231,6 +251,7 @@ def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoR
         model=observed.model,
         reserved_tokens=observed.tokens,
         reserved_microusd=observed.microusd,
+        choice=next(iter(models_for(state, duty)), None),
     )
     return _decision(state, duty.purpose, payload, duty.caused_by, text)
 
@@ -299,9 +320,9 @@ async def read_past_attempts(
 class CallDesk:
     """Makes the calls of one agent and records them."""
 
-    def __init__(self, log: EventAppender, model: LanguageModel) -> None:
+    def __init__(self, log: EventAppender, model: Models) -> None:
         self._log = log
-        self._model = model
+        self._models = model
 
     async def ask(self, state: RunState, duty: AskModel, task: Task) -> None:
         """Wait for the model, reserve, send, and record how it ended; judging the answer is another duty.
@@ -315,9 +336,9 @@ class CallDesk:
         place = (0 if state.generation is None else state.generation.number, duty.slot)
         seed = (state.header.seed, *spawn_key("proposal", PROPOSAL_STREAMS[duty.purpose], *place))
         request = CompletionRequest(prompt, task, seed, call_subject(state, duty.purpose, duty.slot))
-        await self._model.ready()
+        model = await self._ready_model(state, duty)
         try:
-            call, reserved_seq = await self._reserve(state, duty, request)
+            call, reserved_seq = await self._reserve(state, duty, request, model)
         except QuotaExceededError as error:
             limit = LIMITS.get(error.kind, "money")
             reason = f"the limit of {limit} leaves no room for another model call ({error})"
@@ -325,20 +346,49 @@ class CallDesk:
             return
         started = time.perf_counter()
         try:
-            completion = await self._model.complete(request)
+            completion = await model.complete(request)
         except ModelError as error:
             lost = Lost(call, reserved_seq, error.reason)
             await self._log.append(*record_ending(state, duty.purpose, lost))
-            if isinstance(error, ModelUnavailableError):
+            if isinstance(error, ModelUnavailableError) and not self._others_answer(state, duty):
                 raise
             return
         answered = Answered(call, reserved_seq, completion, time.perf_counter() - started)
         await self._log.append(*record_ending(state, duty.purpose, answered))
 
-    async def _reserve(self, state: RunState, duty: AskModel, request: CompletionRequest) -> tuple[int, int]:
+    async def _ready_model(self, state: RunState, duty: AskModel) -> LanguageModel:
+        """Return the model chosen for a call when it is ready; where it is not within `PATIENCE_S`, the next
+        one that is.
+
+        Raises
+        ------
+        ModelUnavailableError
+            None can answer; the reason is that of the one that was chosen.
+        """
+        if not isinstance(self._models, ModelPool):
+            await self._models.ready()
+            return self._models
+        names = models_for(state, duty)
+        for name in names:
+            with anyio.move_on_after(PATIENCE_S), contextlib.suppress(ModelUnavailableError):
+                await self._models.models[name].ready()
+                return self._models.models[name]
+        chosen = self._models.models[names[0]]
+        await chosen.ready()
+        return chosen
+
+    def _others_answer(self, state: RunState, duty: AskModel) -> bool:
+        """Return whether another model may be asked for what one could not answer."""
+        subject = call_subject(state, duty.purpose, duty.slot)
+        lost = [call for call in state.ledger.calls_for(subject) if call.status == "abandoned"]
+        return len(lost) + 1 < len(models_for(state, duty))
+
+    async def _reserve(
+        self, state: RunState, duty: AskModel, request: CompletionRequest, model: LanguageModel
+    ) -> tuple[int, int]:
         """Return the numbers of the call and of the event that charges it."""
-        quote = self._model.quote(request)
-        number, name = state.ledger.used + 1, quote.model or self._model.name
+        quote = model.quote(request)
+        number, name = state.ledger.used + 1, quote.model or model.name
         while True:
             quoted = Quoted(number, request.prompt, name, quote.tokens, microusd(quote.cost_usd))
             try:

@@ -53,16 +53,20 @@ IMPLEMENTATION_VERDICTS = (
 )
 GATE = ("ImplementationProposed", "ImplementationMeasured")
 EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")
+OPERATOR_VERDICTS = ("OperatorAdded", "OperatorsKept", "OperatorRejected")
 _VERDICTS = (*IMPLEMENTATION_VERDICTS, *EDGE_VERDICTS)
 # What asks for a call: the credits, at first; then the answer refused before or the call lost before. Edges
 # are treated one slot after the other, so the verdict on the slot before comes in as well.
-_IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned")
+_IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned", "ImplementationProposed")
 _CONNECT = ("CreditsUpdated", *EDGE_VERDICTS, "LLMCallAbandoned")
 _CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
 _PROPOSED = ("ImplementationProposed",)
 _SETTLED = (*_ENDED, *_PROPOSED)
+_OPERATOR = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, "OperatorRejected", "LLMCallAbandoned")
+_OPERATOR_PROPOSED = ("OperatorProposed",)
+_OPERATOR_SETTLED = (*_ENDED, *_OPERATOR_PROPOSED)
 _RESUMED = ("RunResumed", "RunForked")
-_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS)
+_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, *OPERATOR_VERDICTS)
 
 GENERATION: tuple[Turn, ...] = (
     Turn("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
@@ -85,7 +89,7 @@ GENERATION: tuple[Turn, ...] = (
     Turn("LLMCallAbandoned", "implementation_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
     # Where there is a gate, what runs is measured against its parent first.
     Turn("ImplementationProposed", "implementation_evolver", _ENDED, "≤ 1 per slot, if there is a gate"),
-    Turn(GATED, "evaluator_pool", _PROPOSED, "≤ 1 per arm and instance"),
+    Turn(GATED, "evaluator_pool", (*_PROPOSED, *_OPERATOR_PROPOSED), "≤ 1 per arm and instance"),
     Turn("ImplementationMeasured", "implementation_evolver", _PROPOSED, "1 per proposal"),
     Turn("ImplementationRejected", "implementation_evolver", _SETTLED, "1 per answer of no use"),
     Turn("ImplementationAdded", "implementation_evolver", _SETTLED, "≤ 1 per slot"),
@@ -104,7 +108,18 @@ GENERATION: tuple[Turn, ...] = (
     Turn("EdgeRejected", "edge_evolver", _ENDED, "1 per answer of no use"),
     Turn("EdgeReplaced", "edge_evolver", _ENDED, "≤ 1 per slot"),
     Turn("EdgesKept", "edge_evolver", ("LLMCallRefused", *_CONNECT), "≤ 1 per slot"),
-    # When every slot has its verdict and the policy has learned: programs near the incumbent race against it.
+    # When every slot has its verdict and the policy has learned: an operator that the graph lacks, if one is
+    # asked for.
+    Turn("LLMCallReserved", "operator_evolver", _OPERATOR, "≤ attempts_per_edit"),
+    Turn("LLMCallRefused", "operator_evolver", _OPERATOR, "≤ 1, at a limit"),
+    Turn("LLMCallSettled", "operator_evolver", _CALLED, "≤ 1 per call"),
+    Turn("LLMCallAbandoned", "operator_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Turn("OperatorProposed", "operator_evolver", _ENDED, "≤ 1"),
+    Turn("OperatorRetired", "operator_evolver", _OPERATOR_PROPOSED, "≤ 1, if the graph is full"),
+    Turn("OperatorAdded", "operator_evolver", _OPERATOR_PROPOSED, "≤ 1"),
+    Turn("OperatorRejected", "operator_evolver", _OPERATOR_SETTLED, "1 per answer of no use"),
+    Turn("OperatorsKept", "operator_evolver", ("LLMCallRefused", *_OPERATOR), "≤ 1"),
+    # Then programs near the incumbent race against it.
     Turn("RaceStarted", "racer", _EDITED, "1, if there are races"),
     Turn(RACED, "evaluator_pool", ("RaceStarted", "RaceRoundScored"), "1 per contender left and instance"),
     Turn("RaceRoundScored", "racer", (RACED,), "1 per round, while contenders are left"),
@@ -265,7 +280,16 @@ def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestSta
 
 
 def edits_closed(generation: GenerationState) -> int | None:
-    """Return the event with which credits, policy and edits are all done; ``None`` before."""
+    """Return the event with which credits, policy and all edits are done; ``None`` before."""
+    closed = slots_closed(generation)
+    if closed is None or generation.basis is None or not generation.basis.operator_slots:
+        return closed
+    return generation.operator_verdict or None
+
+
+def slots_closed(generation: GenerationState) -> int | None:
+    """Return the event with which credits, policy and the edits of all slots are done; ``None`` before. New
+    operators come after them."""
     if generation.basis is None or not generation.policy_updated_seq:
         return None
     if len(generation.implementation_verdicts) + len(generation.edge_verdicts) < generation.basis.slots:

@@ -20,6 +20,7 @@ from dga2d.agents import (
     evaluator_pool,
     implementation_evolver,
     initializer,
+    operator_evolver,
     pipeline_sampler,
     racer,
     validator,
@@ -94,6 +95,9 @@ class DecisionVerifier:
             "LLMCallAbandoned": self._abandoned,
             **dict.fromkeys((*conductor.GATE, *conductor.IMPLEMENTATION_VERDICTS), self._implementation),
             **dict.fromkeys(conductor.EDGE_VERDICTS, self._edge),
+            "OperatorProposed": self._operator,
+            "OperatorRetired": self._operator,
+            **dict.fromkeys(conductor.OPERATOR_VERDICTS, self._operator),
         }
         """Event type → (state before the event, its payload) → what was owed, ``None`` if nothing was."""
 
@@ -251,6 +255,8 @@ class DecisionVerifier:
             return initializer.duties(state)
         if purpose == "implement":
             return implementation_evolver.duties(state)
+        if purpose == "operator":
+            return operator_evolver.duties(state)
         return edge_evolver.duties(state, self._context)
 
     async def _task(self, state: RunState, duty: AskModel) -> Task:
@@ -260,6 +266,8 @@ class DecisionVerifier:
             return await implementation_evolver.read_task(
                 state, duty.slot, duty.attempt, self._context, self._sources
             )
+        if duty.purpose == "operator":
+            return await operator_evolver.read_task(state, duty.attempt, self._context, self._sources)
         return await edge_evolver.read_task(state, duty.slot, duty.attempt, self._context, self._blobs)
 
     # ------------------------------------------------------------ verdicts on answers
@@ -294,6 +302,17 @@ class DecisionVerifier:
                     trial = ProposalError(EDGE_STAGE, payload.reason.removeprefix(failed))
                     judged = judged._replace(trial=trial)
                 return _first(edge_evolver.decide(state, duty, judged))
+        return None
+
+    async def _operator(self, state: RunState, payload: Payload) -> Expected | None:
+        for duty in operator_evolver.duties(state):
+            if isinstance(duty, operator_evolver.KeepOperators | operator_evolver.JudgeOperator):
+                return _first(operator_evolver.decide(state, duty, None))
+            if isinstance(duty, JudgeAnswer):
+                judged = await operator_evolver.read_judged(state, duty, self._context, self._sources)
+                if isinstance(payload, p.OperatorRejected) and payload.stage in TRIAL_STAGES:
+                    judged = judged._replace(trial=ProposalError(payload.stage, payload.diagnostic))
+                return _first(operator_evolver.decide(state, duty, judged))
         return None
 
 

@@ -19,12 +19,13 @@ from dga2d.agents.prompt_facts import edge_facts
 from dga2d.agents.proposing import (
     ConnectTask,
     EdgeCredit,
-    LanguageModel,
+    Models,
     PastAttempts,
     PromptContext,
     ProposalError,
     addable_edges,
     improvement_summary,
+    known_contracts,
     parse_edges,
 )
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
@@ -64,7 +65,11 @@ class EdgeEvolver:
     name: AgentName = "edge_evolver"
 
     def __init__(
-        self, log: EventAppender, model: LanguageModel, trials: TrialRunner, context: PromptContext
+        self,
+        log: EventAppender,
+        model: Models,
+        trials: TrialRunner,
+        context: PromptContext,
     ) -> None:
         self._log = log
         self._source = trials.sources.blobs
@@ -247,10 +252,10 @@ def connect_task(state: RunState, slot: int, context: PromptContext, past: PastA
     """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
     graph, (generation, basis) = present_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
-    lowest = _lowest_edge(state, slot)
+    lowest, contracts = _lowest_edge(state, slot), known_contracts(state, context)
     return ConnectTask(
         card=context.card,
-        operators=tuple(context.contracts[o] for o in graph.operators),
+        operators=tuple(contracts[o] for o in graph.operators),
         edges=tuple(
             EdgeCredit(
                 edge,

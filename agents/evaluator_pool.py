@@ -156,7 +156,7 @@ def _owed_evaluations(state: RunState) -> list[Evaluate]:
         for key in state.header.batch
         if (j, key) not in generation.outcomes
     ]
-    if generation.proposals:
+    if generation.proposals or generation.operator_proposal is not None:
         asked = gate.awaited(state)
         owed += [Evaluate(seq, "gate", generation.number, j, key) for seq, (j, key) in asked]
     race = generation.race

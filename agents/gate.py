@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dga2d.agents.agent import open_basis
@@ -22,10 +22,10 @@ from dga2d.agents.pool_edits import edit_of, parent_of
 from dga2d.agents.trial_walks import fill, replace_implementation, walk_through
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
-from dga2d.events.payloads import Step, TransitionCredit
+from dga2d.events.payloads import OperatorProposed, Step, TransitionCredit
 from dga2d.replay.state.credit import TransitionRecord
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import EvaluationKey, Proposal, RunState, TriedCode
+from dga2d.replay.state.run_state import EvaluationKey, GenerationState, Proposal, RunState, TriedCode
 from dga2d.replay.streams import stream
 
 MOST_REWARD = 3.0
@@ -103,12 +103,26 @@ def _program_with(state: RunState, slot: int, parent: ImplementationId) -> tuple
     return None if edit is None else gate_program(state, edit.operator, parent)
 
 
+def operator_arms(state: RunState) -> tuple[int, int]:
+    """Return the candidate numbers of the incumbent with a new operator and without it: behind all others."""
+    first = 3 * open_basis(state)[1].implementation_slots
+    return first, first + 1
+
+
+def _all_proposals(generation: GenerationState) -> list[Proposal]:
+    """Return what the gate measures in a generation: implementations, and a new operator."""
+    last = generation.operator_proposal
+    return [*generation.proposals.values(), *([] if last is None else [last])]
+
+
 def gated_steps(state: RunState, candidate: int) -> tuple[Step, ...]:
     """Return the algorithm evaluated under a candidate number of the gate."""
-    for proposal in open_basis(state)[0].proposals.values():
+    for proposal in _all_proposals(open_basis(state)[0]):
         if candidate == proposal.control:
             return proposal.program
         if candidate == proposal.slot:
+            if proposal.extended:
+                return proposal.extended
             return replace_implementation(proposal.program, proposal.operator, proposal.implementation)
     raise KeyError(candidate)
 
@@ -118,11 +132,13 @@ def awaited(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
     generation = open_basis(state)[0]
     seen: set[EvaluationKey] = set()
     first: dict[int, int] = {}  # by control arm: the proposal that asked for it first
-    proposals = sorted(generation.proposals.values(), key=lambda p: p.seq)
+    proposals = sorted(_all_proposals(generation), key=lambda p: p.seq)
     for proposal in proposals:
         first.setdefault(proposal.control, proposal.seq)
     for proposal in proposals:
         if proposal.slot in generation.implementation_verdicts:
+            continue
+        if proposal.extended and generation.operator_verdict:
             continue
         for key in _missing(state, proposal):
             if key not in seen:
@@ -212,11 +228,7 @@ def best_of_generation(state: RunState, proposal: Proposal) -> Proposal | None:
 def gate_credits(state: RunState, proposal: Proposal, result: GateResult) -> tuple[TransitionCredit, ...]:
     """Return the credits with which measured code begins: those of its parent in the program of the gate,
     each updated once with the standardised mean gain as the reward."""
-    assert result.mean is not None
-    known = [gain for gain in result.gains if gain is not None]
-    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
-    reward = result.mean / (error + state.settings.epsilon)
-    reward = min(MOST_REWARD, reward)
+    reward = _reward(state, result)
     rate, table = state.settings.credit_rate, open_basis(state)[1].credits
     new = replace_implementation(proposal.program, proposal.operator, proposal.implementation)
     found: dict[tuple[ImplementationId, ImplementationId], TransitionRecord] = {}
@@ -227,6 +239,38 @@ def gate_credits(state: RunState, proposal: Proposal, result: GateResult) -> tup
         if (source, target) != (parent, old_step.implementation):
             before = table.credit(parent, old_step.implementation)
             found[source, target] = TransitionRecord((1.0 - rate) * before + rate * reward, 1)
+    return _as_credits(found)
+
+
+def operator_credits(
+    state: RunState, proposed: OperatorProposed, result: GateResult
+) -> tuple[TransitionCredit, ...]:
+    """Return the credits with which a new operator begins: of the transitions that it brought to the
+    incumbent, each updated once with the standardised mean gain as the reward."""
+    reward, rate, table = _reward(state, result), state.settings.credit_rate, state.credits
+    names = [step.implementation for step in proposed.program]
+    before = {(table.source_after(names[:i]), name) for i, name in enumerate(names)}
+    found: dict[tuple[ImplementationId, ImplementationId], TransitionRecord] = {}
+    names = [step.implementation for step in proposed.extended]
+    for place, target in enumerate(names):
+        source = table.source_after(names[:place])
+        if (source, target) not in before:
+            old = table.credit(source, target)
+            found[source, target] = TransitionRecord((1.0 - rate) * old + rate * reward, 1)
+    return _as_credits(found)
+
+
+def _reward(state: RunState, result: GateResult) -> float:
+    """Return the standardised mean gain, which must be known."""
+    assert result.mean is not None
+    known = [gain for gain in result.gains if gain is not None]
+    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
+    return min(MOST_REWARD, result.mean / (error + state.settings.epsilon))
+
+
+def _as_credits(
+    found: Mapping[tuple[ImplementationId, ImplementationId], TransitionRecord],
+) -> tuple[TransitionCredit, ...]:
     return tuple(
         TransitionCredit(source=s, target=t, credit=r.credit, activations=r.activations)
         for (s, t), r in sorted(found.items())

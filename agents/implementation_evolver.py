@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis
@@ -21,15 +21,17 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import (
     ImplementTask,
-    LanguageModel,
+    Models,
     PoolEntry,
     PromptContext,
     ProposalError,
     configured_member,
     idea_of,
     improvement_summary,
+    known_contracts,
     parse_implementation,
 )
+from dga2d.agents.proposing.answers import DIFF_STAGE
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
@@ -43,7 +45,10 @@ from dga2d.events.payloads import (
     ImplementationsKept,
     Step,
 )
+from dga2d.replay.state.ledger import NO_FAULT
 from dga2d.replay.state.run_state import Proposal, RunState
+
+NOTHING_MEASURED = "the turn before brought nothing that was measured"
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,11 @@ class ImplementationEvolver:
     name: AgentName = "implementation_evolver"
 
     def __init__(
-        self, log: EventAppender, model: LanguageModel, trials: TrialRunner, context: PromptContext
+        self,
+        log: EventAppender,
+        model: Models,
+        trials: TrialRunner,
+        context: PromptContext,
     ) -> None:
         self._log = log
         self._desk = CallDesk(log, model)
@@ -138,10 +147,17 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     if proposal is not None:
         waits = _waits_for_its_turn(state, slot, edit.operator) or not _rivals_are_measured(state, proposal)
         return None if waits else JudgeProposal(proposal.seq, slot)
-    if (offer := bank_offers.next_offer(state, edit.operator)) is not None:
+    if slot % basis.turns == 0 and (offer := bank_offers.next_offer(state, edit.operator)) is not None:
         waits = _waits_for_its_turn(state, slot, edit.operator)
         return None if waits else JudgeOffer(basis.seq, slot, offer)
-    step = calls.next_call(state, "implement", slot, basis.seq, calls.allowance(state, "implement", slot))
+    cause = basis.seq
+    if slot % basis.turns:
+        before = generation.proposals.get(slot - 1)
+        if before is None or not gate.is_measured(state, before):
+            judged = generation.implementation_verdicts.get(slot - 1)
+            return None if judged is None else KeepPool(judged, generation.number, slot, NOTHING_MEASURED)
+        cause = before.seq
+    step = calls.next_call(state, "implement", slot, cause, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
     joins = isinstance(step, JudgeAnswer) and not gate.is_gated(state)
@@ -242,6 +258,11 @@ def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: 
     if gate.is_gated(state):
         if any(tried.implementation == new for tried in gate.tried_before(state, operator)):
             raise ProposalError("duplicate", f"{new} was measured before")
+        generation, basis = open_basis(state)
+        turn = duty.slot % basis.turns
+        drafts = (generation.proposals.get(slot) for slot in range(duty.slot - turn, duty.slot))
+        if any(draft is not None and draft.implementation == new for draft in drafts):
+            raise ProposalError("duplicate", f"{new} is the answer of a turn before")
     elif new in state.pools[operator]:
         raise ProposalError("duplicate", f"{new} joined the pool in this generation")
 
@@ -334,7 +355,7 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     if edit is None:
         return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
     if edit.kind == "keep":
-        if slot % open_basis(state)[1].answers:
+        if slot % open_basis(state)[1].slots_per_edit:
             reason = f"{edit.operator} needs no further answer"
             return ImplementationsKept(generation=number, slot=slot, reason=reason)
         reason = f"{edit.operator} has no negative credit and a single implementation"
@@ -367,6 +388,11 @@ def _join(state: RunState, new: Proposal) -> Payload:
     return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
+async def _draft(state: RunState, draft: Proposal, sources: SourceReader) -> PoolEntry:
+    step = Step(operator=draft.operator, implementation=draft.implementation)
+    return PoolEntry(draft.implementation, (await sources.implementation(state, step)).source, 0.0)
+
+
 FINAL_STAGES = ("no_change", "gate")
 """Stages behind which there is nothing to repair."""
 
@@ -390,6 +416,33 @@ def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -
     )
 
 
+LOOKED_BACK = 12
+"""Answers of earlier generations by which the form of answers is chosen."""
+ENOUGH_ANSWERS = 4
+"""Fewest answers that say whether a model is strong."""
+
+
+def answer_form(state: RunState) -> Literal["whole", "diff"]:
+    """Return how code is to be answered in the open generation.
+
+    What is accepted within a generation depends on the order of answers, so only earlier ones count.
+    """
+    form = state.settings.answer_form
+    if form != "auto":
+        return form
+    number = open_basis(state)[0].number
+    judged = [
+        call
+        for _, call in sorted(state.ledger.calls.items())
+        if call.purpose == "implement" and call.verdict is not None and (call.generation or 0) < number
+    ][-LOOKED_BACK:]
+    faults = [call.diagnostic or "" for call in judged if call.verdict == "rejected"]
+    faults = [fault for fault in faults if not fault.startswith(NO_FAULT)]
+    misfits = sum(fault.startswith(f"{DIFF_STAGE}:") for fault in faults)
+    is_strong = len(judged) >= ENOUGH_ANSWERS and 3 * len(faults) <= len(judged)
+    return "diff" if is_strong and 4 * misfits <= len(judged) else "whole"
+
+
 async def read_task(
     state: RunState, slot: int, attempt: int, context: PromptContext, sources: SourceReader
 ) -> ImplementTask:
@@ -398,16 +451,14 @@ async def read_task(
     Texts of implementations and of the answer refused before come from the log's blobs.
     """
     generation, basis = open_basis(state)
-    edit = _edit_with_model(state, slot)
+    edit, contracts = _edit_with_model(state, slot), known_contracts(state, context)
     past = await calls.read_past_attempts(state, "implement", slot, attempt, sources.blobs)
 
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
         return await sources.implementation(state, Step(operator=operator, implementation=c))
 
     def of_category(category: str) -> tuple[Implementation, ...]:
-        return tuple(
-            other for other in others if context.contracts[OperatorId(other.operator)].category == category
-        )
+        return tuple(other for other in others if contracts[OperatorId(other.operator)].category == category)
 
     entries = [
         PoolEntry(
@@ -433,10 +484,11 @@ async def read_task(
         and c.id not in known
     ]
     has_facts = state.settings.prompt_edition >= 2
+    draft = generation.proposals.get(slot - 1) if slot % basis.turns else None
     return ImplementTask(
         card=context.card,
         facts=await run_facts(state, slot, edit.operator, others, sources) if has_facts else None,
-        operator=context.contracts[edit.operator],
+        operator=contracts[edit.operator],
         mode="add" if edit.kind == "add" else "replace",
         pool=tuple(entries),
         parent=max(entries, key=lambda entry: (entry.id == edit.parent, entry.credit, entry.id)),
@@ -451,6 +503,8 @@ async def read_task(
             if ImplementationId(c.id) not in state.operator_of
         ),
         structure_only=settings.race_contenders > 0 and "constants" in settings.moves,
+        draft=None if draft is None else await _draft(state, draft, sources),
+        answer_form=answer_form(state),
         summary=improvement_summary(state, generation),
         allows_no_change=settings.no_change,
         allows_configurations=settings.configurations,

@@ -14,7 +14,7 @@ from dga2d.agents.prompt_facts import start_facts
 from dga2d.agents.proposing import (
     HBounds,
     InitializeTask,
-    LanguageModel,
+    Models,
     PastAttempts,
     PromptContext,
     ProposalError,
@@ -49,9 +49,7 @@ class Initializer:
 
     name: AgentName = "initializer"
 
-    def __init__(
-        self, log: EventAppender, source: BlobSource, model: LanguageModel, context: PromptContext
-    ) -> None:
+    def __init__(self, log: EventAppender, source: BlobSource, model: Models, context: PromptContext) -> None:
         self._log = log
         self._source = source
         self._desk = CallDesk(log, model)

@@ -85,7 +85,7 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
     It is the same whatever verdicts of the generation are in the log.
     """
     basis, settings = open_basis(state)[1], state.settings
-    number, answer = divmod(slot, basis.answers)
+    number, answer = divmod(slot, basis.slots_per_edit)
     if number >= basis.edits:
         return _incumbent_edit(state, number)
     edit = pool_edit(
@@ -102,12 +102,15 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
 
 
 def rank_among_askers(state: RunState, slot: int) -> tuple[int, int]:
-    """Return which of the slots that ask for code of its operator a slot is, from 1, and how many ask."""
-    edits = [edit_of(state, s) for s in range(open_basis(state)[1].implementation_slots)]
+    """Return which of the slots that ask for code of its operator a slot is, from 1, and how many ask. Turns
+    of one proposal count as one."""
+    turns = open_basis(state)[1].turns
+    edits = {s: edit_of(state, s) for s in range(0, open_basis(state)[1].implementation_slots, turns)}
+    slot -= slot % turns
     own = edits[slot]
     askers = [
         number
-        for number, edit in enumerate(edits)
+        for number, edit in edits.items()
         if edit is not None and own is not None and edit.operator == own.operator and is_asked_for(edit)
     ]
     return askers.index(slot) + 1, len(askers)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from dga2d.agents.agent import open_basis
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.gate import tried_before
+from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import rank_among_askers
 from dga2d.agents.proposing import PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
@@ -19,10 +19,12 @@ from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import RunState, TriedCode
+from dga2d.replay.state.run_state import Outcome, Proposal, RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""
+MOST_DIAGNOSTIC = 1_000
+"""Characters of a failure that are told."""
 DIRECTIONS = (
     "the change that promises most, given what was tried before",
     "another neighbourhood, encoding of moves or search strategy than the code above has",
@@ -56,7 +58,51 @@ async def run_facts(
     )
     if state.settings.prompt_edition == 2:
         return facts
-    return replace(facts, edition=3, sizes=_sizes(state), direction=_direction(state, slot))
+    return replace(
+        facts,
+        edition=3,
+        sizes=_sizes(state),
+        direction=_direction(state, slot),
+        feedback=_feedback(state, slot),
+    )
+
+
+def _feedback(state: RunState, slot: int) -> tuple[str, ...]:
+    """Return what the gate measured of the turn before a slot; empty at a first turn."""
+    generation, basis = open_basis(state)
+    draft = generation.proposals.get(slot - 1) if slot % basis.turns else None
+    if draft is None:
+        return ()
+    result = gate_result(state, draft)
+    rows = []
+    for key, gain in zip(draft.instances, result.gains, strict=False):
+        child = generation.gate_outcomes[draft.slot, key]
+        if gain is None:
+            rows.append(f"{key}: failed, {child.failure}: {child.diagnostic[:MOST_DIAGNOSTIC]}")
+            break  # what comes first has to be mended first
+        size = state.entry(key).size
+        told = "" if size is None else f" ({size})"
+        parent = generation.gate_outcomes[draft.control, key]
+        rows.append(
+            f"{key}{told}: {100 * gain:+.3f} points; yours {_effort(state, draft, child)}; "
+            f"{draft.parent} {_effort(state, draft, parent)}"
+        )
+    mean = "it failed" if result.mean is None else f"{100 * result.mean:+.3f} points in the mean"
+    return (f"{mean}, measured on {len(result.gains)} of {len(draft.instances)} instances", *rows)
+
+
+def _effort(state: RunState, draft: Proposal, outcome: Outcome) -> str:
+    """Return what the operator's positions of a measured program made of the score, and at which rate."""
+    parts = []
+    for place, (step, did) in enumerate(zip(draft.program, outcome.trace, strict=False), start=1):
+        if step.operator != draft.operator:
+            continue
+        before = "nothing" if did.score_before is None else f"{did.score_before:g}"
+        told = f"position {place} took {before} to {did.score_after:g} in {did.elapsed_s:.2f} s"
+        if did.work and did.elapsed_s >= 0.01:
+            told += f", {did.work} units, {did.work / did.elapsed_s:.3g} per second"
+        parts.append(told)
+    return "; ".join(parts) or "left no trace"
 
 
 def edge_facts(state: RunState) -> RunFacts:
@@ -72,6 +118,40 @@ def edge_facts(state: RunState) -> RunFacts:
         edits=_graph_edits(state),
         max_tokens=state.settings.prompt_tokens,
     )
+
+
+async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
+    """Return what a proposer of an operator is told."""
+    program = incumbent(state)
+    steps = list(dict.fromkeys(program))
+    texts = [PoolEntry(s.implementation, (await sources.implementation(state, s)).source, 0.0) for s in steps]
+    number = open_basis(state)[0].number
+    tried = sorted(
+        (one.generation, operator, one)
+        for operator, all_ in state.tried.items()
+        for one in all_[:1]
+        if not one.parent and one.generation < number
+    )
+    return RunFacts(
+        edition=3,
+        budget=_budget(state, len(program)),
+        instances=_instances(state),
+        sizes=_sizes(state),
+        incumbent=_incumbent_rows(state, program, None),
+        neighbours=tuple(texts),
+        gaps=_gap_rows(state, None),
+        tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
+        max_tokens=state.settings.prompt_tokens,
+    )
+
+
+def _tried_operator(operator: OperatorId, tried: TriedCode) -> str:
+    known = [gain for gain in tried.gains if gain is not None]
+    told = f"generation {tried.generation}, {operator}: {tried.idea}"
+    if not known or len(known) < len(tried.gains):
+        return f"{told} It failed."
+    became = "joined the graph" if tried.is_accepted else "did not join"
+    return f"{told} {100 * math.fsum(known) / len(known):+.3f} points on {len(known)} instances; {became}."
 
 
 def start_facts(state: RunState) -> RunFacts:
@@ -231,7 +311,7 @@ def _tried_row(tried: TriedCode) -> str:
     became = "joined the pool" if tried.is_accepted else "did not join"
     return (
         f"generation {tried.generation}: {idea} {100 * mean:+.3f} ± {error:.3f} points of the gap against "
-        f"{tried.parent} on {len(known)} instances; {became}."
+        f"{tried.parent or 'the program without it'} on {len(known)} instances; {became}."
     )
 
 

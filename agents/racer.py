@@ -25,7 +25,7 @@ from dga2d.agents.comparison import compare_gains
 from dga2d.agents.conductor import edits_closed, race_is_due, spread_order
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import PromptContext
+from dga2d.agents.proposing import PromptContext, known_contracts
 from dga2d.agents.proposing.tasks import OperatorContract
 from dga2d.agents.race_moves import Proposal, RaceMaterial, draw_proposals
 from dga2d.domains.core.contract import normalised_gap
@@ -102,7 +102,7 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     """Return what the contenders of a race are made of."""
     steps = incumbent(state)
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
-    return RaceSources(texts, context.contracts)
+    return RaceSources(texts, known_contracts(state, context))
 
 
 def duties(state: RunState) -> tuple[RacerDuty, ...]:

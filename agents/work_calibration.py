@@ -90,6 +90,9 @@ def measured_pipeline(state: RunState, duty: MeasureRate) -> tuple[Step, ...]:
     name = ImplementationId(duty.subject)
     own = Step(operator=state.operator_of[name], implementation=name)
     is_initialiser = state.graph is not None and own.operator in state.graph.initialisers
+    proposed = None if state.generation is None else state.generation.proposed_operator
+    if proposed is not None and proposed.operator == own.operator:  # not in the graph yet
+        is_initialiser = proposed.requires == "none"
     return (own,) if is_initialiser else (baseline[0], own)
 
 

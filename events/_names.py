@@ -39,6 +39,7 @@ AgentName = Literal[
     "credit_keeper",
     "implementation_evolver",
     "edge_evolver",
+    "operator_evolver",
     "validator",
     "racer",
 ]

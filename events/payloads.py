@@ -33,6 +33,8 @@ FailureKind = Literal[
     "crashed",
     "oversized_answer",
 ]
+Gains = tuple[float | None, ...]
+"""Gaps before less gaps after, by instance, fractions; ``None`` where the evaluation after failed."""
 Share = Annotated[float, Meta(gt=0.0), Field(gt=0.0)]
 SplitName = Literal["gate", "train", "validation", "test", "race"]
 """Parts of the instances; a race runs on training instances under a name of its own."""
@@ -41,10 +43,10 @@ RaceMove = Literal[
 ]
 """How a contender of a race came about: what the race is against, the finalist of the race before, a
 pipeline of this generation, new code, or one of the moves that change the incumbent."""
-CallPurpose = Literal["initialize", "implement", "connect"]
+CallPurpose = Literal["initialize", "implement", "connect", "operator"]
 RaceVerdict = Literal["stays", "failed", "behind", "outranked", "uncertain"]
 LimitKind = Literal["calls", "tokens", "money"]
-CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver")
+CALLERS: tuple[AgentName, ...] = ("initializer", "implementation_evolver", "edge_evolver", "operator_evolver")
 """Agents that may ask a language model; each books its own calls."""
 
 
@@ -752,8 +754,85 @@ class EdgesKept(Payload, owner="edge_evolver", operation="edge-verdict/{generati
     reason: str
 
 
+class OperatorProposed(Payload, owner="operator_evolver", operation="operator-proposed/{generation}"):
+    """An operator that the graph lacks runs; it is to be measured inside the incumbent before it joins."""
+
+    generation: int
+    operator: OperatorId
+    """No operator had this id before."""
+    title: str
+    """Its name for people."""
+    category: str
+    """Its role."""
+    requires: Literal["none", "partial", "complete"]
+    """The kind of solution it accepts."""
+    provides: Literal["partial", "complete"]
+    """The kind of solution it leaves."""
+    summary: str
+    """What it does, in one sentence of the proposer's."""
+    edges: tuple[Edge, ...]
+    """Into the graph, each with the operator at one end."""
+    implementation: ImplementationId
+    source: BlobDigest
+    call: int
+    program: tuple[Step, ...]
+    """The algorithm it is measured against: the incumbent."""
+    extended: tuple[Step, ...]
+    """That algorithm with the operator."""
+    control: int
+    """Candidate number of the algorithm without it; that with it has the number before."""
+    instances: tuple[InstanceKey, ...]
+    """Training instances; the second half only where it is not behind on the first."""
+
+
+class OperatorAdded(Payload, owner="operator_evolver", operation="operator-verdict/{generation}"):
+    """A proposed operator joined the graph with its edges and its first implementation."""
+
+    generation: int
+    operator: OperatorId
+    implementation: ImplementationId
+    call: int
+    gains: Gains
+    """Gap of the incumbent less that of the incumbent with the operator, by instance."""
+    credits: tuple[TransitionCredit, ...]
+    """Of its transitions in that algorithm."""
+
+
+class OperatorRetired(Payload, owner="operator_evolver", operation="operator-retired/{generation}"):
+    """The operator used least left the graph to make room, with its edges, pool and credits."""
+
+    generation: int
+    operator: OperatorId
+    uses: int
+    """Candidates that used it so far."""
+
+
+class OperatorRejected(
+    Payload, owner="operator_evolver", operation="operator-verdict/{generation}", completes_if="is_final"
+):
+    """A proposed operator does not join; `is_final` when no further answer is asked for."""
+
+    generation: int
+    call: int
+    attempt: int
+    stage: str
+    diagnostic: str
+    gains: Gains
+    """As measured; empty where nothing was."""
+    is_final: bool
+
+
+class OperatorsKept(Payload, owner="operator_evolver", operation="operator-verdict/{generation}"):
+    """No operator was asked for, or no answer could be had."""
+
+    generation: int
+    reason: str
+
+
 class LLMCallReserved(Payload, owner=CALLERS, operation="llm-call/{call}"):
     """A call is charged before it is sent; the store refuses a number twice or over the limit."""
+
+    left_out: ClassVar[frozenset[str]] = frozenset({"choice"})
 
     call: int
     """1, 2, … up to the limit."""
@@ -768,6 +847,9 @@ class LLMCallReserved(Payload, owner=CALLERS, operation="llm-call/{call}"):
     """Most tokens the call can use, prompt and answer together; held until it is settled."""
     reserved_microusd: int = 0
     """Most it can cost, in millionths of a US dollar."""
+    choice: str | None = None
+    """Of several models the one chosen for this call, as the settings name it; `model` is another where it
+    was down. ``None`` where a run has a single one."""
 
 
 class LLMCallSettled(Payload, owner=CALLERS, operation="llm-call-end/{call}"):

@@ -96,6 +96,14 @@ class RunSettings(BaseModel):
     answers_per_edit: int = Field(1, ge=1)
     """Proposals asked for at the same time for each slot of an implementation, of which the gate takes the
     best; more than one needs `gate_instances`."""
+    turns: int = Field(1, ge=1, le=3)
+    """Answers asked for one after the other for each proposal of an implementation, each a call: from the
+    second on the model is told what the gate measured of the one before. The best of all joins; more than one
+    needs `gate_instances` and the third edition of prompts."""
+    answer_form: Literal["whole", "diff", "auto"] = "whole"
+    """How code is answered: as a whole text, or as replacements in the code that it improves on; ``auto``
+    asks for replacements where most answers of earlier generations were sound, and for whole texts where
+    replacements often did not fit. Other than ``whole`` needs the third edition of prompts."""
     prompt_edition: Literal[1, 2, 3] = 1
     """Which prompts ask for code and edges. The second tells of the incumbent and the operator's neighbours,
     of instances, budget and gaps, of what was tried before and gained, and of samples beside credits. The
@@ -104,6 +112,10 @@ class RunSettings(BaseModel):
     prompt_tokens: int = Field(16_000, ge=1_000)
     """Most tokens of a prompt from the second edition on, at four characters each; the facts that matter
     least are left out, the card and the code to be improved on never."""
+    new_operators: int = Field(0, ge=0)
+    """Generations between requests for an operator that the graph lacks; 0 for none. It joins if the
+    incumbent gains by it in the gate (`gate_instances`); where the graph is full the operator used least
+    leaves."""
     edge_edit: Literal["replace", "delta"] = "replace"
     """Algorithm 2's single replacement, or Template III's delta of at most 2 + 2 edges."""
     edge_smoke: bool = False
@@ -208,6 +220,11 @@ class RunSettings(BaseModel):
     answer, and costs no call."""
     bank_offers: int = Field(3, ge=1)
     """Most entries of the bank that are offered for an operator in a run."""
+    llm_others: tuple[str, ...] = ()
+    """Further models that write code, named as `llm` (on the command line ``--llm`` again): which is asked is
+    drawn by what the calls of each have gained; where it is down another answers."""
+    llm_edges: str | None = None
+    """Model that is asked for edges; ``None`` for the first."""
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)
@@ -271,6 +288,14 @@ class RunSettings(BaseModel):
         if self.answers_per_edit > 1 and not self.gate_instances:
             raise ValueError(
                 f"answers_per_edit = {self.answers_per_edit} needs gate_instances: the gate takes the best"
+            )
+        if self.turns > 1 and not (self.gate_instances and self.prompt_edition == 3):
+            raise ValueError(f"turns = {self.turns} needs gate_instances and prompt_edition = 3")
+        if self.answer_form != "whole" and self.prompt_edition != 3:
+            raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3")
+        if self.new_operators and not self.gate_instances:
+            raise ValueError(
+                f"new_operators = {self.new_operators} needs gate_instances: the gate judges them"
             )
         return self
 

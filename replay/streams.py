@@ -26,6 +26,7 @@ PURPOSES = {
     "race-evaluation": 13,
     "edit": 14,
     "gate": 15,
+    "model": 16,
 }
 """Purpose → first element of the spawn key. Numbers are never reused: logs depend on them."""
 

@@ -10,7 +10,14 @@ from dga2d.agents.proposing.answers import (
 from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError, ProposalError
 from dga2d.agents.proposing.graph_answers import addable_edges, clamp, parse_edges, parse_graph
 from dga2d.agents.proposing.graphs import compatible_edges, default_graph, incompatibility
-from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
+from dga2d.agents.proposing.models import (
+    Completion,
+    CompletionRequest,
+    LanguageModel,
+    ModelPool,
+    Models,
+    Quote,
+)
 from dga2d.agents.proposing.offline import OFFLINE_WAYS, OfflineModel
 from dga2d.agents.proposing.prompts import Prompt, answer_schema, render
 from dga2d.agents.proposing.tasks import (
@@ -20,12 +27,14 @@ from dga2d.agents.proposing.tasks import (
     ImplementTask,
     InitializeTask,
     OperatorContract,
+    OperatorTask,
     PastAttempts,
     PoolEntry,
     PromptContext,
     RunFacts,
     Task,
     improvement_summary,
+    known_contracts,
 )
 
 __all__ = [
@@ -40,9 +49,12 @@ __all__ = [
     "InitializeTask",
     "LanguageModel",
     "ModelError",
+    "ModelPool",
     "ModelUnavailableError",
+    "Models",
     "OfflineModel",
     "OperatorContract",
+    "OperatorTask",
     "PastAttempts",
     "PoolEntry",
     "Prompt",
@@ -60,6 +72,7 @@ __all__ = [
     "idea_of",
     "improvement_summary",
     "incompatibility",
+    "known_contracts",
     "new_lines",
     "normalised_ast_digest",
     "parse_edges",

@@ -109,11 +109,12 @@ def python_block(text: str) -> str:
         raise ProposalError("code_block", f"expected a Python code block, found {shown(block.language)}")
     if not block.text.strip():
         raise ProposalError("code_block", "the code block is empty")
-    _refuse_hidden_characters(block.text)
+    refuse_hidden_characters(block.text)
     return block.text
 
 
-def _refuse_hidden_characters(code: str) -> None:
+def refuse_hidden_characters(code: str) -> None:
+    """Raise ProposalError (``encoding``) if a line of code holds an invisible character."""
     for number, line in enumerate(code.split("\n"), start=1):
         for char in line:
             if char != "\t" and unicodedata.category(char) in _HIDDEN:
@@ -137,6 +138,11 @@ def json_object(text: str) -> dict[str, Any]:
         if len(blocks) != 1:
             raise ProposalError("json", "expected one JSON object and nothing else")
         text = blocks[0].text
+    return json_text(text)
+
+
+def json_text(text: str) -> dict[str, Any]:
+    """Return a strict JSON object. Raises ProposalError (``json``) as `json_object`."""
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except ProposalError:
@@ -173,20 +179,19 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
     Raises
     ------
     ProposalError
-        ``size``, ``code_block``, ``encoding``, ``no_variation``: see `python_block`; ``syntax``: not
-        Python; ``signature``: no ``def run(env_data, state, calc_makespan_fn)``; ``source_rules``:
-        another breach of `check_source`; ``duplicate``: runs like an implementation of the pool
-        (`normalised_ast_digest`); ``near_copy``: too few new lines against one of them; ``no_change``:
-        the answer is `NO_CHANGE`, where that is allowed.
+        ``size``, ``code_block``, ``encoding``, ``no_variation``: see `python_block`; ``diff``: see
+        `apply_replacements`; ``syntax``: not Python; ``signature``: no
+        ``def run(env_data, state, calc_makespan_fn)``; ``source_rules``: another breach of `check_source`;
+        ``duplicate``: runs like an implementation of the pool (`normalised_ast_digest`); ``near_copy``: too
+        few new lines against one of them; ``no_change``: the answer is `NO_CHANGE`, where that is allowed.
     """
     if task.allows_no_change and clean_answer(text).strip() == NO_CHANGE:
         raise ProposalError("no_change", "the proposer would change nothing")
-    source = python_block(text).strip("\n") + "\n"
+    is_diff = task.answer_form == "diff" and SEARCH in text
+    source = apply_replacements(text, task.base.source) if is_diff else python_block(text)
+    source = source.strip("\n") + "\n"
     digest = normalised_ast_digest(source)
-    if violations := check_source(source):
-        stage = violations[0].rule if violations[0].rule in ("syntax", "signature") else "source_rules"
-        lines = [f"line {v.line}: {v.message}" if v.line else v.message for v in violations[:MAX_VIOLATIONS]]
-        raise ProposalError(stage, "\n".join(lines))
+    check_code(source)
     for entry in task.pool:
         if normalised_ast_digest(entry.source) == digest:
             raise ProposalError("duplicate", f"the code runs exactly like {entry.id}, which is in the pool")
@@ -195,6 +200,67 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
         least = f"at least {task.near_copy_lines} must be new beside constants and names"
         raise ProposalError("near_copy", f"{new} lines differ from {near.id}; {least}")
     return source
+
+
+DIFF_STAGE = "diff"
+"""Stage of an answer whose replacements do not fit."""
+SEARCH, DIVIDER, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+"""Lines around the two texts of a replacement."""
+MAX_REPLACEMENTS = 40
+
+
+def apply_replacements(text: str, base: str) -> str:
+    """Return `base` after the replacements of an answer, one after the other.
+
+    Raises
+    ------
+    ProposalError
+        ``size``, ``no_variation``: see `clean_answer`; ``encoding``: a new text holds invisible characters;
+        ``diff``: a replacement is not closed, is one of too many, or what it looks for does not occur exactly
+        once.
+    """
+    found = list(_replacements(clean_answer(text)))
+    if len(found) > MAX_REPLACEMENTS:
+        raise ProposalError(DIFF_STAGE, f"{len(found)} replacements, at most {MAX_REPLACEMENTS} are allowed")
+    for number, (old, new) in enumerate(found, start=1):
+        count = base.count(old) if old.strip() else 0
+        if count != 1:
+            what = "is empty" if not old.strip() else f"occurs {count} times, expected exactly once"
+            raise ProposalError(DIFF_STAGE, f"what replacement {number} looks for {what}:\n{old[:400]}")
+        base = base.replace(old, new)
+    refuse_hidden_characters(base)
+    return base
+
+
+def _replacements(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new text of each replacement, whole lines."""
+    lines = iter(text.split("\n"))
+    for line in lines:
+        if line.rstrip() != SEARCH:
+            continue
+        parts: tuple[list[str], list[str]] = ([], [])
+        for end, part in zip((DIVIDER, REPLACE), parts, strict=True):
+            for inner in lines:
+                if inner.rstrip() == end:
+                    break
+                part.append(f"{inner}\n")
+            else:
+                raise ProposalError(DIFF_STAGE, f"a replacement has no line {end!r}; was the answer cut off?")
+        yield "".join(parts[0]), "".join(parts[1])
+
+
+def check_code(source: str) -> None:
+    """Hold the source rules.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``, ``signature`` or ``source_rules``, with the first violations.
+    """
+    if violations := check_source(source):
+        stage = violations[0].rule if violations[0].rule in ("syntax", "signature") else "source_rules"
+        lines = [f"line {v.line}: {v.message}" if v.line else v.message for v in violations[:MAX_VIOLATIONS]]
+        raise ProposalError(stage, "\n".join(lines))
 
 
 def near_copy_of(source: str, task: ImplementTask) -> PoolEntry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +52,18 @@ class Completion:
     """The provider's own name of the answer; ``None`` when it gave none."""
 
 
+@dataclass(frozen=True)
+class ModelPool:
+    """Several models by the names that settings have for them; a caller takes one of them for each call."""
+
+    models: Mapping[str, LanguageModel]
+
+    @property
+    def name(self) -> str:
+        """All their names."""
+        return ", ".join(model.name for model in self.models.values())
+
+
 class LanguageModel(Protocol):
     """A source of answers. All methods may be awaited many times at once; cancellation is re-raised.
 
@@ -90,3 +103,7 @@ class LanguageModel(Protocol):
             No call can succeed until somebody acts, or the endpoint did not come back in time.
         """
         ...
+
+
+Models = LanguageModel | ModelPool
+"""What a run asks: one model, or one of several."""

@@ -23,8 +23,16 @@ from dga2d.agents.proposing.graphs import (
     plausibility,
 )
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
+from dga2d.agents.proposing.operator_answers import operator_answers
 from dga2d.agents.proposing.prompts import fence
-from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, OperatorContract, Task
+from dga2d.agents.proposing.tasks import (
+    ConnectTask,
+    ImplementTask,
+    InitializeTask,
+    OperatorContract,
+    OperatorTask,
+    Task,
+)
 from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways, variations
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
@@ -87,6 +95,8 @@ def _answers(task: Task, rng: np.random.Generator, ways: Ways) -> Iterator[str]:
         return graph_answers(task, rng)
     if isinstance(task, ImplementTask):
         return (fence(source, "python") + "\n" for source in variations(task, rng, ways))
+    if isinstance(task, OperatorTask):
+        return operator_answers(task, rng)
     return edge_answers(task, rng)
 
 

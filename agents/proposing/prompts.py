@@ -19,7 +19,16 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from dga2d.agents.proposing.answers import idea_of
 from dga2d.agents.proposing.graph_answers import addable_edges
-from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, RunFacts, Task
+from dga2d.agents.proposing.tasks import (
+    MOST_OPERATOR_EDGES,
+    ConnectTask,
+    ImplementTask,
+    InitializeTask,
+    OperatorTask,
+    RunFacts,
+    Task,
+    operator_categories,
+)
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.replay.state.graph import END, START
 
@@ -35,11 +44,12 @@ THIRD: dict[type[Task], str] = {
     InitializeTask: "initialize@3",
     ImplementTask: "implement@3",
     ConnectTask: "connect@3",
+    OperatorTask: "operator@1",
 }
 """Task → template of its third edition."""
 CHARS_PER_TOKEN = 4
 """Of prompts, as counted against their bound."""
-LEAST_FIRST = ("blocks", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
+LEAST_FIRST = ("blocks", "feedback", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
 """Facts that a prompt over its bound leaves out, one item after the other, in this order."""
 OLDEST_FIRST = frozenset({"edits", "tried"})
 """Facts of which the first items are left out first."""
@@ -112,6 +122,14 @@ def _special(task: Task) -> dict[str, Any]:
             "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
             "example": _text("example@1.txt"),
             "ideas": {entry.id: idea_of(entry.source) for entry in task.pool},
+        }
+    if isinstance(task, OperatorTask):
+        return {
+            "environment": sorted(task.card.environment.items()),
+            "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
+            "example": _text("example@1.txt"),
+            "categories": operator_categories(task),
+            "most_edges": MOST_OPERATOR_EDGES,
         }
     if task.facts is not None:
         return {"allowed": addable_edges(task)[:MOST_EDGES]}

@@ -120,6 +120,8 @@ class RunFacts:
     """Exact sizes of the training instances."""
     edits: tuple[str, ...] = ()
     """Earlier edits of the graph and what became of them, the oldest first."""
+    feedback: tuple[str, ...] = ()
+    """What was measured of the answer of the turn before."""
     direction: str = ""
     """What sets this proposal apart from others asked for at the same time."""
 
@@ -177,6 +179,10 @@ class ImplementTask(PastAttempts):
     """Whether constants are set elsewhere, so that a proposal has to change more than them."""
     summary: str = ""
     """Where time and improvement went in the last generation."""
+    draft: PoolEntry | None = None
+    """The answer of the turn before, which this one is to improve; ``None`` at the first turn."""
+    answer_form: Literal["whole", "diff"] = "whole"
+    """Whether the code is answered as a whole text or as replacements in `base`."""
     allows_no_change: bool = False
     allows_configurations: bool = False
     """Whether code that differs from a member of the pool in constants alone may take its place."""
@@ -184,6 +190,11 @@ class ImplementTask(PastAttempts):
     """Fewest new lines against every member of the pool."""
     facts: RunFacts | None = None
     """For the second edition of the prompt; ``None`` for the first."""
+
+    @property
+    def base(self) -> PoolEntry:
+        """The code that replacements refer to."""
+        return self.draft or self.parent
 
 
 @dataclass(frozen=True)
@@ -223,7 +234,53 @@ class ConnectTask(PastAttempts):
         )
 
 
-Task = InitializeTask | ImplementTask | ConnectTask
+CATEGORIES = (
+    "initialisation",
+    "construction",
+    "local_search",
+    "intensification",
+    "perturbation",
+    "recombination",
+    "repair",
+)
+"""Roles that a new operator may have besides those of the library."""
+MOST_OPERATOR_EDGES = 12
+"""Most edges of a new operator."""
+
+
+@dataclass(frozen=True)
+class OperatorTask(PastAttempts):
+    """Propose an operator that the graph lacks, with its edges and its first implementation."""
+
+    card: Card
+    operators: tuple[OperatorContract, ...]
+    """Of the present graph."""
+    edges: tuple[Edge, ...]
+    incumbent: tuple[OperatorId, ...]
+    """The walk that it is to improve."""
+    taken: tuple[OperatorId, ...]
+    """Every id that was ever used."""
+    categories: Mapping[OperatorId, str]
+    """Roles of all operators of run and library."""
+    others: tuple[Implementation, ...]
+    """Implementations of all operators: what proposals may be made of."""
+    max_length: int
+    structure: Structure
+    retires: bool
+    """Whether another operator leaves the graph if this one is taken."""
+    facts: RunFacts
+
+    @cached_property
+    def graph(self) -> OperatorGraph:
+        """The present graph."""
+        return OperatorGraph(
+            tuple(sorted(op.id for op in self.operators)),
+            frozenset(op.id for op in self.operators if op.is_initialiser),
+            frozenset(self.edges),
+        )
+
+
+Task = InitializeTask | ImplementTask | ConnectTask | OperatorTask
 
 
 @dataclass(frozen=True)
@@ -239,6 +296,20 @@ class PromptContext:
         """Return the context of a domain."""
         contracts = {OperatorId(op.id): OperatorContract.of(op) for op in operators}
         return cls(card, contracts, tuple(c for op in operators for c in op.implementations))
+
+
+def operator_categories(task: OperatorTask) -> list[str]:
+    """Return the roles that a new operator may have, sorted."""
+    return sorted({*CATEGORIES, *task.categories.values()})
+
+
+def known_contracts(state: RunState, context: PromptContext) -> Mapping[OperatorId, OperatorContract]:
+    """Return the contracts of the library's operators and of those that joined in the run."""
+    joined = {
+        name: OperatorContract(name, new.title, new.summary, new.category, new.requires, new.provides)
+        for name, new in state.operators.items()
+    }
+    return {**context.contracts, **joined} if joined else context.contracts
 
 
 def improvement_summary(state: RunState, generation: GenerationState) -> str:

@@ -38,6 +38,7 @@ GROUPS = {
         *("ImplementationProposed", "ImplementationMeasured"),
         *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
         *("ImplementationRejected", "ImplementationsKept", "EdgeReplaced", "EdgeRejected", "EdgesKept"),
+        *("OperatorProposed", "OperatorAdded", "OperatorRetired", "OperatorRejected", "OperatorsKept"),
     ),
     "Races": ("RaceStarted", "RaceRoundScored", "IncumbentSelected"),
     "Model calls": (

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from dga2d.replay.state import fold_edits, fold_generation, fold_race, fold_run, graph, handler
+from dga2d.replay.state import (
+    fold_edits,
+    fold_generation,
+    fold_operators,
+    fold_race,
+    fold_run,
+    graph,
+    handler,
+)
 from dga2d.replay.state.handler import RULES
 
 REASONS_AT = {"require": (2,), "refuse": (1,), "InvariantError": (2,), "_Evaluated": (4, 5)}
@@ -46,7 +54,7 @@ def _reasons(name: str) -> Iterator[str]:
 @cache
 def _definitions() -> dict[str, ast.FunctionDef]:
     found = {}
-    for module in (fold_run, fold_generation, fold_edits, fold_race, handler, graph):
+    for module in (fold_run, fold_generation, fold_edits, fold_operators, fold_race, handler, graph):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         found.update({node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
     return {name: node for name, node in found.items() if name not in REASONS_AT}

@@ -68,6 +68,11 @@ def _edits(state: RunState) -> dict[str, Any]:
         }
     if state.offers:
         kept["offers"] = [[o.entry, o.operator, o.verdict] for o in state.offers]
+    if state.operators:
+        kept["operators"] = {
+            name: [new.category, new.requires, new.provides, new.implementation]
+            for name, new in state.operators.items()
+        }
     if state.contributions:
         kept["contributions"] = {name: list(share) for name, share in state.contributions.items()}
     return kept

@@ -16,7 +16,13 @@ from dga2d.events import (
     UnknownEventTypeError,
     decoder_of,
 )
-from dga2d.replay.state import fold_edits, fold_generation, fold_race, fold_run  # noqa: F401 (they fill RULES)
+from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
+    fold_edits,
+    fold_generation,
+    fold_operators,
+    fold_race,
+    fold_run,
+)
 from dga2d.replay.state.handler import RULES, Events, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState
 

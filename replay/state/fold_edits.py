@@ -304,6 +304,7 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
         prompt=payload.prompt,
         reserved_tokens=payload.reserved_tokens,
         reserved_microusd=payload.reserved_microusd,
+        choice=payload.choice,
     )
     return replace(state, ledger=ledger.reserve(call))
 

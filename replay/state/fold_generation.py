@@ -179,7 +179,9 @@ def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> 
             "{instance} is not in the shared batch",
         )
     if split == "gate":
-        proposals = generation.proposals.values()
+        proposals = list(generation.proposals.values())
+        if generation.operator_proposal is not None:
+            proposals.append(generation.operator_proposal)
         return _Evaluated(
             number,
             generation.gate_outcomes,
@@ -281,8 +283,10 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         for t in payload.transitions
     )
     edits, more = _slots(state.settings, generation.number, state.ledger.left)
-    calls_left, answers = state.ledger.left, state.settings.answers_per_edit
-    basis = EvolutionBasis(event.seq, graph, state.pools, credits, calls_left, edits, more, answers)
+    left, many = state.ledger.left, (state.settings.answers_per_edit, state.settings.turns)
+    every = state.settings.new_operators
+    asks = int(bool(edits and every and generation.number % every == 0))
+    basis = EvolutionBasis(event.seq, graph, state.pools, credits, left, edits, more, *many, asks)
     return replace(
         state,
         credits=credits,
@@ -304,7 +308,7 @@ def _slots(settings: RunSettings, number: int, calls_left: int) -> tuple[int, in
     edits, more = settings.edits_per_generation, settings.incumbent_edits
     if settings.call_plan == "spend":
         share = -(-calls_left // (last - number + 1)) - edits  # of which each edge takes one
-        more = max(more, share // settings.answers_per_edit - edits)
+        more = max(more, share // (settings.answers_per_edit * settings.turns) - edits)
     return edits, more
 
 

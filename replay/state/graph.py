@@ -225,6 +225,22 @@ class OperatorGraph:
             self.operators, self.initialisers, (self.edges - frozenset(removed)) | frozenset(added)
         )
 
+    def with_operator(
+        self, operator: OperatorId, is_initialiser: bool, edges: Iterable[Edge]
+    ) -> OperatorGraph:
+        """Return the graph with one operator more, and its edges."""
+        more = {operator} if is_initialiser else frozenset[OperatorId]()
+        operators = tuple(sorted((*self.operators, operator)))
+        return OperatorGraph(operators, self.initialisers | more, self.edges | frozenset(edges))
+
+    def without_operator(self, operator: OperatorId) -> OperatorGraph:
+        """Return the graph without an operator and its edges."""
+        return OperatorGraph(
+            tuple(o for o in self.operators if o != operator),
+            self.initialisers - {operator},
+            frozenset(edge for edge in self.edges if operator not in edge),
+        )
+
 
 def structure_violation(edges: Iterable[Edge], structure: Structure) -> str | None:
     """Return why `edges` are not of the structure, ``None`` if they are.

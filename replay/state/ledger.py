@@ -36,6 +36,8 @@ class Call:
     """Most tokens it could use."""
     reserved_microusd: int = 0
     """Most it could cost, in millionths of a US dollar."""
+    choice: str | None = None
+    """Of several models the one chosen, as the settings name it; ``None`` where there was a single one."""
     status: CallStatus = "reserved"
     ended_seq: int | None = None
     response: BlobDigest | None = None

@@ -32,6 +32,7 @@ from dga2d.events.payloads import (
     FailureKind,
     ImplementationMeasured,
     InstanceEntry,
+    OperatorProposed,
     PolicyUpdated,
     PositionTrace,
     RaceMove,
@@ -80,6 +81,15 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
         payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
         assert isinstance(payload, EvaluationRecorded)
         return payload.trace
+
+    @property
+    def diagnostic(self) -> str:
+        """How it failed, in words; decoded anew every time."""
+        if not self.recorded:
+            return ""
+        payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
+        assert isinstance(payload, EvaluationRecorded)
+        return payload.diagnostic
 
 
 @dataclass(frozen=True)
@@ -158,10 +168,18 @@ class EvolutionBasis:
     """Further edits of implementations, of operators of the incumbent."""
     answers: int = 1
     """Slots of each edit of an implementation, one behind the other: proposals made at the same time."""
+    turns: int = 1
+    """Slots of each of these proposals, one behind the other: each begins when the one before is measured."""
+    operator_slots: int = 0
+    """1 where an operator is asked for when all other edits are done."""
 
     @property
     def implementation_slots(self) -> int:
-        return (self.edits + self.incumbent_edits) * self.answers
+        return (self.edits + self.incumbent_edits) * self.slots_per_edit
+
+    @property
+    def slots_per_edit(self) -> int:
+        return self.answers * self.turns
 
     @property
     def slots(self) -> int:
@@ -309,6 +327,8 @@ class Proposal:
     """Entry of the run's bank; ``None`` for the answer to a call."""
     measured: ImplementationMeasured | None = None
     """``None`` while it is not over."""
+    extended: tuple[Step, ...] = ()
+    """Of a new operator: `program` with it; empty for an implementation."""
 
 
 @dataclass(frozen=True)
@@ -366,6 +386,11 @@ class GenerationState:
     """Slot → event of its verdict."""
     proposals: Map[int, Proposal] = Map()
     """By slot."""
+    proposed_operator: OperatorProposed | None = None
+    operator_proposal: Proposal | None = None
+    """The same, as the gate measures it."""
+    operator_verdict: int = 0
+    """Event of the verdict on new operators; 0 before."""
     gate_outcomes: Outcomes = NO_OUTCOMES
     race: RaceState | None = None
     validation: ValidationState | None = None
@@ -574,6 +599,8 @@ class RunState:
     test: TestState | None = None
     owed_trials: tuple[OwedTrial, ...] = ()
     """What was accepted and has not been sampled often enough, in the order of `OwedTrial.key`."""
+    operators: Map[OperatorId, OperatorProposed] = Map()
+    """Operators that joined the graph in the run, whether or not they are still in it."""
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
     offers: tuple[Offer, ...] = ()

@@ -159,6 +159,10 @@ def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=shown)
     if get_origin(annotation) is Literal:
         return click.option(flag, name, type=click.Choice(get_args(annotation)), help=shown)
+    if name == "llm":
+        return click.option(flag, name, multiple=True, help=f"{shown} May be given several times.")
+    if get_origin(annotation) is tuple:
+        return click.option(flag, name, multiple=True, help=shown)
     kinds = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
     return click.option(flag, name, type=kinds[0], help=shown)
 
@@ -177,7 +181,11 @@ def given_settings(
     from dga2d.runtime.runs.config import parse_assignments, read_settings_file
 
     from_file = {} if config_file is None else read_settings_file(config_file)
-    from_flags = {key: value for key, value in flags.items() if value is not None}
+    from_flags = {key: value for key, value in flags.items() if value not in (None, ())}
+    if named := from_flags.pop("llm", ()):
+        from_flags["llm"] = named[0]
+        if more := (*named[1:], *from_flags.get("llm_others", ())):
+            from_flags["llm_others"] = more
     return {**from_file, **parse_assignments(list(assignments)), **from_flags}
 
 

@@ -4,7 +4,7 @@
 machine, ``recorded:RUN`` and ``recorded:FILE`` give the answers of an earlier run again.
 """
 
-from dga2d.runtime.gateway.opening import open_model
+from dga2d.runtime.gateway.opening import open_model, open_models
 from dga2d.runtime.gateway.retries import OutageRecorder, RetryPolicy
 
-__all__ = ["OutageRecorder", "RetryPolicy", "open_model"]
+__all__ = ["OutageRecorder", "RetryPolicy", "open_model", "open_models"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from dga2d.agents.proposing import OFFLINE_WAYS, LanguageModel, OfflineModel
+from dga2d.agents.model_choice import models_of
+from dga2d.agents.proposing import OFFLINE_WAYS, LanguageModel, ModelPool, Models, OfflineModel
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
@@ -15,6 +16,22 @@ BACKENDS = (
     f"{', '.join(OFFLINE_WAYS)}, openai:MODEL, anthropic:MODEL, local:PATH, recorded:RUN, recorded:FILE, "
     "or one of the last two with ,then= and another of these"
 )
+
+
+@asynccontextmanager
+async def open_models(
+    settings: RunSettings, store_url: str, listener: OutageListener
+) -> AsyncIterator[Models]:
+    """All models that the settings name, for the length of the block; a pool where there are several. Raises
+    as `open_model`."""
+    async with AsyncExitStack() as stack:
+        models = {
+            name: await stack.enter_async_context(
+                open_model(settings.model_copy(update={"llm": name}), store_url, listener)
+            )
+            for name in models_of(settings)
+        }
+        yield ModelPool(models) if len(models) > 1 else models[settings.llm]
 
 
 @asynccontextmanager

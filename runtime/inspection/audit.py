@@ -77,6 +77,13 @@ def _note(bought: Bought, event: RecordedEvent) -> None:
             "generation": payload.generation,
             "is_used": lambda walk: implementation in walk,
         }
+    elif isinstance(payload, p.OperatorAdded):
+        first = payload.implementation
+        bought[payload.call] = {
+            "bought": f"operator {payload.operator}",
+            "generation": payload.generation,
+            "is_used": lambda walk: first in walk,
+        }
     elif isinstance(payload, p.EdgeReplaced):
         edges = set(payload.added)
         bought[payload.call] = {

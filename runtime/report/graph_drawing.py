@@ -93,6 +93,7 @@ def categories(header: RunStarted, state: RunState) -> dict[str, str]:
     empty for operators that were made later."""
     kept = set(state.pools) if state.pools else {operator.id for operator in header.library}
     found = dict.fromkeys(map(str, kept), "")
+    found |= {name: new.category for name, new in state.operators.items() if name in kept}
     for operator in header.library:
         if operator.id in kept:
             found[operator.id] = operator.category

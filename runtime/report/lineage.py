@@ -67,6 +67,10 @@ def edit_text(change: Change) -> str:
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
         added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
         return f"edge {removed} replaced by {added}"
+    if isinstance(payload, p.OperatorRetired):
+        return f"operator {payload.operator} retired, used by {payload.uses} candidates"
+    if isinstance(payload, p.OperatorAdded):
+        return f"operator {payload.operator} added{_gained(payload.gains)}{_idea(change.proposal)}"
     if isinstance(payload, p.ImplementationDeleted):
         return f"{payload.implementation} deleted"
     what = f"{payload.implementation} added"
@@ -80,13 +84,16 @@ def edit_text(change: Change) -> str:
 async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
     """Return the edit in words, with the code it brought."""
     seq, payload, pool, proposal = change
-    call = None if isinstance(payload, p.ImplementationDeleted) else payload.call
+    call = None if isinstance(payload, p.ImplementationDeleted | p.OperatorRetired) else payload.call
     edit = ReportedEdit(seq, payload.generation, edit_text(change), call)
-    if isinstance(payload, p.EdgeReplaced):
+    if isinstance(payload, p.EdgeReplaced | p.OperatorRetired):
         return edit
     edit = replace(edit, operator=payload.operator, implementation=payload.implementation)
     if isinstance(payload, p.ImplementationDeleted):
         return edit
+    if isinstance(payload, p.OperatorAdded):
+        assert proposal is not None  # it comes before
+        return replace(edit, code=(await store.get_blob(proposal.source)).decode())
     if isinstance(payload, p.ImplementationReplaced):
         pool = (payload.removed,)
         edit = replace(edit, replaced=payload.removed)
@@ -94,6 +101,16 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
         pool = (proposal.parent,)
     parent, code = await _difference(store, state, payload.source, pool)
     return replace(edit, parent=parent, code=code)
+
+
+def _gained(gains: p.Gains) -> str:
+    """Return what the incumbent gained by an operator, as the end of a sentence."""
+    known = [gain for gain in gains if gain is not None]
+    return f", {100 * sum(known) / len(known):+.2f} points for the incumbent on {len(known)} instances"
+
+
+def _idea(proposal: Proposal | None) -> str:
+    return f": {proposal.idea}" if proposal is not None and proposal.idea else ""
 
 
 def _measured(proposal: Proposal) -> str:

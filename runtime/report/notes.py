@@ -73,7 +73,14 @@ class Change(NamedTuple):
     """An edit of the pools or the graph, with the pool it was made for as that was before."""
 
     seq: int
-    payload: p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted | p.EdgeReplaced
+    payload: (
+        p.ImplementationAdded
+        | p.ImplementationReplaced
+        | p.ImplementationDeleted
+        | p.EdgeReplaced
+        | p.OperatorAdded
+        | p.OperatorRetired
+    )
     pool: tuple[ImplementationId, ...]
     proposal: Proposal | None = None
     """What the gate measured, where there is one."""
@@ -168,6 +175,9 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
         notes.programs["gate", payload.generation, payload.control] = program
         changed = replace_implementation(program, payload.operator, new)
         notes.programs["gate", payload.generation, payload.slot] = changed
+    elif isinstance(payload, p.OperatorProposed):
+        notes.programs["gate", payload.generation, payload.control] = payload.program
+        notes.programs["gate", payload.generation, payload.control - 1] = payload.extended
     elif isinstance(payload, p.RaceStarted):
         repeats = max(Counter(payload.instances).values(), default=1)
         for index, contender in enumerate(payload.contenders * repeats):
@@ -184,7 +194,10 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted):
         proposal = before.generation.proposals.get(payload.slot) if before.generation else None
         notes.changes.append(Change(event.seq, payload, before.pools.get(payload.operator, ()), proposal))
-    elif isinstance(payload, p.EdgeReplaced):
+    elif isinstance(payload, p.OperatorAdded):
+        proposal = before.generation.operator_proposal if before.generation else None
+        notes.changes.append(Change(event.seq, payload, (), proposal))
+    elif isinstance(payload, p.EdgeReplaced | p.OperatorRetired):
         notes.changes.append(Change(event.seq, payload, ()))
     elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
         notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))

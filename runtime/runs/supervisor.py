@@ -18,9 +18,10 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
-from dga2d.agents.proposing import LanguageModel, ModelUnavailableError, PromptContext
+from dga2d.agents.proposing import ModelPool, Models, ModelUnavailableError, PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
@@ -34,7 +35,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_evaluator
-from dga2d.runtime.gateway import OutageRecorder, open_model
+from dga2d.runtime.gateway import OutageRecorder, open_models
 from dga2d.runtime.gateway.recorded import RecordedModel
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
@@ -54,7 +55,7 @@ class Surroundings:
 
     problem: Problem
     policy: PipelinePolicy
-    model: LanguageModel
+    model: Models
     evaluator: RunEvaluator
     outages: OutageRecorder
     """Records when the model's endpoint goes down and comes back."""
@@ -81,7 +82,7 @@ async def open_surroundings(
     model and known work rates are looked up.
     """
     outages = OutageRecorder()
-    async with open_model(settings, url, outages) as model:
+    async with open_models(settings, url, outages) as model:
         _refuse_foreign(model, problem)
         known_rates = await read_rates(url, settings, model)
         policy = create_policy(settings, seed)
@@ -93,8 +94,11 @@ async def open_surroundings(
             raise find_first_error(group) from None
 
 
-def _refuse_foreign(model: LanguageModel, problem: Problem) -> None:
+def _refuse_foreign(model: Models, problem: Problem) -> None:
     """Raise SettingsError if recorded answers are those of another domain's run."""
+    if isinstance(model, ModelPool):
+        for one in model.models.values():
+            _refuse_foreign(one, problem)
     if isinstance(model, RecordedModel) and model.recording.domain != problem.domain.name:
         recording = model.recording
         raise SettingsError(
@@ -102,7 +106,7 @@ def _refuse_foreign(model: LanguageModel, problem: Problem) -> None:
         )
 
 
-async def read_rates(url: str, settings: RunSettings, model: LanguageModel) -> KnownRates:
+async def read_rates(url: str, settings: RunSettings, model: Models) -> KnownRates:
     """Return the work rates of the run of the database `url` that the settings name.
 
     Without one, those of the run whose recorded answers `model` gives: they belong together.
@@ -252,6 +256,7 @@ def make_agents(
         CreditKeeper(writer),
         ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, around.model, trials, prompt_context),
+        OperatorEvolver(writer, around.model, trials, prompt_context),
         Racer(writer, store, prompt_context),
         Validator(writer),
     )

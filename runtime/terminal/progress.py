@@ -100,6 +100,10 @@ class ProgressLines:
             removed = ", ".join("→".join(edge) for edge in payload.removed)
             added = ", ".join("→".join(edge) for edge in payload.added)
             self._line(f"  ~ edge {removed} replaced by {added}")
+        elif isinstance(payload, p.OperatorAdded):
+            self._line(f"  + operator {payload.operator}")
+        elif isinstance(payload, p.OperatorRetired):
+            self._line(f"  - operator {payload.operator}, used {payload.uses} times")
         elif isinstance(payload, p.CallsSuspended):
             self._line(f"  ! model calls wait: {payload.reason}")
         elif isinstance(payload, p.CallsResumed):

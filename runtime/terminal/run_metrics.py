@@ -140,6 +140,10 @@ def changes_of(payload: p.Payload) -> tuple[str, ...]:
         return (f"- implementation {payload.removed}", f"+ implementation {payload.implementation}")
     if isinstance(payload, p.ImplementationDeleted):
         return (f"- implementation {payload.implementation}",)
+    if isinstance(payload, p.OperatorAdded):
+        return (f"+ operator {payload.operator}",)
+    if isinstance(payload, p.OperatorRetired):
+        return (f"- operator {payload.operator}",)
     if isinstance(payload, p.EdgeReplaced):
         removed = (f"- edge {'→'.join(edge)}" for edge in payload.removed)
         return (*removed, *(f"+ edge {'→'.join(edge)}" for edge in payload.added))

@@ -20,10 +20,11 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import LanguageModel, OfflineModel, PromptContext
+from dga2d.agents.proposing import ModelPool, Models, OfflineModel, PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
@@ -51,7 +52,7 @@ class Simulation:
     seed: int = 1
     order: int = 0
     """Seed of the order in which things outside the log finish."""
-    model: LanguageModel = field(default_factory=OfflineModel)
+    model: Models = field(default_factory=OfflineModel)
     fails: Fails = lambda request: False
     operators: tuple[Operator, ...] = OPERATORS
     baseline: tuple[str, ...] = ("build", "climb")
@@ -130,7 +131,12 @@ class Simulation:
 
     def agents(self, log: EventAppender, source: Source, state: RunState) -> tuple[Agent[Any], ...]:
         order = random.Random(self.order)
-        model, evaluator = Tardy(self.model, order), HashEvaluator(order, self.fails)
+        evaluator = HashEvaluator(order, self.fails)
+        model: Models = (
+            ModelPool({name: Tardy(one, order) for name, one in self.model.models.items()})
+            if isinstance(self.model, ModelPool)
+            else Tardy(self.model, order)
+        )
         splits = state.header.splits
         keys = [entry.key for part in (splits.train, splits.validation, splits.test) for entry in part]
         instances = Instances(keys)
@@ -144,6 +150,7 @@ class Simulation:
             CreditKeeper(log),
             ImplementationEvolver(log, model, trials, self.prompt_context),
             EdgeEvolver(log, model, trials, self.prompt_context),
+            OperatorEvolver(log, model, trials, self.prompt_context),
             Racer(log, source, self.prompt_context),
             Validator(log),
         ]

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from tests.agents.golden.record_run import DIALOGUE
 
+from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.events import RunId, referenced_blobs
 from dga2d.replay.archive import BLOBS, EVENTS, MANIFEST, ArchiveError, export_run, import_run
 from dga2d.replay.loading import load_state
 from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
 from dga2d.store import BlobMissingError, EventStore, RunExistsError, StoreError, open_store
 
 if TYPE_CHECKING:
@@ -316,9 +320,14 @@ GOLDEN = {
     "run-v1.zip": (
         "08befb1dfa472c9fa1f5d44b75bebc9eada61e3b2520550f3b4ea5ff20122757",
         "e0a620b0e1d7534851ca558f3e47605847e5a55f7abc0a1f5edf7f1c753919b0",
-    )
+    ),
+    "dialogue.zip": (
+        "35ee19da02b1122429c3fc59e5cf3d8a8563aee461a970e9ef86effe10260f4f",
+        "e8d5fb986f822d6b8a81369876d3e03332d7c19f1095be8a8eaed9cb85ce6a62",
+    ),
 }
-"""File of each version of the format → hash of its last event, digest of its final state."""
+"""File of each version of the format, and of a run with new operators and turns → hash of its last event, and
+digest of its final state."""
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
@@ -328,6 +337,19 @@ async def test_files_of_every_version_are_read_for_ever(tmp_path: Path, name: st
         manifest = await import_run(store, path)
         final = await load_state(store, manifest.run)
     assert (manifest.head, state_digest(final)) == GOLDEN[name]
+
+
+async def test_prompts_and_decisions_of_old_dialogues_are_made_again(tmp_path: Path) -> None:
+    path = Path(__file__).parent / "golden" / "dialogue.zip"
+    async with open_store(url_of(tmp_path / "log.db")) as store:
+        manifest = await import_run(store, path)
+        verifier = DecisionVerifier(DIALOGUE.prompt_context, store)
+        state = RunState()
+        async for event in store.read(manifest.run):
+            before, state = state, fold(state, event)
+            await verifier.check(before, event)
+    assert verifier.decisions > 60
+    assert state.operators
 
 
 def test_every_golden_file_is_tested() -> None:

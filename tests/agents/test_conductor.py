@@ -118,7 +118,7 @@ def test_an_accepted_answer_begins_the_count_anew(simulation: Simulation) -> Non
 Link = tuple[str, str, str]
 """Type, writer, and type of the cause."""
 REPEATS = {"ImplementationRejected", "EdgeRejected", "EdgeReplaced", "EdgesKept", "LLMCallAbandoned"}
-REPEATS |= {"RaceRoundScored"}
+REPEATS |= {"RaceRoundScored", "OperatorRejected", "OperatorProposed", "ImplementationProposed"}
 """What asks for another call, the next slot or another round, and so stands below what it causes."""
 
 
@@ -151,6 +151,13 @@ def witnessed(simulation: Simulation) -> set[Link]:
         replace(simulation.changed(gate_instances=2, incumbent_edits=2, generations=2), model=Losing()),
         simulation.changed(race_contenders=4, race_instances=2, generations=2),
         simulation.changed(race_contenders=4, race_instances=2, generations=2, validation_interval=0),
+    ]
+    asking = simulation.changed(new_operators=1, gate_instances=2, generations=2, operator_limit=5)
+    runs += [
+        asking.changed(generations=9),
+        replace(asking, model=Losing()),
+        replace(asking.changed(attempts_per_edit=1), model=Losing()),
+        replace(asking, model=Answers({"OperatorTask": nonsense})),
     ]
     logs = [run.run()[1] for run in runs]
     asked = [e.seq for e in logs[0].events if e.type == "LLMCallReserved"]

@@ -1,4 +1,5 @@
-"""Writes ``run-v<version>.zip`` for the present version of the file format, if there is none yet.
+"""Writes ``run-v<version>.zip`` for the present version of the file format, and ``dialogue.zip``, a run with
+new operators, turns and the third edition of prompts, if there are none yet.
 
 Run it from the root after raising the version: ``PYTHONPATH=. python -m tests.agents.golden.record_run``.
 A file that was part of a release is never changed or removed: today's program must read it for ever.
@@ -7,6 +8,7 @@ A file that was part of a release is never changed or removed: today's program m
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -19,9 +21,24 @@ from dga2d.store import open_store
 RUN = RunId("simulated")
 
 
-async def record(path: Path) -> None:
+PLAIN = Simulation(SMALL).changed(generations=2, pipelines=2, batch_size=1)
+DIALOGUE = replace(PLAIN, seed=2).changed(
+    generations=3,
+    gate_instances=2,
+    incumbent_edits=1,
+    prompt_edition=3,
+    answers_per_edit=2,
+    turns=2,
+    answer_form="auto",
+    edge_smoke=True,
+    new_operators=1,
+    operator_limit=5,
+    max_length=6,
+)
+
+
+async def record(path: Path, simulation: Simulation) -> None:
     """A small run, exported."""
-    simulation = Simulation(SMALL).changed(generations=2, pipelines=2, batch_size=1)
     with tempfile.TemporaryDirectory() as folder:
         async with open_store(f"sqlite+aiosqlite:///{folder}/log.db") as store:
             async with store.write(RUN, create=True, quotas={"llm-call": 50}) as writer:
@@ -30,6 +47,8 @@ async def record(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).with_name(f"run-v{Manifest.model_fields['version'].default}.zip")
-    if not target.exists():
-        anyio.run(record, target)
+    folder = Path(__file__).parent
+    version = Manifest.model_fields["version"].default
+    for name, simulation in ((f"run-v{version}.zip", PLAIN), ("dialogue.zip", DIALOGUE)):
+        if not (folder / name).exists():
+            anyio.run(record, folder / name, simulation)
