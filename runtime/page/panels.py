@@ -24,7 +24,7 @@ PARTS: dict[str, frozenset[ReportPart]] = {
     "graph": frozenset({"edges"}),
     "evaluations": frozenset({"evaluations"}),
     "walks": frozenset(),
-    "algorithm": frozenset({"algorithm"}),
+    "algorithm": frozenset({"algorithm", "edits"}),
     "incumbent": frozenset(),
     "lineage": frozenset({"edits"}),
     "calls": frozenset(),

@@ -24,6 +24,7 @@ from dga2d.runtime.inspection.verdict import (
 )
 from dga2d.runtime.inspection.views import calls_view, run_view
 from dga2d.runtime.report.charts import EVOLVED_HELD_OUT, EditMark, Level, Milestones, ValidatedBest
+from dga2d.runtime.report.code import CodeLine, trace_lines
 from dga2d.runtime.report.evaluations import (
     EvaluationTable,
     FailureGroup,
@@ -63,6 +64,8 @@ class PositionShare:
     implementation: str
     means: PositionMeans
     source: str
+    lines: tuple[CodeLine, ...]
+    """The same, highlighted, with the edits that brought its lines where edits were asked for."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ async def gather_report_data(
         edges=_edges(state) if "edges" in parts else (),
         edits=edits,
         descent=draw_descent(state, edits),
-        algorithm=await _algorithm(store, state, notes) if "algorithm" in parts else (),
+        algorithm=await _algorithm(store, state, notes, edits) if "algorithm" in parts else (),
     )
 
 
@@ -276,15 +279,19 @@ def _edges(state: RunState) -> tuple[tuple[str, str, float], ...]:
     return tuple((a, b, state.credits.edge_credit((a, b), state.pools, epsilon)) for a, b in edges)
 
 
-async def _algorithm(store: BlobReader, state: RunState, notes: Notes) -> tuple[PositionShare, ...]:
+async def _algorithm(
+    store: BlobReader, state: RunState, notes: Notes, edits: Sequence[ReportedEdit]
+) -> tuple[PositionShare, ...]:
     program = state.checkpoint or state.best
     if program is None:
         return ()
     sources = [(await store.get_blob(state.sources[step.implementation])).decode() for step in program.steps]
     means = position_means(program.steps, evaluations_of(notes, program.steps))
+    digests = {str(name): str(digest) for name, digest in state.sources.items()}
+    lines = [tuple(await trace_lines(store, digests, step.implementation, edits)) for step in program.steps]
     return tuple(
-        PositionShare(step.operator, step.implementation, mean, source)
-        for step, mean, source in zip(program.steps, means, sources, strict=True)
+        PositionShare(step.operator, step.implementation, mean, source, traced)
+        for step, mean, source, traced in zip(program.steps, means, sources, lines, strict=True)
     )
 
 

@@ -11,6 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
 from dga2d.runtime.report import charts
+from dga2d.runtime.report.code import highlight_lines, side_by_side
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.terminal.output import shown_lines
 
@@ -36,6 +37,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals.update(side_by_side=side_by_side, highlight_lines=highlight_lines)
     made.filters["gap"] = _gap
     made.filters["figure"] = _figure
     made.filters["bounds"] = _bounds
