@@ -38,9 +38,10 @@ def another_value(name: str) -> Any:
     """Some valid value of a setting that is not its default."""
     field = RunSettings.model_fields[name]
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    for value in (*choices, not field.default, 9, 1000, 0.25, -9.0, "x", "walk"):
+    needed = {"gate_instances": 2, "prompt_edition": 3}  # by answers_per_edit, turns and others
+    for value in (*choices, not field.default, 9, 2, 1000, 0.25, -9.0, "x", "walk", ("x",)):
         try:
-            settings = RunSettings.model_validate({name: value}, strict=True)
+            settings = RunSettings.model_validate({**needed, name: value}, strict=True)
         except ValidationError:
             continue
         if getattr(settings, name) != field.default:
@@ -55,9 +56,9 @@ def test_every_setting_is_a_flag(name: str) -> None:
     if isinstance(value, bool):
         arguments = [flag if value else f"--no-{flag[2:]}"]
     else:
-        arguments = [flag, str(value)]
-    assert configured(*arguments) == make_settings({}, {name: value}).model_dump()
-    assert configured("--set", f"{name}={json.dumps(value)}")[name] == value
+        arguments = [flag, *(value if isinstance(value, tuple) else [str(value)])]
+    assert configured(*arguments) == make_settings({}, {name: value}).model_dump(mode="json")
+    assert configured("--set", f"{name}={json.dumps(value)}")[name] == json.loads(json.dumps(value))
 
 
 def test_flags_win_over_assignments_and_these_over_the_file(tmp_path: Path) -> None:
@@ -85,7 +86,10 @@ def test_every_command_has_a_help_text(command: str | None) -> None:
 
 @pytest.mark.parametrize("command", app.commands)
 def test_every_command_prints_json(command: str) -> None:
-    assert "--json" in CliRunner().invoke(app, [command, "--help"]).stdout
+    group = app.commands[command]
+    is_bare = isinstance(group, click.Group) and not group.invoke_without_command
+    ways = [[command, name] for name in group.commands] if is_bare else [[command]]  # type: ignore[attr-defined]
+    assert all("--json" in CliRunner().invoke(app, [*way, "--help"]).stdout for way in ways)
 
 
 @pytest.mark.parametrize(
