@@ -188,11 +188,11 @@ class RunSettings(BaseModel):
     """Where contenders come from: ``all``, or names divided by commas: ``finalist``, ``sampled``, ``code``,
     ``implementation``, ``walk``, ``constants``, ``crossover``, ``share``."""
     validation_instances: int | None = Field(None, ge=1)
-    """Validation instances used, evenly spaced over the split; ``None`` for all of them. Under ``pooled``
-    ``None`` is 33 at least, and instances are used again, under other random streams, until there are so
+    """Validation instances used, evenly spaced over the split; when unset, all of them. Under ``pooled``
+    that is 33 at least, and instances are used again, under other random streams, until there are so
     many."""
     test_instances: int | None = Field(None, ge=1)
-    """Held-out instances used by the test; ``None`` for the whole split."""
+    """Held-out instances used by the test; when unset, the whole split."""
     time_limit: float = Field(90.0, gt=0.0)
     """Wall-clock seconds per instance."""
     work: int | None = Field(None, ge=1)
@@ -203,7 +203,7 @@ class RunSettings(BaseModel):
     ``off`` believes each implementation's own count."""
     work_rates: str | None = None
     """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
-    bit for bit; ``None`` to measure, or to take those of the run whose answers are recorded."""
+    bit for bit; when unset, they are measured, or taken from the run whose answers are recorded."""
     work_drift: float = Field(4.0, gt=1.0)
     """How many times the processor time that its work stands for an evaluation may take before it is refused;
     half a second is allowed in any case."""
@@ -228,21 +228,21 @@ class RunSettings(BaseModel):
     llm_calls: int = Field(500, ge=0)
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)
-    """Most tokens of all calls together, prompts and answers; ``None`` for no limit."""
+    """Most tokens of all calls together, prompts and answers; when unset, no limit."""
     llm_money_usd: float | None = Field(None, ge=0.0)
-    """Most money of all calls together, in US dollars by the prices below; ``None`` for no limit."""
+    """Most money of all calls together, in US dollars by the prices below; when unset, no limit."""
     llm_price_prompt: float = Field(0.0, ge=0.0)
     """US dollars per million prompt tokens."""
     llm_price_answer: float = Field(0.0, ge=0.0)
     """US dollars per million tokens of answers, reasoning included."""
     llm_base_url: str | None = None
-    """Where the endpoint is, up to and including ``/v1``; ``None`` for the provider's own."""
+    """Where the endpoint is, up to and including ``/v1``; when unset, the provider's own."""
     llm_key_file: str | None = None
-    """File that holds the key; ``None`` for DGA2D_LLM_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY."""
+    """File that holds the key; when unset, DGA2D_LLM_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY."""
     llm_max_tokens: int = Field(16384, ge=1)
     """Most tokens of one answer, reasoning included."""
     llm_temperature: float | None = Field(None, ge=0.0, le=2.0)
-    """Sampling temperature of the language model; ``None`` for the provider's own."""
+    """Sampling temperature of the language model; when unset, the provider's own."""
     llm_structured: Literal["auto", "schema", "json", "off"] = "auto"
     """How answers that are JSON are asked for: by schema, as JSON, or in words alone; ``auto`` begins with
     the schema and steps down where the endpoint refuses it."""
@@ -253,19 +253,19 @@ class RunSettings(BaseModel):
     llm_outage_limit: float = Field(86400.0, ge=0.0)
     """Seconds to wait for an endpoint that does not work; then the run is paused."""
     llm_requests_per_minute: int | None = Field(None, ge=1)
-    """Most requests in any minute; ``None`` for no limit."""
+    """Most requests in any minute; when unset, no limit."""
     llm_tokens_per_minute: int | None = Field(None, ge=1)
-    """Most tokens in any minute, counted as reserved; ``None`` for no limit."""
+    """Most tokens in any minute, counted as reserved; when unset, no limit."""
     llm_concurrent: int = Field(4, ge=1)
     """Most requests at a time."""
     evaluators: int | None = Field(None, ge=1)
-    """Evaluation processes; ``None`` for one per core."""
+    """Evaluation processes; when unset, one per core."""
     sandbox: Literal["strict", "best-effort", "off"] = "best-effort"
     """What to do when a layer of the sandbox is missing."""
     memory_limit: int = Field(2048, ge=32)
     """MiB of address space one evaluation may add to its interpreter's."""
     cpu_limit: float | None = Field(None, gt=0.0)
-    """Seconds of processor time of one evaluation; ``None`` for as long as its deadline."""
+    """Seconds of processor time of one evaluation; when unset, as long as its deadline."""
     grace_limit: float = Field(1.0, gt=0.0)
     """Seconds past ``time_limit`` before an evaluation is killed."""
     work_time_limit: float = Field(300.0, gt=0.0)
