@@ -1,5 +1,5 @@
 """Recurses after lifting the limit."""
-# sandbox: crashed out_of_memory runtime_error
+# sandbox: crashed out_of_memory runtime_error timeout
 # rules: forbidden
 
 import sys

@@ -1,5 +1,5 @@
 """Takes it all at once."""
-# sandbox: out_of_memory
+# sandbox: out_of_memory timeout
 # rules: pass
 
 import numpy as np

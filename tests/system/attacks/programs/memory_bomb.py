@@ -1,5 +1,5 @@
 """Takes memory bit by bit."""
-# sandbox: out_of_memory
+# sandbox: out_of_memory timeout
 # rules: forbidden
 
 

@@ -1,5 +1,5 @@
 """Takes memory in compiled code."""
-# sandbox: out_of_memory
+# sandbox: out_of_memory timeout
 # rules: pass
 
 import numba

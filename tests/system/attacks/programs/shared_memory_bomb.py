@@ -1,5 +1,5 @@
 """Maps shared memory, which is not counted as data."""
-# sandbox: out_of_memory runtime_error
+# sandbox: out_of_memory runtime_error timeout
 # rules: forbidden
 
 import mmap
