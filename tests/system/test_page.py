@@ -134,7 +134,7 @@ async def test_hostile_text_in_a_blob_stays_text(finished: Any, monkeypatch: pyt
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             for panel in ("algorithm", "calls/1"):
                 text = (await client.get(f"/runs/done/{panel}")).text
-                assert "&lt;script&gt;" in text
+                assert "&lt;script&gt;" in re.sub("</?span[^>]*>", "", text)
                 assert "<script" not in text
                 assert "<img" not in text
 
