@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from dga2d.events.payloads import ChallengersCompared, RunStarted, Step, TestCandidate, shares_of
+from dga2d.events.payloads import BankEntry, ChallengersCompared, RunStarted, Step, TestCandidate, shares_of
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
@@ -277,10 +277,16 @@ def ledger_view(state: RunState) -> dict[str, Any]:
     }
 
 
+def _bank(state: RunState) -> Sequence[BankEntry]:
+    """Return what the run took along of a bank; nothing where a damaged log does not say how it began."""
+    return (state.started.bank if state.started else None) or ()
+
+
 def bank_view(state: RunState) -> dict[str, Any]:
     """Return what the run's bank holds and what of it was offered, which costs no call; the sentence is
     ``None`` where no bank is used."""
-    entries, offers = len(state.header.bank or ()), state.offers
+    bank, offers = _bank(state), state.offers
+    entries = len(bank)
     accepted = sum(offer.verdict == "accepted" for offer in offers)
     told = f"{len(offers)} offers of {entries} entries, {accepted} accepted; they cost no call"
     return {
@@ -294,7 +300,7 @@ def bank_view(state: RunState) -> dict[str, Any]:
 
 def offers_view(state: RunState) -> list[dict[str, Any]]:
     """Return every offer of the bank with its origin, the gain it came with and its outcome."""
-    bank = state.header.bank or ()
+    bank = _bank(state)
     return [
         {
             "entry": offer.entry,
@@ -496,7 +502,7 @@ def run_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str
         "domain": header.domain,
         "seed": header.seed,
         "code_version": header.code_version,
-        "settings": state.settings.model_dump(),
+        "settings": state.settings.model_dump(mode="json"),
         "completed_generations": state.completed,
         "open_generation": None if state.generation is None else state.generation.number,
         "state_digest": state_digest(state),

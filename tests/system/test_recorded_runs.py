@@ -34,7 +34,9 @@ def test_a_recorded_run_holds(program: Program, path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_shipped_bank_is_made_of_the_recorded_runs(program: Program) -> None:
-    made = program.run("bank", "add", *map(str, RUNS), "--licence", "MIT, as the program's", "--bank", "made.jsonl")
+    made = program.run(
+        "bank", "add", *map(str, RUNS), "--licence", "MIT, as the program's", "--bank", "made.jsonl"
+    )
     assert made.code == 0, made
     shipped = Path(__file__).parents[2] / "runtime" / "bank" / "shipped.jsonl"
     assert (program.folder / "made.jsonl").read_bytes() == shipped.read_bytes()
