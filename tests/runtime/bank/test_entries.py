@@ -156,7 +156,7 @@ def test_keys_that_code_reads_are_found() -> None:
 
 def test_the_shipped_bank_serves_the_domains_of_its_runs() -> None:
     bank = read_bank("shipped")
-    assert {e.domain for e in bank} == {"cvrp", "fjsp", "fssp", "jsp", "rcpsp", "tsp"}
+    assert {e.domain for e in bank} == {"cvrp", "fjsp", "fssp", "jsp", "rcpsp", "tsp", "mis"}
     assert {e.licence for e in bank} == {"MIT, as the program's"}
     for name in ("jsp", "tsp"):
         domain = get_domain(name)
