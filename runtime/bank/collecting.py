@@ -16,7 +16,8 @@ from dga2d.replay.settings import RunSettings
 from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement
 from dga2d.store import EventStore, verified
 
-Accepted = p.ImplementationAdded | p.ImplementationReplaced
+Accepted = p.ImplementationAdded | p.ImplementationReplaced | p.OperatorProposed
+Role = p.LibraryOperator | p.OperatorProposed
 Gaps = dict[InstanceKey, float]
 """By instance, as fractions; a failure counts as the worst gap."""
 
@@ -26,7 +27,9 @@ class _Seen:
     """What the log said so far."""
 
     header: p.RunStarted | None = None
-    roles: dict[OperatorId, p.LibraryOperator] = field(default_factory=dict)
+    roles: dict[OperatorId, Role] = field(default_factory=dict)
+    operators: dict[int, p.OperatorProposed] = field(default_factory=dict)
+    """Proposed operators by generation, which bring their first implementation."""
     accepted: dict[ImplementationId, tuple[int, Accepted]] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
     proposed: dict[tuple[int, int], ImplementationId] = field(default_factory=dict)
@@ -74,6 +77,12 @@ def _note(seen: _Seen, event: RecordedEvent) -> None:
             seen.gate[seen.proposed[payload.generation, payload.slot]] = known
         case p.ImplementationAdded() | p.ImplementationReplaced():
             seen.accepted.setdefault(payload.implementation, (event.seq, payload))
+        case p.OperatorProposed():
+            seen.operators[payload.generation] = payload
+        case p.OperatorAdded():
+            new = seen.roles[payload.operator] = seen.operators[payload.generation]
+            seen.accepted.setdefault(payload.implementation, (event.seq, new))
+            seen.gate[payload.implementation] = [gain for gain in payload.gains if gain is not None]
         case p.PipelineSampled():
             seen.sampled[payload.generation, payload.candidate] = payload.steps
         case p.PipelinesDecoded():
@@ -112,8 +121,9 @@ def _entry(
         "training": _trained(seen, name),
     }
     origin, model = run, "" if payload.call is None else seen.models[payload.call]
-    if payload.offer is not None and header.bank is not None:
-        origin, model = header.bank[payload.offer].run, header.bank[payload.offer].model
+    offer = None if isinstance(payload, p.OperatorProposed) else payload.offer
+    if offer is not None and header.bank is not None:
+        origin, model = header.bank[offer].run, header.bank[offer].model
     return Entry(
         domain=header.domain,
         operator=payload.operator,

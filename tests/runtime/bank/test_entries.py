@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from dga2d.domains.core.registry import get_domain
-from dga2d.events import OperatorId, blob_digest
+from dga2d.events import BlobDigest, OperatorId, blob_digest
+from dga2d.events.payloads import OperatorAdded, OperatorProposed
 from dga2d.runtime.bank.choosing import bank_for, keys_read, suited
+from dga2d.runtime.bank.collecting import collect
 from dga2d.runtime.bank.entries import (
     Bank,
     BankError,
@@ -24,6 +26,7 @@ from dga2d.runtime.bank.entries import (
     read_bank,
     write_bank,
 )
+from dga2d.runtime.runs.exported import open_file
 from dga2d.runtime.runs.start import library_operator
 
 SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
@@ -165,3 +168,26 @@ def test_the_shipped_bank_serves_the_domains_of_its_runs() -> None:
         assert found
         assert sum(e.domain == name for e in found) == sum(e.domain == name for e in bank)
     assert bank_for("none", "jsp", get_domain("jsp").card, ()).entries is None
+
+
+async def test_a_run_with_operators_of_its_own_brings_their_code_and_role() -> None:
+    golden = Path(__file__).parents[2] / "agents" / "golden" / "dialogue.zip"
+    async with open_file(golden) as (store, run):
+        events = [event.payload async for event in store.read(run)]
+        bank = await collect(store, run, "MIT")
+    added = [payload for payload in events if isinstance(payload, OperatorAdded)]
+    assert added
+    for payload in added:
+        (first,) = [e for e in bank if e.digest == find_source(events, payload)]
+        assert (first.operator, first.requires) == (payload.operator, "complete")
+        assert first.evidence is not None
+        assert first.evidence.how == "gate"
+
+
+def find_source(events: list[Any], added: OperatorAdded) -> BlobDigest:
+    """Digest of the code that an operator came with."""
+    return next(
+        payload.source
+        for payload in events
+        if isinstance(payload, OperatorProposed) and payload.operator == added.operator
+    )
