@@ -90,3 +90,9 @@ def shown(value: Any) -> str:
 def test_the_examples_instance_can_be_read() -> None:
     data = read_instance(ROOT / "examples" / "four-jobs.txt")
     assert data.machines.shape == (4, 3)
+
+
+def test_decisions_are_numbered_from_top_to_bottom() -> None:
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    numbers = [int(n) for n in re.findall(r"^(\d+)\. ", page, re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
