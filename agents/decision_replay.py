@@ -19,6 +19,7 @@ from dga2d.agents import (
     edge_evolver,
     evaluator_pool,
     implementation_evolver,
+    implementation_tasks,
     initializer,
     operator_evolver,
     pipeline_sampler,
@@ -263,7 +264,7 @@ class DecisionVerifier:
         if duty.purpose == "initialize":
             return await initializer.read_task(state, duty.attempt, self._context, self._blobs)
         if duty.purpose == "implement":
-            return await implementation_evolver.read_task(
+            return await implementation_tasks.read_task(
                 state, duty.slot, duty.attempt, self._context, self._sources
             )
         if duty.purpose == "operator":

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
-from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.evolver import Evolver
+from dga2d.agents.ports import BlobSource
 from dga2d.agents.prompt_facts import edge_facts
 from dga2d.agents.proposing import (
     ConnectTask,
     EdgeCredit,
-    Models,
     PastAttempts,
     PromptContext,
     ProposalError,
@@ -29,7 +29,6 @@ from dga2d.agents.proposing import (
     parse_edges,
 )
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
-from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept
 from dga2d.replay.state.graph import END, OperatorGraph
@@ -59,39 +58,24 @@ class JudgedEdges(NamedTuple):
     """Why a new edge failed; ``None`` if none did or none was run."""
 
 
-class EdgeEvolver:
+class EdgeEvolver(Evolver[EdgeDuty]):
     """Owns the edges of the graph. Slots are treated one after the other: each sees the edges of the last."""
 
     name: AgentName = "edge_evolver"
 
-    def __init__(
-        self,
-        log: EventAppender,
-        model: Models,
-        trials: TrialRunner,
-        context: PromptContext,
-    ) -> None:
-        self._log = log
-        self._source = trials.sources.blobs
-        self._trials = trials
-        self._desk = CallDesk(log, model)
-        self._context = context
-
     def duties(self, state: RunState) -> Sequence[EdgeDuty]:
         return duties(state, self._context)
 
-    async def perform(self, duty: EdgeDuty, state: RunState) -> None:
-        match duty:
-            case AskModel():
-                task = await read_task(state, duty.slot, duty.attempt, self._context, self._source)
-                await self._desk.ask(state, duty, task)
-            case JudgeAnswer():
-                await self._log.append(*decide(state, duty, await self._judged(state, duty)))
-            case _:
-                await self._log.append(*decide(state, duty, None))
+    async def _task(self, state: RunState, duty: AskModel) -> ConnectTask:
+        return await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources.blobs)
+
+    async def _decision(self, state: RunState, duty: EdgeDuty) -> Decision:
+        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer) else None
+        return decide(state, duty, judged)
 
     async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedEdges:
-        answer, graph = await read_judged(state, duty, self._context, self._source), present_graph(state)
+        answer = await read_judged(state, duty, self._context, self._trials.sources.blobs)
+        graph = present_graph(state)
         if not state.settings.edge_smoke:
             return answer
         try:

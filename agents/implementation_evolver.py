@@ -9,30 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.bank_offers import JudgeOffer
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.pool_edits import PoolEdit, edit_of, kept_members, lowest_credit
-from dga2d.agents.ports import EventAppender
-from dga2d.agents.prompt_facts import pool_figures, run_facts
+from dga2d.agents.evolver import Evolver
+from dga2d.agents.implementation_tasks import read_task
+from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
 from dga2d.agents.proposing import (
     ImplementTask,
-    Models,
-    PoolEntry,
     PromptContext,
     ProposalError,
     configured_member,
     idea_of,
-    improvement_summary,
-    known_contracts,
     parse_implementation,
 )
-from dga2d.agents.proposing.answers import DIFF_STAGE
-from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
 from dga2d.events.payloads import (
@@ -43,9 +37,7 @@ from dga2d.events.payloads import (
     ImplementationRejected,
     ImplementationReplaced,
     ImplementationsKept,
-    Step,
 )
-from dga2d.replay.state.ledger import NO_FAULT
 from dga2d.replay.state.run_state import Proposal, RunState
 
 NOTHING_MEASURED = "the turn before brought nothing that was measured"
@@ -87,36 +79,21 @@ class JudgedImplementation(NamedTuple):
     """The trial run that failed; ``None`` if none did or none was made."""
 
 
-class ImplementationEvolver:
+class ImplementationEvolver(Evolver[ImplementationDuty]):
     """Owns the implementation pools. All slots are treated at once; those of one operator are judged one
     after the other."""
 
     name: AgentName = "implementation_evolver"
 
-    def __init__(
-        self,
-        log: EventAppender,
-        model: Models,
-        trials: TrialRunner,
-        context: PromptContext,
-    ) -> None:
-        self._log = log
-        self._desk = CallDesk(log, model)
-        self._trials = trials
-        self._context = context
-
     def duties(self, state: RunState) -> Sequence[ImplementationDuty]:
         return duties(state)
 
-    async def perform(self, duty: ImplementationDuty, state: RunState) -> None:
-        match duty:
-            case AskModel():
-                task = await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources)
-                await self._desk.ask(state, duty, task)
-            case JudgeAnswer() | JudgeOffer():
-                await self._log.append(*decide(state, duty, await self._judged(state, duty)))
-            case _:
-                await self._log.append(*decide(state, duty, None))
+    async def _task(self, state: RunState, duty: AskModel) -> ImplementTask:
+        return await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources)
+
+    async def _decision(self, state: RunState, duty: ImplementationDuty) -> Decision:
+        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer | JudgeOffer) else None
+        return decide(state, duty, judged)
 
     async def _judged(self, state: RunState, duty: JudgeAnswer | JudgeOffer) -> JudgedImplementation:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
@@ -225,7 +202,7 @@ def _verdict(state: RunState, duty: JudgeAnswer | JudgeOffer, observed: JudgedIm
         seq=state.seq + 1,
         slot=duty.slot,
         **origin,
-        operator=_edit_with_model(state, duty.slot).operator,
+        operator=edit_to_ask(state, duty.slot).operator,
         implementation=ImplementationId(new.id),
         source=blob_digest(source),
         parent=task.parent.id if configured is None else configured.id,
@@ -254,7 +231,7 @@ def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> _Origin:
 
 def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: ImplementationId) -> None:
     """Refuse code that joined the pool in this generation, or that the gate has measured before."""
-    operator = _edit_with_model(state, duty.slot).operator
+    operator = edit_to_ask(state, duty.slot).operator
     if gate.is_gated(state):
         if any(tried.implementation == new for tried in gate.tried_before(state, operator)):
             raise ProposalError("duplicate", f"{new} was measured before")
@@ -343,12 +320,6 @@ async def read_judged(
     return JudgedImplementation(task, await calls.read_answer(call, sources.blobs), None)
 
 
-def _edit_with_model(state: RunState, slot: int) -> PoolEdit:
-    edit = edit_of(state, slot)
-    assert edit is not None
-    return edit
-
-
 def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     """Return the edit that needs no model: delete c⁻, or keep the pools as they are."""
     edit, number, slot = edit_of(state, duty.slot), duty.generation, duty.slot
@@ -388,11 +359,6 @@ def _join(state: RunState, new: Proposal) -> Payload:
     return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
-async def _draft(state: RunState, draft: Proposal, sources: SourceReader) -> PoolEntry:
-    step = Step(operator=draft.operator, implementation=draft.implementation)
-    return PoolEntry(draft.implementation, (await sources.implementation(state, step)).source, 0.0)
-
-
 FINAL_STAGES = ("no_change", "gate")
 """Stages behind which there is nothing to repair."""
 
@@ -407,107 +373,10 @@ def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -
     return ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=slot,
-        operator=_edit_with_model(state, slot).operator,
+        operator=edit_to_ask(state, slot).operator,
         **origin,
         attempt=attempt,
         stage=error.stage,
         diagnostic=error.diagnostic,
         is_final=is_last or error.stage in FINAL_STAGES,
-    )
-
-
-LOOKED_BACK = 12
-"""Answers of earlier generations by which the form of answers is chosen."""
-ENOUGH_ANSWERS = 4
-"""Fewest answers that say whether a model is strong."""
-
-
-def answer_form(state: RunState) -> Literal["whole", "diff"]:
-    """Return how code is to be answered in the open generation.
-
-    What is accepted within a generation depends on the order of answers, so only earlier ones count.
-    """
-    form = state.settings.answer_form
-    if form != "auto":
-        return form
-    number = open_basis(state)[0].number
-    judged = [
-        call
-        for _, call in sorted(state.ledger.calls.items())
-        if call.purpose == "implement" and call.verdict is not None and (call.generation or 0) < number
-    ][-LOOKED_BACK:]
-    faults = [call.diagnostic or "" for call in judged if call.verdict == "rejected"]
-    faults = [fault for fault in faults if not fault.startswith(NO_FAULT)]
-    misfits = sum(fault.startswith(f"{DIFF_STAGE}:") for fault in faults)
-    is_strong = len(judged) >= ENOUGH_ANSWERS and 3 * len(faults) <= len(judged)
-    return "diff" if is_strong and 4 * misfits <= len(judged) else "whole"
-
-
-async def read_task(
-    state: RunState, slot: int, attempt: int, context: PromptContext, sources: SourceReader
-) -> ImplementTask:
-    """Return what a proposer is asked for a slot whose edit is an addition or a replacement.
-
-    Texts of implementations and of the answer refused before come from the log's blobs.
-    """
-    generation, basis = open_basis(state)
-    edit, contracts = _edit_with_model(state, slot), known_contracts(state, context)
-    past = await calls.read_past_attempts(state, "implement", slot, attempt, sources.blobs)
-
-    async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
-        return await sources.implementation(state, Step(operator=operator, implementation=c))
-
-    def of_category(category: str) -> tuple[Implementation, ...]:
-        return tuple(other for other in others if contracts[OperatorId(other.operator)].category == category)
-
-    entries = [
-        PoolEntry(
-            c,
-            (await implementation(edit.operator, c)).source,
-            basis.credits.implementation_credit(c, state.settings.epsilon),
-            *pool_figures(state, c),
-        )
-        for c in basis.pools[edit.operator]
-    ]
-    others = [
-        await implementation(operator, c)
-        for operator in basis.graph.operators
-        if operator != edit.operator
-        for c in basis.pools[operator]
-    ]
-    settings, known = state.settings, {other.id for other in others}
-    others += [  # of the run's library, whatever the graph holds
-        c
-        for c in context.implementations
-        if ImplementationId(c.id) in state.operator_of
-        and OperatorId(c.operator) != edit.operator
-        and c.id not in known
-    ]
-    has_facts = state.settings.prompt_edition >= 2
-    draft = generation.proposals.get(slot - 1) if slot % basis.turns else None
-    return ImplementTask(
-        card=context.card,
-        facts=await run_facts(state, slot, edit.operator, others, sources) if has_facts else None,
-        operator=contracts[edit.operator],
-        mode="add" if edit.kind == "add" else "replace",
-        pool=tuple(entries),
-        parent=max(entries, key=lambda entry: (entry.id == edit.parent, entry.credit, entry.id)),
-        removed=edit.worst if edit.kind == "replace" else None,
-        others=tuple(others),
-        perturbations=of_category("perturbation"),
-        improvers=of_category("local_search"),
-        intensifiers=of_category("intensification"),
-        unused=tuple(
-            (context.contracts[OperatorId(c.operator)], c)
-            for c in context.implementations
-            if ImplementationId(c.id) not in state.operator_of
-        ),
-        structure_only=settings.race_contenders > 0 and "constants" in settings.moves,
-        draft=None if draft is None else await _draft(state, draft, sources),
-        answer_form=answer_form(state),
-        summary=improvement_summary(state, generation),
-        allows_no_change=settings.no_change,
-        allows_configurations=settings.configurations,
-        near_copy_lines=settings.near_copy_lines,
-        **vars(past),
     )

@@ -17,16 +17,15 @@ from typing import NamedTuple
 
 from dga2d.agents import calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.evolver import Evolver
 from dga2d.agents.gate import GateResult
-from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import operator_facts
-from dga2d.agents.proposing import Models, OperatorTask, PromptContext, ProposalError
+from dga2d.agents.proposing import OperatorTask, PromptContext, ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
 from dga2d.agents.proposing.tasks import known_contracts
-from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.trial_walks import fill, walk_through
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
@@ -72,35 +71,20 @@ class JudgedOperator(NamedTuple):
     """The trial run that failed; ``None`` if none did or none was made."""
 
 
-class OperatorEvolver:
+class OperatorEvolver(Evolver[OperatorDuty]):
     """Owns which operators are in the graph, after the first graph."""
 
     name: AgentName = "operator_evolver"
 
-    def __init__(
-        self,
-        log: EventAppender,
-        model: Models,
-        trials: TrialRunner,
-        context: PromptContext,
-    ) -> None:
-        self._log = log
-        self._desk = CallDesk(log, model)
-        self._trials = trials
-        self._context = context
-
     def duties(self, state: RunState) -> Sequence[OperatorDuty]:
         return duties(state)
 
-    async def perform(self, duty: OperatorDuty, state: RunState) -> None:
-        match duty:
-            case AskModel():
-                task = await read_task(state, duty.attempt, self._context, self._trials.sources)
-                await self._desk.ask(state, duty, task)
-            case JudgeAnswer():
-                await self._log.append(*decide(state, duty, await self._judged(state, duty)))
-            case _:
-                await self._log.append(*decide(state, duty, None))
+    async def _task(self, state: RunState, duty: AskModel) -> OperatorTask:
+        return await read_task(state, duty.attempt, self._context, self._trials.sources)
+
+    async def _decision(self, state: RunState, duty: OperatorDuty) -> Decision:
+        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer) else None
+        return decide(state, duty, judged)
 
     async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedOperator:
         answer = await read_judged(state, duty, self._context, self._trials.sources)

@@ -101,6 +101,13 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
     return edit
 
 
+def edit_to_ask(state: RunState, slot: int) -> PoolEdit:
+    """Return the edit of a slot that asks a model; it must have one."""
+    edit = edit_of(state, slot)
+    assert edit is not None
+    return edit
+
+
 def rank_among_askers(state: RunState, slot: int) -> tuple[int, int]:
     """Return which of the slots that ask for code of its operator a slot is, from 1, and how many ask. Turns
     of one proposal count as one."""
