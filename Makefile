@@ -19,9 +19,13 @@ $(STAMP): requirements.lock pyproject.toml
 
 setup: $(STAMP)
 
-# The main job: evolve a job-shop solver on Taillard's instances, test it on held-out ones.
+# The main job: evolve a job-shop solver from simple operators and what language models wrote for other runs, compare
+# it on held-out instances with its start and with the hand-tuned baseline, and verify the log.
+DEMO := demo-$(shell date +%Y%m%d-%H%M%S)
 demo: setup
-	$(BIN)/dga2d evolve jsp --generations 10 --time-limit 0.25 --seed 1 --test-instances 8 --test
+	$(BIN)/dga2d evolve jsp --library basic --bank shipped --generations 4 --time-limit 0.25 --seed 1 \
+	    --test-instances 16 --test --hand-tuned --run-id $(DEMO)
+	$(BIN)/dga2d replay $(DEMO) --verify
 
 # Two workers, a whole file each: files share one small run. Long files come first (tests/conftest.py).
 test: setup

@@ -17,8 +17,11 @@ from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
 from dga2d.events.payloads import (
     GenerationCompleted,
     GenerationStarted,
+    LibraryOperator,
     RunCompleted,
+    Step,
     TestCandidate,
+    TestLabel,
     TestStarted,
     ValidationStarted,
 )
@@ -257,25 +260,40 @@ def draw_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, 
     return tuple(sorted(InstanceKey(keys[i]) for i in drawn))
 
 
-def held_out_test(state: RunState, *, repeats_baseline: bool = False) -> TestStarted:
+def held_out_test(
+    state: RunState, hand_tuned: Sequence[LibraryOperator] = (), *, repeats_baseline: bool = False
+) -> TestStarted:
     """Return what a held-out test compares, on which instances; a checkpoint must have been selected.
 
     A checkpoint that is the safe baseline is evaluated once; with `repeats_baseline` under both names, as
-    earlier versions did. Under calibrated work both are also compared in the seconds that it stands for.
+    earlier versions did. `hand_tuned` is the whole library's safe baseline, if it is tested too: its
+    operators, each with one implementation. Under calibrated work all are also compared in the seconds that
+    it stands for.
     """
     assert state.checkpoint is not None
-    evolved = TestCandidate(label="evolved", pipeline=state.checkpoint.steps, time_limit_s=None)
-    baseline = TestCandidate(label="baseline", pipeline=state.header.baseline, time_limit_s=None)
-    is_single = evolved.pipeline == baseline.pipeline and not repeats_baseline
-    candidates: tuple[TestCandidate, ...] = (baseline,) if is_single else (evolved, baseline)
-    if not is_single and (seconds := seconds_of_work(state)) is not None:
-        timed = {"time_limit_s": seconds}
-        candidates += (evolved.model_copy(update=timed), baseline.model_copy(update=timed))
+    pipelines: dict[TestLabel, tuple[Step, ...]] = {
+        "evolved": state.checkpoint.steps,
+        "baseline": state.header.baseline,
+    }
+    if pipelines["evolved"] == pipelines["baseline"] and not repeats_baseline:
+        del pipelines["evolved"]
+    if hand_tuned:
+        pipelines["hand_tuned"] = tuple(
+            Step(operator=operator.id, implementation=operator.implementations[0].id)
+            for operator in hand_tuned
+        )
+    seconds = seconds_of_work(state) if len(pipelines) > 1 else None
+    limits = (None,) if seconds is None else (None, seconds)
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
         forced=state.test is not None,
-        candidates=candidates,
+        candidates=tuple(
+            TestCandidate(label=label, pipeline=pipeline, time_limit_s=limit)
+            for limit in limits
+            for label, pipeline in pipelines.items()
+        ),
         instances=spread([entry.key for entry in state.header.splits.test], state.settings.test_instances),
+        hand_tuned=tuple(hand_tuned) or None,
     )
 
 

@@ -135,8 +135,11 @@ class DecisionVerifier:
     async def _test_started(self, state: RunState, payload: p.TestStarted) -> Expected | None:
         if state.checkpoint is None:
             return None
-        repeats = len(payload.candidates) == 2  # a log of an earlier version, where the baseline was kept
-        return Expected(Draft("conductor", conductor.held_out_test(state, repeats_baseline=repeats)))
+        # An earlier version tested a checkpoint that was the baseline under both names. That a hand-tuned
+        # algorithm is tested is the user's choice, and its code an observation.
+        repeats = any(candidate.label == "evolved" for candidate in payload.candidates)
+        test = conductor.held_out_test(state, payload.hand_tuned or (), repeats_baseline=repeats)
+        return Expected(Draft("conductor", test))
 
     async def _conducted(self, state: RunState, payload: Payload) -> Expected | None:
         return _by_rule(state, conductor.duties(state), conductor.decide)

@@ -73,7 +73,9 @@ class SourceReader:
     async def implementation(self, state: RunState, step: Step) -> Implementation:
         """Return the implementation of a step, whichever pool it is or was in."""
         if step.implementation not in self._known:
-            text = (await self.blobs.get_blob(state.sources[step.implementation])).decode()
+            digest = state.source_of(step.implementation)
+            assert digest is not None, step.implementation
+            text = (await self.blobs.get_blob(digest)).decode()
             self._known[step.implementation] = Implementation(
                 OperatorName(step.operator), text, origin=f"log:{step.implementation}"
             )

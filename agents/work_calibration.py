@@ -88,6 +88,9 @@ def measured_pipeline(state: RunState, duty: MeasureRate) -> tuple[Step, ...]:
     if duty.subject == BASELINE:
         return baseline
     name = ImplementationId(duty.subject)
+    if (brought := state.hand_tuned(name)) is not None and name not in state.operator_of:
+        own = Step(operator=brought.id, implementation=name)
+        return (own,) if brought.requires == "none" else (baseline[0], own)
     own = Step(operator=state.operator_of[name], implementation=name)
     is_initialiser = state.graph is not None and own.operator in state.graph.initialisers
     proposed = None if state.generation is None else state.generation.proposed_operator

@@ -18,7 +18,7 @@ from statistics import fmean
 
 import anyio
 
-from dga2d.runtime.inspection.verdict import interval
+from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.runs.config import make_settings, parse_assignments
 from dga2d.runtime.runs.sessions import evolve
 from dga2d.runtime.terminal.progress import silent

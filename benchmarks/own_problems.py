@@ -33,7 +33,7 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.inspection.verdict import interval
+from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.runs import sessions
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.problem import Problem

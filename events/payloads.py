@@ -574,10 +574,15 @@ class IncumbentSelected(Payload, owner="racer", operation="incumbent-selected/{g
     """Edges of its walk that the graph lacked."""
 
 
+TestLabel = Literal["evolved", "baseline", "hand_tuned"]
+"""What an algorithm of a held-out test is: the checkpoint, the safe baseline of the run's library, or that of
+the whole library."""
+
+
 class TestCandidate(Model):
     """An algorithm that goes through the held-out test."""
 
-    label: Literal["evolved", "baseline"]
+    label: TestLabel
     pipeline: tuple[Step, ...]
     time_limit_s: float | None
     """Seconds it may take per instance, above 0; ``None`` for the run's own budget."""
@@ -587,11 +592,15 @@ class TestStarted(Payload, owner="conductor", operation="test-started/{attempt}"
     """The held-out test begins. A second attempt is only written when it was forced."""
 
     version: ClassVar[int] = 2
+    left_out: ClassVar[frozenset[str]] = frozenset({"hand_tuned"})
 
     attempt: int
     forced: bool
     candidates: tuple[TestCandidate, ...]
     instances: tuple[InstanceKey, ...]
+    hand_tuned: tuple[LibraryOperator, ...] | None = None
+    """Operators of the whole library's safe baseline in its order, each with the implementation it uses,
+    where that is tested too; ``None`` where it is not."""
 
 
 class TestScored(Payload, owner="validator", operation="test-scored/{attempt}"):

@@ -117,7 +117,7 @@ def _work_rate_measured(state: RunState, event: RecordedEvent, payload: p.WorkRa
         require(rates.reference_seq < state.process_seq, event, "the baseline was measured before")
         return replace(state, work_rates=rates.with_reference(payload.points, event.seq))
     require(rates.reference_seq > state.process_seq, event, "the baseline was not measured before it")
-    require(name in state.sources, event, f"there is no implementation {name}")
+    require(state.source_of(name), event, f"there is no implementation {name}")
     require(name not in rates.scales, event, f"{name} was measured before")
     return replace(state, work_rates=rates.with_implementation(name, payload.points))
 

@@ -179,10 +179,15 @@ def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted)
     )
     require(before is None or payload.forced, event, "a second test must be forced")
     require(before is None or before.mean_gaps is not None, event, "another test is open")
+    brought = payload.hand_tuned or ()
+    is_one_each = all(len(operator.implementations) == 1 for operator in brought)
+    require(is_one_each, event, "the hand-tuned baseline has one implementation per operator")
+    steps = {step for candidate in payload.candidates for step in candidate.pipeline}
+    own = {(operator.id, operator.implementations[0].id) for operator in brought}
     known = all(
         state.operator_of.get(step.implementation) == step.operator
-        for candidate in payload.candidates
-        for step in candidate.pipeline
+        or (step.operator, step.implementation) in own
+        for step in steps
     )
     require(payload.candidates and known, event, "a candidate uses an unknown implementation")
     held_out = {entry.key for entry in state.header.splits.test}
@@ -195,7 +200,14 @@ def _test_started(state: RunState, event: RecordedEvent, payload: p.TestStarted)
         state,
         status="paused" if state.status == "running" else state.status,
         reason="a held-out test took the log over" if state.status == "running" else state.reason,
-        test=TestState(event.seq, payload.attempt, payload.forced, payload.candidates, payload.instances),
+        test=TestState(
+            event.seq,
+            payload.attempt,
+            payload.forced,
+            payload.candidates,
+            payload.instances,
+            hand_tuned=brought,
+        ),
     )
 
 

@@ -32,6 +32,7 @@ from dga2d.events.payloads import (
     FailureKind,
     ImplementationMeasured,
     InstanceEntry,
+    LibraryOperator,
     OperatorProposed,
     PolicyUpdated,
     PositionTrace,
@@ -459,6 +460,9 @@ class TestState:
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
     mean_gaps: tuple[float | None, ...] | None = None
+    hand_tuned: tuple[LibraryOperator, ...] = ()
+    """Operators of the hand-tuned baseline, if it is tested. Its code is no part of the run's, which knows
+    nothing of it when it goes on."""
 
 
 @dataclass(frozen=True)
@@ -621,6 +625,18 @@ class RunState:
         while name in self.configured:
             name = self.configured[name]
         return name
+
+    def hand_tuned(self, name: ImplementationId) -> LibraryOperator | None:
+        """Return the operator that the last held-out test brought with the implementation `name`, if one."""
+        brought = () if self.test is None else self.test.hand_tuned
+        return next((o for o in brought if o.implementations[0].id == name), None)
+
+    def source_of(self, name: ImplementationId) -> BlobDigest | None:
+        """Return the text of an implementation of the run or of its held-out test; ``None`` for others."""
+        if name in self.sources:
+            return self.sources[name]
+        operator = self.hand_tuned(name)
+        return None if operator is None else operator.implementations[0].source
 
     def reference(self, key: InstanceKey) -> float:
         """Return y_ref of an instance of the manifest.

@@ -337,26 +337,31 @@ class Run:
         self,
         *,
         force: bool = False,
+        hand_tuned: bool = False,
         data: str | PathLike[str] | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:
-        """Evaluate `best` and the safe baseline on the held-out instances, once; `force` tests again."""
+        """Evaluate `best` and the safe baseline on the held-out instances, once; `force` tests again.
+
+        With `hand_tuned` the whole library's safe baseline takes part, where the run began with another.
+        """
         outside = outside_evaluator(evaluator)
-        follow(self._tested(force, data, outside), (), progress, outside)
+        follow(self._tested(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     async def test_async(
         self,
         *,
         force: bool = False,
+        hand_tuned: bool = False,
         data: str | PathLike[str] | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:
         """Test as `test` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._tested(force, data, outside), (), progress, outside)
+        await follow_async(self._tested(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     # -------------------------------------------------------- inside
@@ -378,12 +383,19 @@ class Run:
 
         return session
 
-    def _tested(self, force: bool, data: Any, outside: OutsideKind | None) -> Session:
+    def _tested(self, force: bool, hand_tuned: bool, data: Any, outside: OutsideKind | None) -> Session:
         folder = None if data is None else Path(data)
 
         async def session(watcher: Progress, stop: Interruption) -> Finished:
             return await sessions.hold_out_test(
-                self.url, self.name, watcher, force, folder, stop=stop, outside=outside
+                self.url,
+                self.name,
+                watcher,
+                force,
+                folder,
+                hand_tuned=hand_tuned,
+                stop=stop,
+                outside=outside,
             )
 
         return session

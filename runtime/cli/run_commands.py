@@ -30,11 +30,19 @@ if TYPE_CHECKING:
     from dga2d.runtime.terminal.progress import Progress
 
 
+hand_tuned_option = click.option(
+    "--hand-tuned",
+    is_flag=True,
+    help="Test the whole library's safe baseline too, where the run began with another (--library basic).",
+)
+
+
 @click.command(cls=GroupedCommand, short_help="Start a run: evolve a solver for DOMAIN.")
 @domain_argument
 @seed_option
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
 @click.option("--test", "and_test", is_flag=True, help="Finish with the held-out test.")
+@hand_tuned_option
 @settings_options
 @data_option
 @store_option
@@ -44,6 +52,7 @@ def evolve(
     seed: int,
     run_id: str | None,
     and_test: bool,
+    hand_tuned: bool,
     config_file: Path | None,
     assignments: tuple[str, ...],
     data_dir: Path | None,
@@ -57,10 +66,13 @@ def evolve(
     Examples:
       dga2d evolve jsp --generations 10 --time-limit 1 --seed 1
       dga2d evolve tsp --work 20000 --generations 5 --test
+      dga2d evolve jsp --library basic --bank shipped --generations 4 --time-limit 0.25 --test --hand-tuned
       dga2d evolve jsp --config night.toml --data benchmarks/
     """
     from dga2d.events import RunId
 
+    if hand_tuned and not and_test:
+        raise click.UsageError("--hand-tuned is a part of the held-out test: give --test, too")
     settings = settings_from(flags, config_file, assignments)
     name = None if run_id is None else RunId(run_id)
 
@@ -71,7 +83,9 @@ def evolve(
 
     finished = follow(start, show)
     if and_test and finished.state.status == "completed":
-        finished = _hold_out(url, finished.run_id, show, force=False, data_dir=data_dir)
+        finished = _hold_out(
+            url, finished.run_id, show, force=False, data_dir=data_dir, hand_tuned=hand_tuned
+        )
     return conclude(finished, url, show)
 
 
@@ -170,6 +184,7 @@ def fork(
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
 @run_argument
 @click.option("--force", is_flag=True, help="Test again; the log will say so.")
+@hand_tuned_option
 @data_option
 @store_option
 @accept_code_option
@@ -177,13 +192,14 @@ def fork(
 def hold_out(
     run: str,
     force: bool,
+    hand_tuned: bool,
     data_dir: Path | None,
     url: str,
     accept_code_change: bool,
     show: DisplayOptions,
 ) -> int:
     """Evaluate the best validated algorithm of RUN and the safe baseline on the held-out split."""
-    finished = _hold_out(url, run, show, force, data_dir, accept_code_change)
+    finished = _hold_out(url, run, show, force, data_dir, accept_code_change, hand_tuned)
     return conclude(finished, url, show)
 
 
@@ -194,6 +210,7 @@ def _hold_out(
     force: bool,
     data_dir: Path | None,
     accept_code_change: bool = False,
+    hand_tuned: bool = False,
 ) -> Finished:
     from dga2d.events import RunId
 
@@ -201,7 +218,7 @@ def _hold_out(
         from dga2d.runtime.runs import sessions
 
         return await sessions.hold_out_test(
-            url, RunId(run), watcher, force, data_dir, accept_code_change, stop=stop
+            url, RunId(run), watcher, force, data_dir, accept_code_change, hand_tuned, stop=stop
         )
 
     return follow(evaluate, show, f"dga2d test {run}")

@@ -250,7 +250,8 @@ def print_results(view: dict[str, Any]) -> None:
         figures = test_texts(view["test"])
         is_kept = view["verdict"] is not None and view["verdict"]["outcome"] == "baseline kept"
         evolved = "" if is_kept else f"evolved {figures['evolved']}, "
-        click.echo(f"held-out     {evolved}safe baseline {figures['baseline']}")
+        yardstick = f", hand-tuned baseline {figures['hand_tuned']}" if "hand_tuned" in figures else ""
+        click.echo(f"held-out     {evolved}safe baseline {figures['baseline']}{yardstick}")
 
 
 def _print_summary(view: dict[str, Any]) -> None:
@@ -278,3 +279,5 @@ def _print_summary(view: dict[str, Any]) -> None:
         click.echo(f"resume with  dga2d test {view['run']} --store {view['store']}")
     elif view["status"] in ("paused", "failed"):
         click.echo(f"resume with  dga2d resume {view['run']} --store {view['store']}")
+    if view["verdict"] is not None and (conclusion := view["verdict"]["conclusion"]) is not None:
+        click.echo(f"\n{conclusion}")

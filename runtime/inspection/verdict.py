@@ -7,30 +7,20 @@ the validation instances do, and the sentence says that these chose it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from dga2d.events import InstanceKey, RecordedEvent, RunId, instance_and_copy
 from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
+from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
+from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, paired
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
 
-LEVEL = 0.95
-Gaps = Mapping[InstanceKey, float | None]
-"""Gap in percent by instance, ``None`` where the algorithm failed."""
 VerdictOutcome = Literal["improved", "not improved", "baseline kept"]
 PLACES = {"test": "held-out", "validation": "validation"}
-
-
-class Interval(NamedTuple):
-    """A mean with the bounds of its 95 % interval; no bounds for fewer than two values."""
-
-    mean: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ class GapEstimate:
         """Return plain values: ``gap_percent``, ``interval_percent``, ``instances`` and ``failures``."""
         return {
             "gap_percent": None if self.gap is None else round(self.gap.mean, 4),
-            "interval_percent": _bounds(self.gap),
+            "interval_percent": None if self.gap is None else self.gap.bounds,
             "instances": self.instances,
             "failures": self.failures,
         }
@@ -68,6 +58,10 @@ class RunVerdict:
     lost: int = 0
     in_seconds: RunVerdict | None = None
     """The same in wall-clock seconds instead of work units; ``None`` where the budget is in seconds."""
+    hand_tuned: PairedGaps | None = None
+    """Beside the hand-tuned baseline; ``None`` where that was not tested."""
+    conclusion: str | None = None
+    """What the held-out test found in one sentence; ``None`` before it."""
 
     def view(self) -> dict[str, Any]:
         """Return plain values, as under ``verdict`` in the JSON of commands."""
@@ -76,11 +70,13 @@ class RunVerdict:
             "sentence": self.sentence,
             "split": self.split,
             "points": None if self.points is None else round(self.points.mean, 4),
-            "interval_points": _bounds(self.points),
+            "interval_points": None if self.points is None else self.points.bounds,
             "instances": self.instances,
             "won": self.won,
             "lost": self.lost,
             "in_seconds": None if self.in_seconds is None else self.in_seconds.view(),
+            "hand_tuned": None if self.hand_tuned is None else self.hand_tuned.view(),
+            "conclusion": self.conclusion,
         }
 
 
@@ -91,7 +87,7 @@ class Achievement:
     validation: GapEstimate | None = None
     """The checkpoint on the validation instances that chose it."""
     test: Mapping[str, GapEstimate] | None = None
-    """``evolved`` and ``baseline`` on the held-out instances."""
+    """``evolved`` and ``baseline`` on the held-out instances, and ``hand_tuned`` where it was tested."""
     verdict: RunVerdict | None = None
 
 
@@ -175,60 +171,31 @@ def estimate_open_validation(state: RunState, steps: tuple[Step, ...]) -> GapEst
     return estimate_gap(gaps_of(state.header, "validation", objectives))
 
 
-def interval(values: Sequence[float]) -> Interval:
-    """Return the mean of `values`, one at least, with the bounds of its Student interval.
-
-    References
-    ----------
-    Student, "The probable error of a mean", Biometrika 6, 1908.
-    """
-    n = len(values)
-    mean = math.fsum(values) / n
-    if n < 2:
-        return Interval(mean, None, None)
-    from scipy.special import stdtrit  # half a second, and only where there is something to say
-
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * deviation / math.sqrt(n)
-    return Interval(mean, mean - reach, mean + reach)
-
-
 def compare(
     split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps, pairs_text: str = ""
 ) -> RunVerdict:
     """Return the verdict on two algorithms over the instances on which both were evaluated; `pairs_text` says
     what the pairs are if not instances."""
-    pairs = [(evolved[key], baseline[key]) for key in evolved if key in baseline]
-    both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
-    failures = sum(ours is None for ours, _ in pairs)
-    their_failures = sum(theirs is None for _, theirs in pairs)
-    won = sum(ours < theirs for ours, theirs in both)
-    won += sum(ours is not None and theirs is None for ours, theirs in pairs)
-    lost = sum(ours > theirs for ours, theirs in both)
-    lost += sum(ours is None and theirs is not None for ours, theirs in pairs)
-    points = interval([theirs - ours for ours, theirs in both]) if both else None
+    return _judged(split, paired(evolved, baseline), pairs_text)
+
+
+def _judged(split: Literal["test", "validation"], found: PairedGaps, pairs_text: str = "") -> RunVerdict:
+    points, fewer = found.points, found.their_failures - found.failures
     is_better = points is None or (points.low is not None and points.low > 0.0)
-    if failures != their_failures:
-        is_better = failures < their_failures and (points is None or points.mean >= 0.0)
-    outcome: VerdictOutcome = "improved" if is_better and won else "not improved"
-    place = f"{len(pairs)} {pairs_text}" if pairs_text else count_instances(len(pairs), PLACES[split])
-    details = _details(split, place, points, won, lost, (failures, their_failures))
-    return RunVerdict(
-        outcome,
-        split,
-        f"{_headline(outcome, points, their_failures - failures)} {details}",
-        points,
-        len(pairs),
-        won,
-        lost,
-    )
+    if fewer:
+        is_better = fewer > 0 and (points is None or points.mean >= 0.0)
+    outcome: VerdictOutcome = "improved" if is_better and found.won else "not improved"
+    n = found.instances
+    place = f"{n} {pairs_text}" if pairs_text else count_instances(n, PLACES[split])
+    sentence = f"{_headline(outcome, points, fewer)} {_details(split, place, found)}"
+    return RunVerdict(outcome, split, sentence, points, n, found.won, found.lost)
 
 
 def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: int) -> str:
     if points is None or points.mean == 0.0:
         difference, is_noise = "no difference", False
     else:
-        is_noise = points.low is None or points.high is None or points.low <= 0.0 <= points.high
+        is_noise = points.is_noise
         side = "better" if points.mean > 0.0 else "worse"
         difference = f"{abs(points.mean):.2f} points {side}{', within the noise,' if is_noise else ''}"
     if outcome == "improved":
@@ -239,15 +206,13 @@ def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: 
     return f"{'no clear improvement' if is_unclear else outcome}: {difference}"
 
 
-def _details(
-    split: str, place: str, points: Interval | None, won: int, lost: int, failures: tuple[int, int]
-) -> str:
-    facts = []
+def _details(split: str, place: str, found: PairedGaps) -> str:
+    facts, points = [], found.points
     if points is not None and points.low is not None:
         facts.append(f"95 % interval {points.low:.2f} to {points.high:.2f}")
-    facts.append(f"{won} won, {lost} lost")
-    if any(failures):
-        facts.append(f"failed on {failures[0]}, the safe baseline on {failures[1]}")
+    facts.append(f"{found.won} won, {found.lost} lost")
+    if found.failures or found.their_failures:
+        facts.append(f"failed on {found.failures}, the safe baseline on {found.their_failures}")
     chosen = "; these chose the algorithm, `dga2d test` compares on held-out ones" if split != "test" else ""
     return f"on {place} ({', '.join(facts)}){chosen}"
 
@@ -256,11 +221,24 @@ def _verdict(
     state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
 ) -> RunVerdict | None:
     baseline = state.header.baseline
-    if program.steps == baseline:
-        return RunVerdict("baseline kept", None, "not improved: baseline kept")
-    tested = _tested_gaps(state)
-    if tested is not None and state.test is not None and state.test.candidates[0].pipeline == program.steps:
-        return _in_seconds_too(state.test, compare("test", tested["evolved"], tested["baseline"]), state)
+    kept = RunVerdict("baseline kept", None, "not improved: baseline kept")
+    is_kept, test = program.steps == baseline, state.test
+    tested = _tested_pairs(state, is_kept)
+    if tested is None or test is None or test.candidates[0].pipeline != program.steps:
+        return kept if is_kept else _validated_verdict(state, program, record, validated)
+    verdict, timed = kept, _tested_pairs(state, is_kept, is_timed=True)
+    if tested.start is not None:
+        verdict = _judged("test", tested.start)
+    if tested.start is not None and timed is not None and timed.start is not None:
+        verdict = _in_seconds_too(test, verdict, _judged("test", timed.start))
+    sentence = conclusion(state, program.steps, tested, timed)
+    return replace(verdict, hand_tuned=tested.hand_tuned, conclusion=sentence)
+
+
+def _validated_verdict(
+    state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
+) -> RunVerdict | None:
+    baseline = state.header.baseline
     if pooled := _pooled(state, program.steps, baseline):
         return compare("validation", *pooled, "pairs of a validation instance and a random stream")
     before = record.gaps(state.header, baseline, program.generation)
@@ -280,15 +258,23 @@ def _pooled(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] |
     return (first, second) if first else None
 
 
-def _in_seconds_too(test: TestState, verdict: RunVerdict, state: RunState) -> RunVerdict:
-    """Return `verdict` with the comparison in seconds behind it, where there was one."""
-    timed = _tested_gaps(state, is_timed=True)
-    if timed is None:
-        return verdict
+def _in_seconds_too(test: TestState, verdict: RunVerdict, timed: RunVerdict) -> RunVerdict:
+    """Return `verdict` with the comparison in seconds behind it."""
     limit_s = next(c.time_limit_s for c in test.candidates if c.time_limit_s is not None)
-    found = compare("test", timed["evolved"], timed["baseline"])
-    sentence = f"{verdict.sentence}; in equal seconds ({limit_s:g} s): {found.sentence}"
-    return replace(verdict, sentence=sentence, in_seconds=found)
+    sentence = f"{verdict.sentence}; in equal seconds ({limit_s:g} s): {timed.sentence}"
+    return replace(verdict, sentence=sentence, in_seconds=timed)
+
+
+def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> TestedPairs | None:
+    """Return what the last finished test compared under the run's own budget, or under one of seconds
+    instead; ``None`` where there was no such test."""
+    gaps = _tested_gaps(state, is_timed)
+    if gaps is None:
+        return None
+    return TestedPairs(
+        None if is_kept else paired(gaps["evolved"], gaps["baseline"]),
+        paired(gaps["evolved"], gaps["hand_tuned"]) if "hand_tuned" in gaps else None,
+    )
 
 
 def _tested_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:
@@ -299,7 +285,7 @@ def _tested_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | N
     test = state.test
     if test is None or test.mean_gaps is None:
         return None
-    found = {
+    found: dict[str, Gaps] = {
         candidate.label: gaps_of(
             state.header,
             "test",
@@ -310,7 +296,7 @@ def _tested_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | N
     }
     if not found:
         return None
-    return {"evolved": found.get("evolved", found["baseline"]), "baseline": found["baseline"]}
+    return {"evolved": found["baseline"], **found}
 
 
 def gaps_of(
@@ -329,9 +315,3 @@ def gaps_of(
         if objective is not None:
             gaps[key] = 100.0 * normalised_gap(objective, entry.reference, header.sense, entry.scale)
     return gaps
-
-
-def _bounds(interval: Interval | None) -> list[float] | None:
-    if interval is None or interval.low is None or interval.high is None:
-        return None
-    return [round(interval.low, 4), round(interval.high, 4)]

@@ -151,7 +151,7 @@ def figure_text(view: Mapping[str, Any]) -> str:
 def test_label(candidate: TestCandidate) -> str:
     """Return what a candidate of a held-out test is called, with its limit where it has one of its own."""
     limit = "" if candidate.time_limit_s is None else f" in {candidate.time_limit_s:g} s"
-    return f"{candidate.label}{limit}"
+    return f"{candidate.label.replace('_', '-')}{limit}"
 
 
 def count_instances(number: int, kind: str = "") -> str:
@@ -160,7 +160,8 @@ def count_instances(number: int, kind: str = "") -> str:
 
 
 def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
-    """Return the figures of a finished `test_view` for people, by ``evolved`` and ``baseline``."""
+    """Return the figures of a finished `test_view` for people, by ``evolved``, ``baseline`` and, where it was
+    tested, ``hand_tuned``."""
     return {
         label: figure_text(
             {
@@ -169,7 +170,7 @@ def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
                 "instances": view["instances"],
             }
         )
-        for label in ("evolved", "baseline")
+        for label in view["gap_percent"]
     }
 
 
@@ -537,13 +538,14 @@ def test_view(state: RunState, achievement: Achievement) -> dict[str, Any] | Non
     if test is None:
         return None
     estimates = {label: estimate.view() for label, estimate in (achievement.test or {}).items()}
+    labels = dict.fromkeys(["evolved", "baseline", *(candidate.label for candidate in test.candidates)])
     return {
         "attempt": test.attempt,
         "forced": test.forced,
         "instances": len(test.instances),
         "finished": test.mean_gaps is not None,
         **{
-            key: {label: estimates[label][key] if estimates else None for label in ("evolved", "baseline")}
+            key: {label: estimates[label][key] if estimates else None for label in labels}
             for key in ("gap_percent", "interval_percent")
         },
     }

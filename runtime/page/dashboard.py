@@ -13,7 +13,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.runs import status_of
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import best_gap, history_view, results_view, run_row
-from dga2d.runtime.report.data import ReportData
+from dga2d.runtime.report.data import LEVELS, ReportData
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import EventStore, RunSummary
 
@@ -152,8 +152,10 @@ def compare_runs(reports: Sequence[ReportData]) -> list[ComparedRow]:
     rows.append(_row("verdict", [(view["verdict"] or {}).get("sentence", "") for view in views]))
     rows.append(_row("best on training", [_gap(view["best"]) for view in views]))
     rows.append(_row("checkpoint on validation", [_gap(view["checkpoint"]) for view in views]))
-    for label, name in (("evolved", "evolved, held-out"), ("baseline", "safe baseline, held-out")):
-        rows.append(_row(name, [_tested(view["test"], label) for view in views]))
+    for label, name in LEVELS.items():
+        found = [_tested(view["test"], label) for view in views]
+        if label != "hand_tuned" or any(found):
+            rows.append(_row(name, found))
     algorithms = [" → ".join(step.operator for step in data.algorithm) for data in reports]
     rows.append(_row("algorithm", algorithms))
     keys = dict.fromkeys(key for view in views for key in view["settings"])
@@ -172,7 +174,7 @@ def _gap(program: dict[str, Any] | None) -> str:
 
 
 def _tested(test: dict[str, Any] | None, label: str) -> str:
-    if test is None or not test["finished"]:
+    if test is None or not test["finished"] or label not in test["gap_percent"]:
         return ""
     return _with_interval(test["gap_percent"][label], test["interval_percent"][label])
 

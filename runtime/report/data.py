@@ -228,7 +228,11 @@ def _milestones(
     return Milestones(_validated(state, record), tuple(levels), tuple(edits))
 
 
-LEVELS = {"evolved": EVOLVED_HELD_OUT, "baseline": "safe baseline, held-out"}
+LEVELS = {
+    "evolved": EVOLVED_HELD_OUT,
+    "baseline": "safe baseline, held-out",
+    "hand_tuned": "hand-tuned baseline, held-out",
+}
 """Label of a held-out test → name of its line."""
 
 

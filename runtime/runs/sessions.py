@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dga2d.agents.conductor import end_reason, held_out_test
 from dga2d.events import Draft, RunId
-from dga2d.events.payloads import TestStarted
+from dga2d.events.payloads import LibraryOperator, TestStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -21,7 +22,7 @@ from dga2d.runtime.runs.config import call_quotas, make_settings
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.start import bank_of, checked_run_id, new_run_id, shared_batch
+from dga2d.runtime.runs.start import bank_of, checked_run_id, hand_tuned_baseline, new_run_id, shared_batch
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.runs.supervisor import append_run_started, open_surroundings, rejoin, run_to_end
 from dga2d.runtime.terminal.progress import Progress
@@ -134,11 +135,14 @@ async def hold_out_test(
     force: bool = False,
     data_dir: Path | None = None,
     accept_code_change: bool = False,
+    hand_tuned: bool = False,
     *,
     stop: Interruption | None = None,
     outside: OutsideEvaluator | None = None,
 ) -> Finished:
     """Evaluate the best validated algorithm and the safe baseline once on the held-out split.
+
+    With `hand_tuned` the whole library's safe baseline takes part, too, where the run began with another.
 
     Raises
     ------
@@ -164,13 +168,15 @@ async def hold_out_test(
         ):
             state = before
             if not unfinished:
-                draft = Draft("conductor", test_started(run_id, before))
-                state = fold(before, (await writer.append([draft]))[0])
+                yardstick = hand_tuned_baseline(problem, before) if hand_tuned else ()
+                draft = Draft("conductor", test_started(run_id, before, yardstick))
+                texts = [step.implementation.source.encode() for step in problem.domain.safe_baseline()]
+                state = fold(before, (await writer.append([draft], texts if yardstick else ()))[0])
             state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finished(store, run_id, state)
 
 
-def test_started(run_id: RunId, state: RunState) -> TestStarted:
+def test_started(run_id: RunId, state: RunState, hand_tuned: Sequence[LibraryOperator]) -> TestStarted:
     """Return the event that decides what a test compares, and on which instances."""
     if state.checkpoint is None:
         raise RunStateError(
@@ -178,7 +184,7 @@ def test_started(run_id: RunId, state: RunState) -> TestStarted:
         )
     if not state.header.splits.test:
         raise RunStateError(f"run {run_id} has no held-out instances to be tested on")
-    return held_out_test(state)
+    return held_out_test(state, hand_tuned)
 
 
 def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import InstanceEntry, LibraryImplementation, LibraryOperator, RunStarted, Step
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun, bank_for
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.code_version import present_version
@@ -52,6 +54,19 @@ def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:
 def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ...]:
     """Return the safe baseline that belongs to the library."""
     return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
+
+
+def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[LibraryOperator, ...]:
+    """Return the operators of the whole library's safe baseline, each with the implementation it uses;
+    nothing where the run began with that baseline."""
+    steps = problem.domain.safe_baseline()
+    if recorded_steps(steps) == state.header.baseline:
+        return ()
+    operators = {operator.id: operator for operator in problem.domain.operators()}
+    return tuple(
+        library_operator(replace(operators[step.operator], implementations=(step.implementation,)))
+        for step in steps
+    )
 
 
 def shared_batch(problem: Problem, settings: RunSettings, seed: int) -> tuple[InstanceKey, ...]:

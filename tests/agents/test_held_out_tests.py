@@ -15,8 +15,9 @@ from dga2d.agents.agent import Duty, run_agent
 from dga2d.agents.conductor import held_out_test
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.agents.evaluator_pool import evaluation_stream
-from dga2d.events import AgentName, Draft, RecordedEvent, RunId
-from dga2d.events.payloads import RunPaused, SplitName, TestScored
+from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, RecordedEvent, RunId, blob_digest
+from dga2d.events.payloads import LibraryImplementation, LibraryOperator, RunPaused, SplitName, TestScored
+from dga2d.replay.errors import InvariantError
 from dga2d.replay.projection import project
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
@@ -29,13 +30,30 @@ RUN = RunId("simulated")
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
 
-def after_test(simulation: Simulation, before: MemoryLog) -> tuple[RunState, MemoryLog]:
+TEXT = b"def run(env_data, state, calc_makespan_fn):\n    return state\n"
+HAND_TUNED = (
+    LibraryOperator(
+        id=OperatorId("polish"),
+        category="initialisation",
+        requires="none",
+        provides="complete",
+        tier="advanced",
+        implementations=(LibraryImplementation(id=ImplementationId("polish.1"), source=blob_digest(TEXT)),),
+    ),
+)
+"""A baseline of one operator that the run's library lacks."""
+
+
+def after_test(
+    simulation: Simulation, before: MemoryLog, hand_tuned: Sequence[LibraryOperator] = ()
+) -> tuple[RunState, MemoryLog]:
     """The log after a process that only tests."""
     log = before.until(len(before.events))
 
     async def process() -> None:
         state = fold_all(log.events)
-        state = fold(state, (await log.append([Draft("conductor", held_out_test(state))]))[0])
+        started = Draft("conductor", held_out_test(state, hand_tuned))
+        state = fold(state, (await log.append([started], [TEXT]))[0])
         async with project(log, RUN, state) as run, anyio.create_task_group() as tasks:
             for agent in simulation.agents(log, log, state):
                 tasks.start_soon(run_agent, agent, run)
@@ -82,6 +100,30 @@ async def test_a_checkpoint_that_is_the_baseline_is_evaluated_once(
     expected = await verifier.replays["TestStarted"](state, recorded)
     assert expected is not None
     assert expected.draft.payload != recorded, "another algorithm was to be compared with the baseline"
+
+
+def test_hand_tuned_code_is_tested_without_becoming_part_of_the_run(simulation: Simulation) -> None:
+    """The run that goes on afterwards knows nothing of it."""
+    state, log = after_test(simulation, simulation.run()[1], HAND_TUNED)
+    assert state.test is not None
+    assert [c.label for c in state.test.candidates][-1] == "hand_tuned"
+    assert len(state.test.outcomes) == 2 * len(state.test.candidates)
+    assert state.source_of(HAND_TUNED[0].implementations[0].id) == HAND_TUNED[0].implementations[0].source
+    assert not {*state.sources, *state.operator_of} & {HAND_TUNED[0].implementations[0].id}
+    simulation.made_again(log)
+
+
+def test_a_test_refuses_a_hand_tuned_algorithm_of_unknown_code(
+    simulation: Simulation, record: Callable[[int, Draft], RecordedEvent]
+) -> None:
+    state, _ = simulation.run()
+    started = held_out_test(state, HAND_TUNED)
+    without_code = HAND_TUNED[0].model_copy(update={"implementations": ()})
+    for brought, reason in (((), "unknown implementation"), ((without_code,), "one implementation per op")):
+        forged = started.model_copy(update={"hand_tuned": brought})
+        event = record(state.seq + 1, Draft("conductor", forged))
+        with pytest.raises(InvariantError, match=reason):
+            fold(state, event)
 
 
 def test_what_is_compared_draws_common_random_numbers() -> None:

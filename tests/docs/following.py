@@ -95,6 +95,7 @@ def masked(output: str) -> list[str]:
         r"^  (held-out gap|improved|no clear improvement|not improved).*\n", "", text, flags=re.MULTILINE
     )
     text = re.sub(r"^(verdict|held-out|incumbent) .*", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"^(Evolved|Nothing evolved) .*", "CONCLUSION", text, flags=re.MULTILINE)
     text = text.replace(": the safe baseline, nothing evolved was better", "")
     text = re.sub(r"interval -?[\d.]+ to -?[\d.]+", "INTERVAL", text)
     text = re.sub(r"\b\w+\.[0-9a-f]{12}\b", "IMPLEMENTATION", text)

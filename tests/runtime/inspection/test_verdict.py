@@ -10,13 +10,14 @@ from tests.runtime.run_states import BEGUN, STEPS, event, header
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Outcome, Outcomes, RunState, ScoredProgram, TestState
+from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
+from dga2d.runtime.inspection.pairs import Gaps, interval, paired
 from dga2d.runtime.inspection.verdict import (
-    Gaps,
+    Achievement,
     ValidationRecord,
     achievement_of,
     compare,
     estimate_gap,
-    interval,
 )
 from dga2d.runtime.inspection.views import figure_text, results_view
 
@@ -177,7 +178,7 @@ def after_test(
         for limit in ((None,) if time_limit_s is None else (None, time_limit_s))
         for label, steps in pipelines.items()
     )
-    objectives = {"evolved": 101.0, "baseline": 103.0}
+    objectives = {"evolved": 101.0, "baseline": 103.0, "hand_tuned": 100.5}
     outcomes = {
         (number, key): Outcome(objectives[candidate.label] + 5.0 * (candidate.time_limit_s is not None), None)
         for number, candidate in enumerate(candidates)
@@ -227,6 +228,62 @@ def test_a_checkpoint_that_is_the_baseline_is_no_improvement(labels: tuple[str, 
     assert view["verdict"]["sentence"] == "not improved: baseline kept"
     assert view["test"]["gap_percent"]["baseline"] == 3.0
     assert set(view["test"]["gap_percent"]) == {"evolved", "baseline"}
+
+
+HAND_TUNED = (p.Step(operator=OperatorId("lin_kernighan"), implementation=ImplementationId("lk.1")),)
+
+
+def test_the_last_sentence_says_what_was_gained_by_what_and_what_is_missing() -> None:
+    state, record = validated(EVOLVED)
+    arms: dict[str, tuple[p.Step, ...]] = {"evolved": EVOLVED, "baseline": STEPS, "hand_tuned": HAND_TUNED}
+    view = results_view(*told(record, after_test(state, arms)))
+    assert view["verdict"]["conclusion"] == (
+        "Evolved beats the start by 2.00 ± 0.00 points on 4 held-out instances (95 % interval), by evolved "
+        "code in position 1 (two_opt) of 1, and stands 0.50 ± 0.00 points behind the hand-tuned baseline."
+    )
+    assert view["verdict"]["hand_tuned"] == {
+        "points": -0.5,
+        "interval_points": [-0.5, -0.5],
+        "instances": 4,
+        "won": 0,
+        "lost": 4,
+        "failures": 0,
+        "their_failures": 0,
+    }
+    assert view["test"]["gap_percent"] == {"evolved": 1.0, "baseline": 3.0, "hand_tuned": 0.5}
+
+
+def test_the_last_sentence_of_a_kept_baseline_and_of_equal_seconds() -> None:
+    state, record = validated(EVOLVED)
+    arms: dict[str, tuple[p.Step, ...]] = {"evolved": EVOLVED, "baseline": STEPS, "hand_tuned": HAND_TUNED}
+    sentence = results_view(*told(record, after_test(state, arms, 2.0)))["verdict"]["conclusion"]
+    assert sentence.endswith(
+        "baseline. In equal seconds it beats the start by 2.00 ± 0.00 points, and stands 0.50 ± 0.00 points "
+        "behind the hand-tuned baseline."
+    )
+    kept, record = validated(STEPS)
+    without: dict[str, tuple[p.Step, ...]] = {"baseline": STEPS, "hand_tuned": HAND_TUNED}
+    sentence = results_view(*told(record, after_test(kept, without, 2.0)))["verdict"]["conclusion"]
+    assert sentence == (
+        "Nothing evolved was better than the start beyond doubt, so the start was kept, and stands "
+        "2.50 ± 0.00 points behind the hand-tuned baseline."
+    )
+
+
+def test_the_last_sentence_tells_failures_and_noise() -> None:
+    state, _ = validated(EVOLVED)
+    start = paired(gaps(1.0, 2.0, None, 4.0), gaps(1.5, 2.0, 3.0, 5.0))
+    hand_tuned = paired(gaps(1.0, 2.0, None, 4.0), gaps(None, None, None, None))
+    assert conclusion(state, EVOLVED, TestedPairs(start, hand_tuned)) == (
+        "Evolved is 0.50 ± 1.24 points ahead of the start, within the noise (it failed on 1, the other on 0) "
+        "on 4 held-out instances (95 % interval), and solves no instance that the hand-tuned baseline solves "
+        "(it failed on 1, the other on 4)."
+    )
+
+
+def told(record: ValidationRecord, done: RunState) -> tuple[RunState, Achievement]:
+    """A finished test and what is said of it."""
+    return done, achievement_of(done, record)
 
 
 def test_nothing_is_said_before_the_first_validation() -> None:

@@ -1,0 +1,97 @@
+"""The last sentence of a held-out test: how far the algorithm is from the start and from hand-tuned code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dga2d.events import ImplementationId
+from dga2d.events.payloads import RunStarted, Step
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.pairs import PairedGaps
+from dga2d.runtime.inspection.views import count_instances
+
+
+class TestedPairs(NamedTuple):
+    """What a held-out test compared under one budget."""
+
+    start: PairedGaps | None
+    """The algorithm beside the safe baseline; ``None`` where it is that baseline."""
+    hand_tuned: PairedGaps | None
+    """Beside the safe baseline of the whole library; ``None`` where that was not tested."""
+
+
+def conclusion(
+    state: RunState, steps: Sequence[Step], own: TestedPairs, timed: TestedPairs | None = None
+) -> str:
+    """Return what a held-out test found of the algorithm `steps`, as one would tell it.
+
+    `own` is what was found under the run's own budget, `timed` what in equal seconds under calibrated work.
+    """
+    if own.start is None:
+        kept = "Nothing evolved was better than the start beyond doubt, so the start was kept"
+        return f"{kept}{_beside_hand_tuned(own)}."
+    place = f"on {count_instances(own.start.instances, 'held-out')} (95 % interval)"
+    text = f"Evolved {_beside_start(own.start)} {place}"
+    if _is_ahead(own.start):
+        text += f", {_changes(state, steps)}"
+    text += _beside_hand_tuned(own)
+    if timed is not None and timed.start is not None:
+        text += f". In equal seconds it {_beside_start(timed.start)}{_beside_hand_tuned(timed)}"
+    return f"{text}."
+
+
+def _is_ahead(found: PairedGaps) -> bool:
+    return found.points is not None and found.points.mean > 0.0 and not found.points.is_noise
+
+
+def _beside_start(found: PairedGaps) -> str:
+    if found.points is None:
+        return f"solves no instance that the start solves{_failures(found)}"
+    if found.points.is_noise:
+        side = "ahead" if found.points.mean > 0.0 else "behind"
+        return f"is {_size(found)} {side} of the start, within the noise{_failures(found)}"
+    verb = "beats" if found.points.mean > 0.0 else "loses to"
+    return f"{verb} the start by {_size(found)}{_failures(found)}"
+
+
+def _beside_hand_tuned(pairs: TestedPairs) -> str:
+    found = pairs.hand_tuned
+    if found is None:
+        return ""
+    if found.points is None:
+        return f", and solves no instance that the hand-tuned baseline solves{_failures(found)}"
+    side = "ahead of" if found.points.mean > 0.0 else "behind"
+    noise = ", within the noise" if found.points.is_noise else ""
+    return f", and stands {_size(found)} {side} the hand-tuned baseline{noise}{_failures(found)}"
+
+
+def _size(found: PairedGaps) -> str:
+    assert found.points is not None
+    reach = "" if found.points.high is None else f" ± {found.points.high - found.points.mean:.2f}"
+    return f"{abs(found.points.mean):.2f}{reach} points"
+
+
+def _failures(found: PairedGaps) -> str:
+    if not (found.failures or found.their_failures):
+        return ""
+    return f" (it failed on {found.failures}, the other on {found.their_failures})"
+
+
+def _changes(state: RunState, steps: Sequence[Step]) -> str:
+    """Return what of an algorithm evolved: its code, by position, or else its constants or its walk."""
+    given = _given(state.header)
+    code = [i for i, step in enumerate(steps) if state.unconfigured(step.implementation) not in given]
+    if code:
+        names = " and ".join(f"{i + 1} ({steps[i].operator})" for i in code)
+        return f"by evolved code in position{'s' if len(code) > 1 else ''} {names} of {len(steps)}"
+    if any(step.implementation not in given for step in steps):
+        return "by other constants of the library's code"
+    return "by another pipeline of the library's code"
+
+
+def _given(header: RunStarted) -> frozenset[ImplementationId]:
+    """Return the implementations that the run began with."""
+    match header:
+        case RunStarted(library=operators):
+            return frozenset(c.id for operator in operators for c in operator.implementations)

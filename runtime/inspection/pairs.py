@@ -1,0 +1,94 @@
+"""Two algorithms on the same instances, pair by pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dga2d.events import InstanceKey
+
+LEVEL = 0.95
+Gaps = Mapping[InstanceKey, float | None]
+"""Gap in percent by instance, ``None`` where the algorithm failed."""
+
+
+class Interval(NamedTuple):
+    """A mean with the bounds of its 95 % interval; no bounds for fewer than two values."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the interval does not exclude 0."""
+        return self.low is None or self.high is None or self.low <= 0.0 <= self.high
+
+    @property
+    def bounds(self) -> list[float] | None:
+        """The bounds as JSON has them."""
+        return None if self.low is None or self.high is None else [round(self.low, 4), round(self.high, 4)]
+
+
+@dataclass(frozen=True)
+class PairedGaps:
+    """What the instances on which both algorithms were evaluated say of the difference."""
+
+    points: Interval | None
+    """Gap of the other algorithm minus that of this one in percentage points, where both solved an instance:
+    above 0 this one is ahead; ``None`` where there is no such instance."""
+    instances: int
+    won: int
+    lost: int
+    failures: int
+    """Instances on which this algorithm failed."""
+    their_failures: int
+    """Instances on which the other one did."""
+
+    def view(self) -> dict[str, Any]:
+        """Return plain values for the JSON of commands."""
+        return {
+            "points": None if self.points is None else round(self.points.mean, 4),
+            "interval_points": None if self.points is None else self.points.bounds,
+            "instances": self.instances,
+            "won": self.won,
+            "lost": self.lost,
+            "failures": self.failures,
+            "their_failures": self.their_failures,
+        }
+
+
+def paired(ours: Gaps, theirs: Gaps) -> PairedGaps:
+    """Return how two algorithms differ on the instances on which both were evaluated."""
+    pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    only_ours = sum(a is not None and b is None for a, b in pairs)
+    only_theirs = sum(a is None and b is not None for a, b in pairs)
+    return PairedGaps(
+        points=interval([b - a for a, b in both]) if both else None,
+        instances=len(pairs),
+        won=sum(a < b for a, b in both) + only_ours,
+        lost=sum(a > b for a, b in both) + only_theirs,
+        failures=sum(a is None for a, _ in pairs),
+        their_failures=sum(b is None for _, b in pairs),
+    )
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the mean of `values`, one at least, with the bounds of its Student interval.
+
+    References
+    ----------
+    Student, "The probable error of a mean", Biometrika 6, 1908.
+    """
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return Interval(mean, None, None)
+    from scipy.special import stdtrit  # half a second, and only where there is something to say
+
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * deviation / math.sqrt(n)
+    return Interval(mean, mean - reach, mean + reach)
