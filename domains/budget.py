@@ -83,6 +83,12 @@ class Budget:
         del left[:1]
         self._scale = next(self._scales, self._scale)
 
+    def put_together(self) -> None:
+        """Give all positions the whole budget in common, and count their units as they are (called by the
+        runner of a walk that repeats, before its first position).
+        """
+        self._share_end, self._scale = self._amount, 1.0
+
     def spent(self) -> float:
         """Return the seconds or units spent by the whole pipeline so far."""
         return self._clock() - self._start if self._is_timed else self._work

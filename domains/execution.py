@@ -1,7 +1,8 @@
 """Runs an algorithm: loads implementations from text and walks a state through them.
 
 Used inside the evaluation child, by tests and by library authors; it trusts nobody's result, the caller
-verifies. The answer is the best complete state seen at the borders between positions (`docs/decisions.md`).
+verifies. The answer is the best complete state seen at the borders between positions (`docs/decisions.md`),
+or the last state of a walk that repeats.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,10 @@ import numpy as np
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Decoder, Implementation, State
+from dga2d.domains.core.oracle import Ask
 
+MOST_PASSES = 1_000_000
+"""Passes after which a walk that repeats ends, whatever its decoder and its budget say."""
 Run = Callable[[Mapping[str, Any], State, Decoder], State]
 
 
@@ -81,12 +85,17 @@ def execute(
     decoder: Decoder,
     budget: Budget,
     rng: np.random.Generator,
+    ask: Ask | None = None,
 ) -> Execution:
     """Run a pipeline of loaded implementations; `budget` must be made for ``len(runs)`` positions.
 
     Every decode an operator asks for charges one work unit, and so does every call of a decoder's ``hooks``,
     functions by the names under which operators find them in ``env_data``; its ``helpers`` are more of them,
-    and free.
+    and free. `ask` is the oracle of a domain that has one: its decoder is connected to it, and every question
+    charges one unit.
+
+    A decoder that says ``repeats`` makes a step of the walk: the first position runs once, the others again
+    and again in their order, until the decoder's ``is_done`` or the end of the budget, which all share.
     """
 
     def charging(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,11 +105,26 @@ def execute(
 
         return charged
 
+    if ask is not None:
+        decoder.connect(_charging_rows(ask, budget))  # type: ignore[attr-defined]
     hooks = {name: charging(hook) for name, hook in getattr(decoder, "hooks", {}).items()}
     helpers = getattr(decoder, "helpers", {})
     env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
-    charged = charging(decoder)
+    walk = _repeated if getattr(decoder, "repeats", False) else _once
+    return walk(runs, env_data, decoder, charging(decoder), budget)
 
+
+def _charging_rows(ask: Ask, budget: Budget) -> Ask:
+    def charged(rows: Any) -> Any:
+        budget.charge(len(rows))
+        return ask(rows)
+
+    return charged
+
+
+def _once(
+    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, charged: Decoder, budget: Budget
+) -> Execution:
     state, best, best_score = State(), State(), float("inf")
     before: float | None = None
     trace = []
@@ -115,3 +139,40 @@ def execute(
         if position == 0 or score < best_score:
             best, best_score = state.copy(), score
     return Execution(best, best_score, tuple(trace))
+
+
+def _repeated(
+    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, charged: Decoder, budget: Budget
+) -> Execution:
+    """Run the walk as the step of an iteration, and return the last state.
+
+    Scores in the trace are those of the first pass; the last position's is that of the answer.
+    """
+    is_done: Callable[[State], bool] = decoder.is_done  # type: ignore[attr-defined]
+    budget.put_together()
+    state = State()
+    trace = list[PositionEffect]()
+    for position in _walk_again(len(runs)):
+        start, work = time.perf_counter(), budget.work
+        state = runs[position](env_data, state, charged)
+        elapsed_s, charged_units = time.perf_counter() - start, budget.work - work
+        if position == len(trace):
+            before = trace[-1].score_after if trace else None
+            trace.append(PositionEffect(before, float(decoder(state)), 0.0, 0))
+        known = trace[position]
+        trace[position] = known._replace(
+            elapsed_s=known.elapsed_s + elapsed_s, work=known.work + charged_units
+        )
+        if is_done(state) or budget.exhausted():
+            break
+    score = float(decoder(state))
+    trace[-1] = trace[-1]._replace(score_after=score)
+    trace += [PositionEffect(score, score, 0.0, 0)] * (len(runs) - len(trace))  # those it did not come to
+    return Execution(state, score, tuple(trace))
+
+
+def _walk_again(positions: int) -> Iterator[int]:
+    """Yield the positions of a walk that repeats: the first one once."""
+    yield 0
+    for _ in range(MOST_PASSES if positions > 1 else 0):
+        yield from range(1, positions)

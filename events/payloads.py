@@ -101,6 +101,15 @@ class SplitManifest(Model):
     digest: str
 
 
+class OwnScore(Model):
+    """The measure of a domain that has one of its own in place of gaps: larger is better."""
+
+    failure: float
+    """What an instance counts on which an algorithm fails."""
+    formula: str
+    """How it comes about, in a line."""
+
+
 class LibraryImplementation(Model):
     """An implementation of the fixed operator library and its source text."""
 
@@ -152,7 +161,7 @@ class BankEntry(Model):
 class RunStarted(Payload, owner="conductor", operation="run-started"):
     """A run begins; holds everything its decisions depend on."""
 
-    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file", "bank"})
+    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file", "bank", "own_score"})
 
     domain: str
     sense: Literal["min", "max"]
@@ -179,6 +188,9 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     """Where the file of a problem in one file was; ``None`` for other domains."""
     bank: tuple[BankEntry, ...] | None = None
     """What a bank holds for the run, best first; ``None`` where no bank is used."""
+    own_score: OwnScore | None = None
+    """What objectives are where they are scores; their references are then 0, the scales of their gaps 1, and
+    a gap is a negated score. ``None``: the gaps are gaps."""
 
 
 class RunPaused(Payload, owner="conductor"):

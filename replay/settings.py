@@ -31,6 +31,9 @@ class RunSettings(BaseModel):
     presets."""
     library: Literal["full", "basic"] = "full"
     """Start from the whole operator library or from its basic tier alone."""
+    group: str = Field("all", min_length=1)
+    """Groups of instances that the run is for, names divided by commas: it trains, validates and tests on
+    them alone. ``all``: every group of the domain."""
     generations: int = Field(50, ge=1)
     """Number of generations t_max."""
     pipelines: int = Field(4, ge=1)

@@ -61,7 +61,7 @@ GROUPS = {
 PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
-    *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry"),
+    *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "OwnScore"),
 )
 """Models that are fields of events."""
 

@@ -217,6 +217,36 @@ class PipelineStep:
     """One of its implementations."""
 
 
+@dataclass(frozen=True)
+class OwnScore:
+    """A domain's own measure of an algorithm on an instance, in place of a gap: larger is better.
+
+    Such a domain has it as its attribute ``own_score``, is to be maximised, and its objectives are the
+    scores.
+    """
+
+    failure: float
+    """What an instance counts on which the algorithm fails, below 0 and below every score of a success."""
+    formula: str
+    """How it comes about, in a line."""
+
+    def __post_init__(self) -> None:
+        if not self.failure < 0.0:
+            raise ValueError(f"expected failure < 0, got {self.failure}")
+
+
+def own_score_of(domain: Domain) -> OwnScore | None:
+    """Return the measure of a domain that has one of its own; ``None`` where gaps are measured."""
+    found = getattr(domain, "own_score", None)
+    return found if isinstance(found, OwnScore) else None
+
+
+def settings_of(domain: Domain) -> dict[str, Any]:
+    """Return the settings of a run that a domain has other defaults for, its attribute ``run_settings``."""
+    own, score = dict(getattr(domain, "run_settings", {})), own_score_of(domain)
+    return own if score is None else {"failure_reward": score.failure, **own}
+
+
 class Domain(Protocol):
     """One problem domain. All methods are pure; none touches the network or a global random state.
 

@@ -8,6 +8,7 @@ DomainError
 ├── InstanceFormatError       a file does not follow its published format (file, line, reason)
 ├── InvalidSolutionError      raised by writers when asked to write a broken solution
 ├── NotOfferedError           the domain has no picture, or no model for OR-Tools
+├── OracleRefusedError        an oracle answers no more questions, or none of that shape
 └── DomainFaultError          code of a domain raised what its contract does not allow
 """
 
@@ -99,6 +100,10 @@ class NotOfferedError(DomainError, NotImplementedError):
         self.domain = domain
         self.part = part
         super().__init__(f"the domain {domain!r} has no {part}")
+
+
+class OracleRefusedError(DomainError, RuntimeError):
+    """An oracle answers no more, or takes no questions of that shape; the message says why."""
 
 
 class DomainFaultError(DomainError):

@@ -15,8 +15,8 @@ from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.run import Run
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.runs import sessions
-from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import DEFAULT_URL, database_url
@@ -142,11 +142,11 @@ def _prepare(
     """Check the arguments of `evolve` and return what they ask for."""
     url = store_url(store)
     limits = {} if budget is None else parse_budget(budget)
-    effective = make_settings(limits, {**settings, "llm": llm})
     folder = None if data is None else Path(data)
     run = None if run_id is None else RunId(run_id)
     outside = outside_evaluator(evaluator)
     name = use_problem(problem)
+    effective = settings_for(name, limits, {**settings, "llm": llm})
 
     async def session(watcher: Progress, stop: Interruption) -> Finished:
         return await sessions.evolve(

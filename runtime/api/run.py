@@ -35,8 +35,8 @@ from dga2d.runtime.inspection.views import (
 from dga2d.runtime.report import charts, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions
-from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.runs.solving import solve_instance
 from dga2d.runtime.solver_export import Choice, export_solver
@@ -237,9 +237,9 @@ class Run:
         SolveFailedError
             The algorithm failed on it.
         """
-        settings = make_settings({"time_limit": 10.0}, {"time_limit": time_limit, "work": work})
         folder = None if data is None else Path(data)
         domain = self.state.header.domain
+        settings = settings_for(domain, {"time_limit": 10.0}, {"time_limit": time_limit, "work": work})
         solved = threads.call(
             partial(
                 solve_instance, domain, str(instance), self.url, self.name, "safe", settings, seed, folder

@@ -167,11 +167,19 @@ def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]
     return click.option(flag, name, type=kinds[0], help=shown)
 
 
-def settings_from(flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...]) -> Any:
-    """Return the effective :class:`RunSettings` of a command line."""
-    from dga2d.runtime.runs.config import make_settings
+def settings_from(
+    flags: dict[str, Any], config_file: Path | None, assignments: tuple[str, ...], domain: str | None = None
+) -> Any:
+    """Return the effective :class:`RunSettings` of a command line, for a run on `domain` where one is
+    named."""
+    given = given_settings(flags, config_file, assignments)
+    if domain is None:
+        from dga2d.runtime.runs.config import make_settings
 
-    return make_settings({}, given_settings(flags, config_file, assignments))
+        return make_settings({}, given)
+    from dga2d.runtime.runs.problem import settings_for
+
+    return settings_for(domain, {}, given)
 
 
 def given_settings(

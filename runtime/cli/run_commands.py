@@ -73,7 +73,7 @@ def evolve(
 
     if hand_tuned and not and_test:
         raise click.UsageError("--hand-tuned is a part of the held-out test: give --test, too")
-    settings = settings_from(flags, config_file, assignments)
+    settings = settings_from(flags, config_file, assignments, domain)
     name = None if run_id is None else RunId(run_id)
 
     async def start(watcher: Progress, stop: Interruption) -> Finished:

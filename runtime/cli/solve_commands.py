@@ -148,12 +148,12 @@ def _solve(
 ) -> Solved:
     import anyio
 
-    from dga2d.runtime.runs.config import make_settings
+    from dga2d.runtime.runs.problem import settings_for
     from dga2d.runtime.runs.solving import check_picture, solve_instance
 
     if picture is not None:
         check_picture(picture)
-    settings = make_settings({}, limits)
+    settings = settings_for(domain, {}, limits)
     announce = status_line()
 
     def warn(text: str) -> None:

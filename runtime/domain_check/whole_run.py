@@ -9,8 +9,7 @@ from dga2d.domains.claims import Examination
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.inspection.runs import replay_run
 from dga2d.runtime.inspection.views import gap_of
-from dga2d.runtime.runs.config import make_settings
-from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.problem import Problem, settings_for
 from dga2d.runtime.runs.sessions import evolve
 from dga2d.runtime.solver_export import Provenance, solver_source
 from dga2d.runtime.terminal.progress import silent
@@ -30,9 +29,10 @@ async def solver_file(problem: Problem) -> Examination:
     return Examination(f"{len(text.splitlines())} lines", ())
 
 
-def check_settings(n_training: int, evaluators: int | None) -> RunSettings:
+def check_settings(domain: str, n_training: int, evaluators: int | None) -> RunSettings:
     """Return the settings of a run of seconds."""
-    return make_settings(
+    return settings_for(
+        domain,
         {},
         {
             "preset": "none",
@@ -54,7 +54,7 @@ async def evolve_and_replay(
 ) -> Examination:
     """Evolve for two generations with the offline proposer and replay the log: it must decide the same."""
     url = f"sqlite+aiosqlite:///{folder / 'check.db'}"
-    settings = check_settings(len(problem.splits.train), evaluators)
+    settings = check_settings(problem.domain.name, len(problem.splits.train), evaluators)
     finished = await evolve(url, problem.domain.name, settings, SEED, data_dir, silent)
     state = finished.state
     faults = list[str]()

@@ -13,6 +13,7 @@ import numpy as np
 
 from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Domain, Instance, State
+from dga2d.domains.core.oracle import with_record
 from dga2d.events.payloads import FailureKind, PositionTrace
 from dga2d.runtime.evaluation import wire
 from dga2d.runtime.evaluation.diagnostics import shorten
@@ -155,15 +156,24 @@ def compiled_code(ended: Mapping[str, Any], max_bytes: int) -> bytes | None:
 def judge(
     domain: Domain, instance: Instance, ended: Mapping[str, Any], outcome: ChildAnswer | EvaluationFailure
 ) -> EvaluationReply:
-    """Return the reply. The domain's verifier decides; the child's own score plays no part."""
+    """Return the reply. The domain's verifier decides; the child's own score plays no part.
+
+    Where the domain has an oracle, the verifier sees the oracle's record in the state's metadata.
+    """
     span = float(ended["elapsed_s"]), float(ended["cpu_s"]), bool(ended["has_compiled"])
     if isinstance(outcome, EvaluationFailure):
         return failed(outcome.kind, outcome.diagnostic, *span)
-    objective, violation = _verify(domain, instance, outcome.state)
+    state = outcome.state
+    if hasattr(domain, "oracle_data"):
+        try:
+            state = with_record(state, wire.decode(ended["record"]))
+        except WireError:
+            return failed("crashed", "the oracle ended without a record of what was asked", *span)
+    objective, violation = _verify(domain, instance, state)
     solution = None
     if violation is None:
         try:
-            solution = _canonical(outcome.state)
+            solution = _canonical(state)
         except ValueError:
             violation = "the metadata holds values that are no finite JSON numbers or text"
     return EvaluationReply(

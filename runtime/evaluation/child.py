@@ -27,6 +27,7 @@ import numpy as np
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Decoder, State
+from dga2d.domains.core.oracle import Ask
 from dga2d.domains.execution import Execution, Run, execute
 from dga2d.runtime.evaluation import diagnostics, numba_cache, wire
 from dga2d.runtime.evaluation.compiled_code import BYTECODE, bytecode_name
@@ -113,8 +114,12 @@ class Rehearsal:
         evaluate(order, programs, time.perf_counter, lambda: wire.encode(self._environment), make_decoder)
 
 
-def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None) -> None:
-    """Carry out one order and write the answer to :data:`ANSWER_FD`. Call in a sealed child only."""
+def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None, ask: Ask | None) -> None:
+    """Carry out one order and write the answer to :data:`ANSWER_FD`; `ask` is the domain's oracle, if it has
+    one.
+
+    Call in a sealed child only.
+    """
     if rehearsal is not None and not select.select([ORDER_FD], [], [], 0)[0]:
         rehearsal.run(make_decoder)
     try:
@@ -130,7 +135,7 @@ def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None) -> None:
     last_words = _failure("out_of_memory", "the memory limit was exceeded")
     try:
         clock = _compile_in_memory(order, programs)
-        answer = evaluate(order, programs, clock, _receive_instance, make_decoder)
+        answer = evaluate(order, programs, clock, _receive_instance, make_decoder, ask)
     except MemoryError:
         answer = last_words
     _write(ANSWER + answer)
@@ -147,6 +152,7 @@ def evaluate(
     clock: Callable[[], float],
     receive_instance: Callable[[], bytes],
     make_decoder: MakeDecoder,
+    ask: Ask | None = None,
 ) -> bytes:
     """Import `programs`, receive the encoded environment, run them, and return the encoded answer."""
     sources = {program.path: program.source for program in programs}
@@ -163,7 +169,7 @@ def evaluate(
         environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
         budget = Budget(order.budget, order.unit, len(runs), clock, order.scales, order.shares)
-        execution = execute(runs, environment, decoder, budget, rng)
+        execution = execute(runs, environment, decoder, budget, rng, ask)
         return _solution(execution, budget.work, programs[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))

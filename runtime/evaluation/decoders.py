@@ -1,4 +1,4 @@
-"""A domain's decoder without the domain: no instances, references or generators come with it."""
+"""A domain's decoder and oracle without the domain: no instances, references or generators come with them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from dga2d.domains.core.plugins import digest_of, load_again
 if TYPE_CHECKING:
     from dga2d.domains.core.contract import Domain
     from dga2d.runtime.evaluation.child import MakeDecoder
+    from dga2d.runtime.evaluation.oracle_process import MakeOracle
 
 _FUNCTION = "make_decoder"
+_ORACLE = "make_oracle"
 
 
 def decoder_address(domain: str, domain_file: Path | None) -> dict[str, Any]:
@@ -75,6 +77,25 @@ def load_make_decoder(address: Mapping[str, Any]) -> MakeDecoder | None:
         folders = [str(Path(folder) / module.split(".")[-2]) for folder in parent.__path__]
     _stand_in(module.rpartition(".")[0], folders)
     return cast("MakeDecoder", getattr(importlib.import_module(module), _FUNCTION))
+
+
+def load_make_oracle(address: Mapping[str, Any]) -> MakeOracle | None:
+    """Import the oracle beside the decoder that was loaded from `address`; ``None`` where there is none.
+
+    Raises ImportError where it cannot be imported.
+    """
+    if "file" in address:
+        module = sys.modules[f"dga2d_domain_{Path(address['file']).stem}"]
+    elif "module" not in address or importlib.util.find_spec(_beside(address["module"])) is None:
+        return None
+    else:
+        module = importlib.import_module(_beside(address["module"]))
+    return cast("MakeOracle | None", getattr(module, _ORACLE, None))
+
+
+def _beside(module: str) -> str:
+    """Return the name of the module of oracles in the package of a decoder's `module`."""
+    return f"{module.rpartition('.')[0]}.oracle"
 
 
 def _check_plugin(address: Mapping[str, Any]) -> None:

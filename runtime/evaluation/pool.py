@@ -17,6 +17,7 @@ from anyio import to_thread
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance
+from dga2d.domains.core.oracle import oracle_data
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.core.tunables import compiled_part
 from dga2d.domains.source_rules import check_source
@@ -45,6 +46,14 @@ _HANDOVER_BYTES_PER_S = 32 << 20
 class _Budget(NamedTuple):
     amount: float
     unit: Literal["s", "work"]
+
+
+class _World(NamedTuple):
+    """An instance as its evaluations are sent it."""
+
+    environment: Parcel
+    oracle: Parcel | None
+    """What its oracle is made of; ``None`` where the domain has none."""
 
 
 class EvaluatorPool:
@@ -97,7 +106,7 @@ class EvaluatorPool:
         self._violations: dict[str, EvaluationFailure | None] = {}
         self._preparations: dict[str, EvaluationFailure | None] = {}
         self._preparing: dict[str, anyio.Lock] = {}
-        self._worlds: OrderedDict[str, tuple[Instance, Parcel]] = OrderedDict()
+        self._worlds: OrderedDict[str, tuple[Instance, _World]] = OrderedDict()
         self._programs: OrderedDict[str, Parcel] = OrderedDict()
         self._worker_pool: WorkerPool
         self._compiled: CompiledCodeStore
@@ -132,10 +141,11 @@ class EvaluatorPool:
 
     def _settings(self) -> ZygoteSettings:
         self._domain = self._load_domain()
-        smoke = self._domain.environment(self._domain.smoke_instance())
+        smoke = self._world_of(self._domain.smoke_instance())
         self._rehearsal = self._domain.rehearsal_instance()
         address = decoder_address(self._domain_name, self._domain_file)
-        return ZygoteSettings(self._mode, self._limits, self._cache, address, wire.encode(smoke))
+        oracle = b"" if smoke.oracle is None else smoke.oracle.data
+        return ZygoteSettings(self._mode, self._limits, self._cache, address, smoke.environment.data, oracle)
 
     async def __aexit__(
         self,
@@ -202,7 +212,7 @@ class EvaluatorPool:
         if ended is None:
             return failed("crashed", "the evaluation worker died twice while it ran this task")
         arguments = (self._domain, request.instance, ended, read_ending(ended, request.cpu_limit_s))
-        if len(world.data) + len(ended["answer"]) <= _SMALL_BYTES:
+        if len(world.environment.data) + len(ended["answer"]) <= _SMALL_BYTES:
             return judge(*arguments)
         return await to_thread.run_sync(judge, *arguments)
 
@@ -213,10 +223,10 @@ class EvaluatorPool:
             raise ValueError(f"{request.key} has no budget and the pool has none for it")
         return self._budget
 
-    def _deadlines(self, budget: _Budget, world: Parcel) -> tuple[float, float, float]:
+    def _deadlines(self, budget: _Budget, world: _World) -> tuple[float, float, float]:
         limits = self._limits
         run_s = budget.amount + limits.wall_grace_s if budget.unit == "s" else limits.work_wall_s
-        run_s += len(world.data) / _HANDOVER_BYTES_PER_S
+        run_s += len(world.environment.data) / _HANDOVER_BYTES_PER_S
         return limits.load_s, run_s, limits.load_s + run_s
 
     def _check_sources(self, steps: Sequence[Implementation]) -> EvaluationFailure | None:
@@ -325,20 +335,25 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- jobs
 
-    async def _world(self, instance: Instance) -> Parcel:
+    async def _world(self, instance: Instance) -> _World:
         known = self._worlds.get(instance.key)
         if known is not None and known[0] is instance:
             self._worlds.move_to_end(instance.key)
             return known[1]
-        world = await to_thread.run_sync(lambda: Parcel(wire.encode(self._domain.environment(instance))))
+        world = await to_thread.run_sync(self._world_of, instance)
         self._worlds[instance.key] = (instance, world)
         while len(self._worlds) > _WORLDS_KEPT:
             self._worlds.popitem(last=False)
         return world
 
+    def _world_of(self, instance: Instance) -> _World:
+        data = oracle_data(self._domain, instance)
+        oracle = None if data is None else Parcel(wire.encode(data))
+        return _World(Parcel(wire.encode(self._domain.environment(instance))), oracle)
+
     async def _job(
         self,
-        world: Parcel,
+        world: _World,
         steps: Sequence[Implementation],
         budget: _Budget,
         seed: Sequence[int],
@@ -355,7 +370,8 @@ class EvaluatorPool:
             "run_cpu_s": None,
             "is_preparation": False,
         }
-        return Job(programs, world, fields, deadlines[2], self._limits.answer_bytes)
+        limit = self._limits.answer_bytes
+        return Job(programs, world.environment, fields, deadlines[2], limit, world.oracle)
 
     async def _program(self, step: Implementation) -> Parcel:
         if step.id not in self._programs:

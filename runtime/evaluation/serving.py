@@ -16,9 +16,10 @@ import numpy as np
 from dga2d.domains.core.contract import Decoder, State
 from dga2d.runtime.evaluation import child, memory_image, numba_cache, wire
 from dga2d.runtime.evaluation.child import MakeDecoder, Order, Rehearsal
-from dga2d.runtime.evaluation.decoders import load_make_decoder
+from dga2d.runtime.evaluation.decoders import load_make_decoder, load_make_oracle
 from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluation.off_heap import OffHeapFile
+from dga2d.runtime.evaluation.oracle_process import MakeOracle, OracleClient, OracleProcess
 from dga2d.runtime.evaluation.sandbox import file_tree, landlock, rlimits
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE, self_test
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS, NEEDS, Seal
@@ -93,6 +94,8 @@ class Zygote:
         self._files: dict[str, OffHeapFile] = {}
         """Programs and instances under the parent's numbers for them."""
         self._answer = OffHeapFile()
+        self._record = OffHeapFile()
+        self._oracle: OracleProcess | None = None
         self._hung_up = False
         self._leaves_nothing = "seccomp" in seal.layers and seal.limits.processes == 0
         """Whether no candidate can start a process: only then may one of ours wait beside it."""
@@ -119,15 +122,40 @@ class Zygote:
                 self._answer,
                 self._is_cancelled,
                 self._channel.reader,
+                partial(self._start_oracle, request["oracle"], commanded, deadlines),
             )
-            self._channel.send(op="ended", id=request["id"], **vars(ending))
+            self._end_oracle()
+            sizes = {"record_bytes": self._record.size}
+            self._channel.send(op="ended", id=request["id"], **vars(ending), **sizes)
             self._channel.send_file(self._answer, ending.answer_bytes)
+            self._channel.send_file(self._record, self._record.size)
             self._answer.clear()
+            self._record.clear()
             if self._leaves_nothing:  # before the burial: the kernel takes the dead apart meanwhile
                 while len(self._spares) < _SPARES:
                     self._spares.append(self._fork(is_ahead=True))
         finally:
+            self._end_oracle()
             commanded.bury(with_descendants=not self._leaves_nothing)
+
+    def _start_oracle(self, name: str | None, commanded: Child, deadlines: Deadlines) -> None:
+        """Fork the oracle of the instance called `name`, now that the candidate is there to ask it."""
+        assert self._decoding is not None
+        if name is None or self._decoding.make_oracle is None or commanded.questions is None:
+            return
+        self._oracle = OracleProcess.fork(
+            self._decoding.make_oracle,
+            self._files[name],
+            commanded.questions,
+            self._seal,
+            deadlines.total_s + 1.0,
+        )
+        commanded.questions.close()  # it has the only one: the candidate sees when it is gone
+
+    def _end_oracle(self) -> None:
+        if self._oracle is not None:
+            self._oracle.finish(self._record)
+            self._oracle = None
 
     def _keep_files(self, request: Message) -> None:
         for name in request["forget"]:
@@ -158,13 +186,15 @@ class Zygote:
         """Fork a child that waits for its order; one that is forked ahead has time to rehearse."""
         assert self._decoding is not None
         rehearsal = self._decoding.rehearsal if is_ahead else None
-        return Child.fork(partial(self._carry_out, rehearsal))
+        asks = self._decoding.make_oracle is not None
+        return Child.fork(partial(self._carry_out, rehearsal), asks)
 
-    def _carry_out(self, rehearsal: Rehearsal | None, order: int, answer: int) -> None:
+    def _carry_out(self, rehearsal: Rehearsal | None, order: int, answer: int, questions: int | None) -> None:
         """Seal the process and run the candidate. Called in the child."""
         assert self._decoding is not None
-        self._seal.close(answer, order)
-        child.serve(self._decoding.make_decoder, rehearsal)
+        self._seal.close(answer, order, questions)
+        ask = None if questions is None else OracleClient()
+        child.serve(self._decoding.make_decoder, rehearsal, ask)
 
     def _is_cancelled(self) -> bool:
         try:
@@ -185,13 +215,20 @@ def _deadlines(request: Message, seal: Seal) -> Deadlines:
 
 
 class Decoding:
-    """A domain's decoder, without the domain: a worker knows no instances, references or generators.
+    """A domain's decoder and oracle, without the domain: a worker knows no instances, references or
+    generators.
 
-    `smoke` is the environment of the domain's smoke instance, on which decoders are compiled.
+    `smoke` is the environment of the domain's smoke instance, on which decoders are compiled; `smoke_oracle`
+    is what the oracle of that instance is made of, empty where there is none.
     """
 
-    def __init__(self, make_decoder: MakeDecoder, smoke: bytes) -> None:
+    def __init__(
+        self, make_decoder: MakeDecoder, smoke: bytes, make_oracle: MakeOracle | None, smoke_oracle: bytes
+    ) -> None:
         self.make_decoder = make_decoder
+        self.make_oracle = make_oracle
+        if make_oracle is not None:
+            make_oracle(wire.decode(smoke_oracle))
         environment = wire.decode(smoke)
         self.rehearsal = Rehearsal(environment)
         warm_decoder(environment, make_decoder(environment))
@@ -257,7 +294,11 @@ def start(channel: Channel, refusal: str | None) -> Zygote:
     if refusal is not None:
         configuration["missing"].setdefault("namespaces", refusal)
     make_decoder = load_make_decoder(configuration["decoder"])
-    decoding = None if make_decoder is None else Decoding(make_decoder, configuration["smoke"])
+    make_oracle = load_make_oracle(configuration["decoder"])
+    decoding = None
+    if make_decoder is not None:
+        smoke = configuration["smoke"], make_oracle, configuration["smoke_oracle"]
+        decoding = Decoding(make_decoder, *smoke)
     numba_cache.use_memory()
     for name in _FOLDERS_NAMED:
         os.environ.pop(name, None)

@@ -12,6 +12,7 @@ import math
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -200,36 +201,42 @@ class Watch:
 class Child:
     """A forked process that waits for one order, carries it out and is buried."""
 
-    def __init__(self, pid: int, order: int, answer: int) -> None:
+    def __init__(self, pid: int, order: int, answer: int, questions: socket.socket | None) -> None:
         self.pid = pid
+        self.questions = questions
+        """Our end of the socket through which it asks its oracle; ``None`` where there is none."""
         self._order = order
         self._answer = answer
         self._unsent = b""
         self._status: int | None = None
 
     @classmethod
-    def fork(cls, carry_out: Callable[[int, int], None]) -> Child:
-        """Fork a process that calls `carry_out` with the descriptors of its order and its answer pipe.
+    def fork(cls, carry_out: Callable[[int, int, int | None], None], asks: bool) -> Child:
+        """Fork a process that calls `carry_out` with the descriptors of its order and its answer pipe and, if
+        it `asks` an oracle, of a socket for that.
 
         The garbage collector sleeps in it: a collection would copy what it shares with its zygote.
         """
         order_reader, order_writer = os.pipe()
         answer_reader, answer_writer = os.pipe()
+        own, theirs = socket.socketpair() if asks else (None, None)
         gc.disable()
         try:
             pid = os.fork()
             if pid == 0:
                 try:
-                    carry_out(order_reader, answer_writer)
+                    carry_out(order_reader, answer_writer, None if theirs is None else theirs.fileno())
                 finally:
                     os._exit(0 if sys.exc_info()[0] is None else 70)
         finally:
             gc.enable()
         os.close(order_reader)
         os.close(answer_writer)
+        if theirs is not None:
+            theirs.close()
         os.set_blocking(order_writer, False)
         os.set_blocking(answer_reader, False)
-        return cls(pid, order_writer, answer_reader)
+        return cls(pid, order_writer, answer_reader, own)
 
     def command(self, order: bytes, cpu_s: float) -> None:
         """Send the child its order, as much of it as its pipe takes; :meth:`see_end` sends the rest.
@@ -252,16 +259,18 @@ class Child:
         answer: OffHeapFile,
         is_cancelled: Callable[[], bool],
         control: int,
+        on_start: Callable[[], None] = lambda: None,
     ) -> Ending:
         """Wait until it has answered, died, or must be ended; call :meth:`bury` afterwards, whatever happens.
 
-        It gets `programs` at once and `instance` when it says that it has imported them; what it sends back
-        is in `answer` afterwards. `is_cancelled` is asked whenever `control` becomes readable.
+        It gets `programs` at once and `instance` when it says that it has imported them, and `on_start` is
+        called; what it sends back is in `answer` afterwards. `is_cancelled` is asked whenever `control`
+        becomes readable.
         """
         watch = Watch(deadlines, answer_bytes, answer, time.monotonic())
         feed = _Feed(self._order, self._unsent, programs)
         try:
-            end = self._see_end(watch, feed, instance, is_cancelled, control)
+            end = self._see_end(watch, feed, instance, is_cancelled, control, on_start)
         finally:
             wipe()
         now, cpu_s = time.monotonic(), _cpu_s(self.pid)
@@ -273,7 +282,13 @@ class Child:
         return watch.ending(end, exit_code, now, cpu_s)
 
     def _see_end(
-        self, watch: Watch, feed: _Feed, instance: OffHeapFile, is_cancelled: Callable[[], bool], control: int
+        self,
+        watch: Watch,
+        feed: _Feed,
+        instance: OffHeapFile,
+        is_cancelled: Callable[[], bool],
+        control: int,
+        on_start: Callable[[], None],
     ) -> End:
         reader, is_open, has_instance = self._answer, True, False
         handle = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else None
@@ -286,6 +301,7 @@ class Child:
                 if watch.has_started and not has_instance:
                     feed.add(instance)
                     has_instance = True
+                    on_start()
                 feed.go_on(poll)
                 left = watch.deadline() - time.monotonic()
                 if left <= 0:
@@ -328,6 +344,8 @@ class Child:
         """Kill the child, `with_descendants` all it may have left behind too, and collect them."""
         os.close(self._order)
         os.close(self._answer)
+        if self.questions is not None:
+            self.questions.close()
         self._reap()
         if with_descendants:
             kill_descendants()

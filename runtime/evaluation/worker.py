@@ -38,6 +38,8 @@ class ZygoteSettings:
     """Where the domain's decoder is (:func:`~dga2d.runtime.evaluation.decoders.decoder_address`)."""
     smoke: bytes = b""
     """Environment of the domain's smoke instance, encoded."""
+    smoke_oracle: bytes = b""
+    """What the oracle of that instance is made of, encoded; empty where the domain has no oracle."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Layers that cannot be closed, and why."""
     seccomp_filter: bytes = b""
@@ -50,6 +52,7 @@ class ZygoteSettings:
             {
                 "decoder": dict(self.decoder),
                 "smoke": self.smoke,
+                "smoke_oracle": self.smoke_oracle,
                 "mode": self.mode,
                 "limits": asdict(self.limits),
                 "missing": dict(self.missing),
@@ -130,14 +133,15 @@ class Worker:
         self.is_sending = False
 
     async def receive(self, max_bytes: int) -> wire.Message:
-        """Return the next message; the answer that it announces is its field ``answer``.
+        """Return the next message; the answer and the oracle's record that it announces are its fields
+        ``answer`` and ``record``.
 
         A call that is cancelled loses nothing.
 
         Raises
         ------
         WireError
-            It is malformed or longer than `max_bytes`, its answer aside.
+            It is malformed or longer than `max_bytes`, its answer and record aside.
         anyio.EndOfStream
             The zygote is gone.
         """
@@ -147,9 +151,11 @@ class Worker:
             raise WireError(f"message of {size} bytes exceeds {max_bytes}")
         await self._receive_up_to(size)
         message = wire.decode(bytes(self._received[:size]))
-        end = size + int(message.get("answer_bytes", 0))
+        middle = size + int(message.get("answer_bytes", 0))
+        end = middle + int(message.get("record_bytes", 0))
         await self._receive_up_to(end)
-        message["answer"] = bytes(self._received[size:end])
+        message["answer"] = bytes(self._received[size:middle])
+        message["record"] = bytes(self._received[middle:end])
         del self._received[:end]
         return message
 

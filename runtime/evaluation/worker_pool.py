@@ -59,11 +59,14 @@ class Job:
     """Latest moment at which the child has ended, counted from the request."""
     answer_bytes: int
     """Largest answer."""
+    oracle: Parcel | None = None
+    """What the instance's oracle is made of."""
 
     @property
     def parcels(self) -> tuple[Parcel, ...]:
         """All that the zygote must hold, each once."""
-        return tuple({parcel.name: parcel for parcel in (*self.programs, self.world)}.values())
+        parcels = (*self.programs, self.world, *([] if self.oracle is None else [self.oracle]))
+        return tuple({parcel.name: parcel for parcel in parcels}.values())
 
 
 @dataclass(eq=False)
@@ -276,6 +279,7 @@ class WorkerPool:
                 "id": number,
                 "programs": [parcel.name for parcel in job.programs],
                 "world": job.world.name,
+                "oracle": None if job.oracle is None else job.oracle.name,
                 "new": [[parcel.name, len(parcel.data)] for parcel in new],
                 "forget": forget,
                 "answer_bytes": job.answer_bytes,

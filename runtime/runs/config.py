@@ -6,6 +6,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -43,9 +44,13 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     return values
 
 
-def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]) -> RunSettings:
-    """Return the effective settings: flags win over the file, the file over the preset that they name, or
-    over the preset ``default``.
+def make_settings(
+    file_values: Mapping[str, Any],
+    flag_values: Mapping[str, Any],
+    domain_values: Mapping[str, Any] = MappingProxyType({}),
+) -> RunSettings:
+    """Return the effective settings: flags win over the file, the file over the domain's own defaults, these
+    over the preset that is named, or over the preset ``default``.
 
     Raises
     ------
@@ -54,7 +59,11 @@ def make_settings(file_values: Mapping[str, Any], flag_values: Mapping[str, Any]
     """
     given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
     given = {"preset": "default", **given}
-    given = {**PRESETS.get(str(given["preset"]), {}), **given}
+    if (
+        "time_limit" in given and "work" not in given
+    ):  # a budget in seconds replaces the domain's in work units
+        domain_values = {key: value for key, value in domain_values.items() if key != "work"}
+    given = {**PRESETS.get(str(given["preset"]), {}), **domain_values, **given}
     try:
         settings = RunSettings.model_validate(given)
     except ValidationError as error:

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from dga2d.agents.conductor import spread
-from dga2d.domains.core.contract import Domain, Instance, InstanceRef
+from dga2d.domains.core.contract import Domain, Instance, InstanceRef, own_score_of, settings_of
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.core.splits import Splits, split
 from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry, SplitManifest
+from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.config import make_settings
 
+EVERY_GROUP = "all"
 MOST_SIZE_CHARS = 300
 """Characters in which an instance says how large it is."""
 MOST_SIZED = 16
@@ -38,25 +41,27 @@ class Problem:
         self._sizes: dict[str, int] = {}
 
     @classmethod
-    def open(cls, domain_name: str, data_dir: Path | None) -> Problem:
-        """Open the domain called `domain_name` with its generated or published instances.
+    def open(cls, domain_name: str, data_dir: Path | None, group: str = EVERY_GROUP) -> Problem:
+        """Open the domain called `domain_name` with its generated or published instances, of a `group` or of
+        several, divided by commas.
 
         Raises
         ------
         UnknownDomainError
             There is no such domain.
         UsageError
-            The data folder holds no instance of the domain.
+            The data folder holds no instance of the domain, or there is no such group.
         InstanceFormatError
             A table of best-known values is malformed.
         """
         domain = get_domain(domain_name)
         if data_dir is None:
-            return cls(domain, domain.generated())
+            return cls(domain, _of_group(domain_name, domain.generated(), group))
         refs = domain.published(data_dir)
         if not refs:
             raise UsageError(f"{data_dir / domain_name}: no {domain_name} instances found below --data")
-        return cls(domain, [ref for ref in refs if ref.reference is not None] or refs)
+        known = [ref for ref in refs if ref.reference is not None] or refs
+        return cls(domain, _of_group(domain_name, known, group))
 
     def instance(self, key: str) -> Instance:
         """Return the instance called `key`.
@@ -128,6 +133,19 @@ class Problem:
         return SplitManifest(**parts, digest=self.splits.digest())
 
 
+def _of_group(domain_name: str, refs: Sequence[InstanceRef], group: str) -> Sequence[InstanceRef]:
+    if group == EVERY_GROUP:
+        return refs
+    wanted, known = {name.strip() for name in group.split(",")}, {ref.group for ref in refs}
+    if unknown := sorted(wanted - known):
+        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(
+            f"{domain_name} has no group {unknown[0]!r}; {hint}it has {', '.join(sorted(known))}"
+        )
+    return [ref for ref in refs if ref.group in wanted]
+
+
 def _entries(refs: Sequence[InstanceRef], measured: Mapping[str, InstanceEntry]) -> tuple[InstanceEntry, ...]:
     return tuple(
         measured[ref.key]
@@ -135,6 +153,31 @@ def _entries(refs: Sequence[InstanceRef], measured: Mapping[str, InstanceEntry])
         else InstanceEntry(key=InstanceKey(ref.key), reference=ref.reference.value)
         for ref in refs
     )
+
+
+def settings_for(
+    domain_name: str, file_values: Mapping[str, Any], flag_values: Mapping[str, Any]
+) -> RunSettings:
+    """Return the effective settings of a run on a domain, which may have defaults of its own.
+
+    A domain with a score of its own trains on one instance of each group if not told otherwise.
+
+    Raises
+    ------
+    SettingsError, UnknownDomainError, UsageError
+        A setting cannot be used; there is no such domain or group.
+    """
+    domain = get_domain(domain_name)
+    values = settings_of(domain)
+    if own_score_of(domain) is not None:
+        group = str(
+            {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}.get(
+                "group", EVERY_GROUP
+            )
+        )
+        refs = _of_group(domain_name, domain.generated(), group)
+        values = {"batch_size": len({ref.group for ref in refs}), **values}
+    return make_settings(file_values, flag_values, values)
 
 
 def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Literal
 import anyio
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
-from dga2d.domains.core.contract import PipelineStep, Reference
+from dga2d.domains.core.contract import PipelineStep, Reference, own_score_of
 from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry
 from dga2d.replay.streams import spawn_key
@@ -27,13 +27,16 @@ async def measure_references(
     problem: Problem, baseline: Sequence[PipelineStep], evaluator: Evaluator, seed: int
 ) -> dict[str, InstanceEntry]:
     """Run the baseline once on every instance without a reference, or with one too small to divide by;
-    return entries of the manifest by key.
+    return entries of the manifest by key. Where objectives are scores nothing is run: references are 0.
 
     Raises
     ------
     UsageError
         It fails on an instance; the message says why.
     """
+    if own_score_of(problem.domain) is not None:
+        keys = [InstanceKey(ref.key) for part in problem.splits for ref in part]
+        return {key: InstanceEntry(key=key, reference=0.0, scale=1.0) for key in keys}
     every = {ref.key: ref.reference for part in problem.splits for ref in part}
     refs = [key for key, known in every.items() if known is None or abs(known.value) < 1.0]
     steps = tuple(step.implementation for step in baseline)

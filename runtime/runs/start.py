@@ -11,10 +11,17 @@ from types import MappingProxyType
 
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
-from dga2d.domains.core.contract import Domain, Operator, PipelineStep
+from dga2d.domains.core.contract import Domain, Operator, PipelineStep, own_score_of
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.payloads import InstanceEntry, LibraryImplementation, LibraryOperator, RunStarted, Step
+from dga2d.events.payloads import (
+    InstanceEntry,
+    LibraryImplementation,
+    LibraryOperator,
+    OwnScore,
+    RunStarted,
+    Step,
+)
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun, bank_for
@@ -95,7 +102,7 @@ def run_started(
     `measured` has an entry of the manifest for each instance that has no reference.
     """
     domain = problem.domain
-    library = library_of(domain, settings)
+    library, score = library_of(domain, settings), own_score_of(domain)
     payload = RunStarted(
         domain=domain.name,
         sense=domain.sense,
@@ -112,6 +119,7 @@ def run_started(
         data_dir=None if data_dir is None else str(data_dir),
         problem_file=problem_file(domain.name),
         bank=bank.entries,
+        own_score=None if score is None else OwnScore(failure=score.failure, formula=score.formula),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
     return Draft("conductor", payload), [*sources, *bank.sources]

@@ -28,9 +28,9 @@ NEEDS = {"empty_root": "namespaces", "landlock": "no_new_privileges", "seccomp":
 ALWAYS = ("resource_limits", "closed_descriptors", "parent_death")
 """Layers that ``off`` keeps: limits, and that nothing is left behind."""
 
-ANSWER_FD, ORDER_FD = 3, 4
-"""Descriptors that a sealed child keeps: of the pipe that takes its answer, and of the one that brings its
-order and then the instance."""
+ANSWER_FD, ORDER_FD, QUESTION_FD = 3, 4, 5
+"""Descriptors that a sealed child keeps: of the pipe that takes its answer, of the one that brings its order
+and then the instance, and, where its domain has an oracle, of the socket through which it asks."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Seal:
         if "capabilities" in self.layers:
             privileges.drop_capabilities()
 
-    def close(self, answer: int, order: int) -> None:
+    def close(self, answer: int, order: int, questions: int | None = None) -> None:
         """Seal the calling process, a child of a zygote that has closed its own layers.
 
-        `answer` continues as descriptor 3, `order` as 4, all others are closed. The limit of processor time
-        comes with the order (:func:`~dga2d.runtime.evaluation.sandbox.rlimits.limit_cpu`).
+        `answer` continues as descriptor 3, `order` as 4, `questions` as 5, all others are closed. The limit
+        of processor time comes with the order (:func:`~dga2d.runtime.evaluation.sandbox.rlimits.limit_cpu`).
 
         Raises
         ------
@@ -76,25 +76,29 @@ class Seal:
             privileges.die_with_parent()
         if "landlock" in self.layers:
             landlock.restrict(self.landlock_ruleset)
-        keep_only(answer, order, null)
+        keep_only(answer, order, null, questions)
         rlimits.apply(self.resource_limits)
         if "seccomp" in self.layers:
             assert self.seccomp_filter is not None
             self.seccomp_filter.install()
 
 
-def keep_only(answer: int, order: int, null: int) -> None:
-    """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD`, `order` at :data:`ORDER_FD`; close all others."""
-    answer, order = _above_the_kept(answer), _above_the_kept(order)
+def keep_only(answer: int, order: int, null: int, questions: int | None = None) -> None:
+    """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD`, `order` at :data:`ORDER_FD`, `questions` at
+    :data:`QUESTION_FD`; close all others.
+    """
+    kept = [_above_the_kept(descriptor) for descriptor in (answer, order)]
+    if questions is not None:
+        kept.append(_above_the_kept(questions))
     for standard in range(ANSWER_FD):
         os.dup2(null, standard)
-    os.dup2(answer, ANSWER_FD)
-    os.dup2(order, ORDER_FD)
-    os.closerange(ORDER_FD + 1, 65536)
+    for number, descriptor in enumerate(kept, start=ANSWER_FD):
+        os.dup2(descriptor, number)
+    os.closerange(ANSWER_FD + len(kept), 65536)
 
 
 def _above_the_kept(descriptor: int) -> int:
     """Return the same file under a number that :func:`keep_only` does not reassign."""
-    while descriptor <= ORDER_FD:
+    while descriptor <= QUESTION_FD:
         descriptor = os.dup(descriptor)
     return descriptor
