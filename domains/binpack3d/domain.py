@@ -9,7 +9,7 @@ bins, one more than the simple bounds say, so that a search for fewer bins never
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,6 @@ class BinPacking(LibraryDomain):
 
     name = "binpack3d"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = INVALID_SCORE
     safe_pipeline = ("volume_order", "goal_driven_search", "last_bin_filling")
     basic_pipeline = ("volume_order", "sequence_annealing")

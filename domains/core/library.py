@@ -20,7 +20,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from dga2d.domains.core.bundling import Bundler
 from dga2d.domains.core.contract import (
@@ -91,6 +91,8 @@ class LibraryDomain:
 
     name: str
     """What it is called on the command line."""
+    sense: Literal["min", "max"] = "min"
+    """Whether objectives are to be small or large."""
     safe_pipeline: ClassVar[tuple[str, ...]]
     """Operators of the safe baseline, an initialiser first."""
     basic_pipeline: ClassVar[tuple[str, ...]]

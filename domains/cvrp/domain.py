@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,7 +36,6 @@ class VehicleRouting(LibraryDomain):
 
     name = "cvrp"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("savings", "ruin_and_recreate")
     basic_pipeline = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
@@ -41,7 +41,6 @@ class FlexibleJobShop(LibraryDomain):
 
     name = "fjsp"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("earliest_completion", "path_relinking_tabu")
     basic_pipeline = ("earliest_completion", "critical_annealing")

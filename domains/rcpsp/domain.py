@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,6 @@ class ProjectScheduling(LibraryDomain):
 
     name = "rcpsp"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("justified_sampling", "ruin_and_recreate")
     basic_pipeline = ("priority_rules", "simulated_annealing")

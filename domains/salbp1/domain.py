@@ -12,7 +12,7 @@ J. R. Jackson, A computing procedure for a line balancing problem, Management Sc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ class AssemblyLine(LibraryDomain):
 
     name = "salbp1"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
     basic_pipeline = ("priority_rules", "station_annealing")

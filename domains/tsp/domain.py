@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ class TspDomain(LibraryDomain):
 
     name = "tsp"
     card = CARD
-    sense: Literal["min", "max"] = "min"
     invalid_score = 999_999_999.0
     safe_pipeline = ("greedy_edge", "or_two_opt", "iterated_lin_kernighan")
     basic_pipeline = ("greedy_edge", "two_opt", "or_opt", "simulated_annealing")

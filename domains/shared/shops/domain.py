@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ class ShopDomain(LibraryDomain):
     functions of its modules ``reader`` and ``verifier`` take the tables that `tables` names, in that order.
     """
 
-    sense: Literal["min", "max"] = "min"
     group: ClassVar[str]
     """Benchmark group of Taillard's instances."""
     tables: ClassVar[tuple[str, ...]] = ("times",)

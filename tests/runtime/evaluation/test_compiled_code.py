@@ -85,8 +85,7 @@ async def test_where_no_key_can_be_kept_each_pool_compiles_for_itself(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    program = Implementation(line.order.operator, COMPILES, "test")
-    seals = set()
+    seals, program = set(), line.order  # compiled to bytes of Python, which are sealed as machine code is
     for _ in range(2):
         async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
             assert (await pool.evaluate(line.task(program))).failure is None
@@ -161,10 +160,10 @@ async def test_what_was_kept_passed_its_trial_and_is_not_tried_again(
     monkeypatch.setattr(WorkerPool, "submit", counted)
     text = "STEP = 1  # tunable: 1..3\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n"
     first, other = line.program(text), line.program(text.replace("STEP = 1", "STEP = 2"))
-    for step, expected in ((first, [True, True, False]), (first, [False]), (other, [True, False])):
-        jobs.clear()
+    for sequence in ([(first, [True, True, False])], [(first, [False]), (other, [True, False])]):
         async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
-            n_uncompiled = await pool.uncompiled((line.order, step))
-            assert n_uncompiled == sum(expected)
-            assert (await pool.evaluate(line.task(line.order, step))).failure is None
-        assert jobs == expected
+            for step, expected in sequence:
+                jobs.clear()
+                assert await pool.uncompiled((line.order, step)) == sum(expected)
+                assert (await pool.evaluate(line.task(line.order, step))).failure is None
+                assert jobs == expected

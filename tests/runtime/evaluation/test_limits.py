@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,36 @@ from dga2d.runtime.evaluator import evaluation_limits
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 HEAD = "import numpy as np\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
-BEYOND: dict[str, tuple[Any, str, str]] = {
-    "memory_bytes": (64 * MIB, "    np.ones(12 << 20)\n    return state\n", "out_of_memory"),
+Beyond = tuple[str, str, dict[str, Any]]
+"""Body of a program, how it fails, and fields of its request."""
+ENDLESS = "    while env_data['n'] > 8:\n        pass\n    return state\n"
+SPACE: dict[str, Beyond] = {
+    "memory_bytes": ("    np.ones(12 << 20)\n    return state\n", "out_of_memory", {}),
     "open_files": (
-        10,
         "    files = [open(np.__file__) for _ in range(9)]\n    return state\n",
         "runtime_error",
+        {},
     ),
     "answer_bytes": (
-        1 << 12,
         "    state.sequence = np.argsort(env_data['points'])\n"
         "    state.metadata['x'] = np.zeros(1 << 10)\n    return state\n",
         "oversized_answer",
+        {},
     ),
-    "work_wall_s": (0.3, "    while env_data['n'] > 8:\n        pass\n    return state\n", "timeout"),
-    "prepare_run_s": (0.3, "    while True:\n        pass\n", "timeout"),
-    "load_s": (0.5, "    return state\n\n\nwhile True:\n    pass\n", "timeout"),
 }
+TIME: dict[str, Beyond] = {
+    "wall_grace_s": (ENDLESS, "timeout", {"budget": 0.2, "unit": "s"}),
+    "work_wall_s": (ENDLESS, "timeout", {}),
+    "prepare_run_s": ("    while True:\n        pass\n", "timeout", {}),
+}
+LIMITS = [
+    (EvaluationLimits(memory_bytes=64 * MIB, open_files=10, answer_bytes=1 << 12), SPACE),
+    (EvaluationLimits(wall_grace_s=0.3, work_wall_s=0.3, prepare_run_s=0.3), TIME),
+    (
+        EvaluationLimits(load_s=0.5),
+        {"load_s": ("    return state\n\n\nwhile True:\n    pass\n", "timeout", {})},
+    ),
+]
 THREADS = (
     "import threading\nimport time\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
     "    for _ in range({}):\n        threading.Thread(target=time.sleep, args=(0.2,)).start()\n"
@@ -39,16 +51,19 @@ THREADS = (
 )
 
 
-@pytest.mark.parametrize("name", BEYOND)
-async def test_a_limit_that_is_set_binds(name: str, line: Any, tmp_path: Path) -> None:
-    value, body, kind = BEYOND[name]
-    limits = replace(EvaluationLimits(prepare_run_s=3.0), **{name: value})
+@pytest.mark.parametrize(("limits", "beyond"), LIMITS, ids=["space", "time", "import"])
+async def test_limits_that_are_set_bind(
+    limits: EvaluationLimits, beyond: dict[str, Beyond], line: Any, tmp_path: Path
+) -> None:
+    """Each program goes beyond one of the limits alone."""
     pool = EvaluatorPool(
         "line", 1, limits, cache_dir=tmp_path, domain_file=DOMAIN_FILE, has_source_rules=False
     )
     async with pool:
-        result = await pool.evaluate(line.task(line.order, line.program(HEAD + body)))
-    assert result.failure == kind, result
+        for name, (body, kind, request) in beyond.items():
+            program = line.program(HEAD + body)
+            result = await pool.evaluate(line.task(line.order, program, **request))
+            assert result.failure == kind, (name, result)
 
 
 @pytest.mark.parametrize(("file_bytes", "is_kept"), [(1 << 10, False), (1 << 20, True)])

@@ -78,13 +78,6 @@ async def test_a_time_budget_ends_in_time(pool: EvaluatorPool, line: Any) -> Non
     assert result.elapsed_s > 0.0
 
 
-async def test_an_operator_that_ignores_its_time_budget_is_ended(pool: EvaluatorPool, line: Any) -> None:
-    source = HEAD + "    while env_data['n'] > 8:\n        pass\n    return state\n"
-    result = await pool.evaluate(line.task(line.order, line.program(source), budget=0.2, unit="s"))
-    assert result.failure == "timeout"
-    assert result.elapsed_s >= 0.7
-
-
 FAILURES = {
     "syntax error": ("def run(:\n", "compile_error", "SyntaxError"),
     "no run": ("X = 1\n", "compile_error", "defines no function run"),
@@ -172,7 +165,7 @@ async def test_compiled_code_is_cached_once_and_for_all(
     assert [path.stat().st_mtime_ns for path in machine_code(cache_dir, program)] == [before]
 
 
-@pytest.mark.parametrize("kind", ["quicksort", "mergesort"])
+@pytest.mark.parametrize("kind", ["quicksort", pytest.param("mergesort", marks=pytest.mark.slow)])
 async def test_compiled_code_sorts_though_numba_has_its_own_functions_to_compile(
     pool: EvaluatorPool, line: Any, cache_dir: Path, kind: str
 ) -> None:
@@ -377,14 +370,21 @@ async def test_waiting_tasks_start_longest_expected_first(line: Any, cache_dir: 
         await pool.evaluate(request)
         finished.append(request.key)
 
+    async def block(scope: anyio.CancelScope) -> None:
+        with scope:
+            await pool.evaluate(line.task(key="blocker", budget=60.0, unit="s"))
+
     async with pool:
         await run(line.task(key="warm"))
         async with anyio.create_task_group() as group:
-            group.start_soon(run, line.task(key="blocker", budget=0.3, unit="s"))
-            await anyio.sleep(0.1)
+            blocker = anyio.CancelScope()
+            group.start_soon(block, blocker)
+            await anyio.wait_all_tasks_blocked()
             for seconds in (1.0, 3.0, 2.0):
                 group.start_soon(run, line.task(key=f"{seconds}", budget=seconds / 10, unit="s"))
-    assert finished == ["warm", "blocker", "3.0", "2.0", "1.0"]
+            await anyio.wait_all_tasks_blocked()
+            blocker.cancel()
+    assert finished == ["warm", "3.0", "2.0", "1.0"]
 
 
 async def test_leaving_the_pool_leaves_no_process_and_no_descriptor(line: Any, cache_dir: Path) -> None:

@@ -54,7 +54,7 @@ SEARCHES_WHILE_IT_IS_IMPORTED = """
 import numpy as np
 
 total = 0.0
-for i in range(3_000_000):
+for i in range(1_000_000):
     total += i % 7
 
 
@@ -125,9 +125,12 @@ async def test_an_evaluation_writes_nothing_even_if_it_says_that_it_compiles(hos
         "    import numpy as np\n\n    state.sequence = np.arange(env_data['n'], dtype=np.int32)\n"
         "    return state if env_data['n'] <= 8 else attack(env_data, state, calc_makespan_fn)\n"
     )
-    await evaluate(host, cache, host.aim(source) + behaves, 1)
-    before = files(cache)
-    (reply,) = await evaluate(host, cache, host.aim(source) + behaves, 2)
+    asks = host.aim(source) + behaves
+    pool = EvaluatorPool("line", 1, None, "strict", cache, domain_file=DOMAIN_FILE, has_source_rules=False)
+    async with pool:
+        await pool.evaluate(replace(host.task(program(asks)), seed=(1,)))
+        before = files(cache)
+        reply = await pool.evaluate(replace(host.task(program(asks)), seed=(2,)))
     assert reply.failure == "forbidden", reply
     assert files(cache) == before
 
