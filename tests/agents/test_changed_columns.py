@@ -94,7 +94,14 @@ def test_an_untouched_database_holds(program: Program) -> None:
         assert (code, err) == (0, ""), command
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=str)
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param(column, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, column in enumerate(COLUMNS)
+    ],
+    ids=str,
+)
 def test_a_changed_value_is_found_and_its_place_named(program: Program, column: Column[object]) -> None:
     key = (column.table.name, column.name)
     change(program.database, column)

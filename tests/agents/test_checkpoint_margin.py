@@ -72,7 +72,7 @@ def test_a_greater_margin_lets_less_through(a: list[float], b: list[float], one:
     assert is_clearly_better(first, second, low) or not is_clearly_better(first, second, high)
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 @pytest.mark.parametrize("margin", [0.5, 1e9])
 def test_the_checkpoint_starts_at_the_baseline_and_is_compared_each_time(
     simulation: Simulation, seed: int, margin: float

@@ -293,7 +293,7 @@ def test_incumbent_slots_go_to_its_operators_in_proportion_to_what_they_account_
 
 def test_all_decisions_are_made_again_with_every_rule_on(simulation: Simulation) -> None:
     small = simulation.changed(
-        **EVERY_RULE, generations=6, pipelines=4, edits_per_generation=2, race_contenders=2
+        **EVERY_RULE, generations=4, pipelines=3, edits_per_generation=2, race_contenders=2
     )
     _, log = small.run()
     assert small.made_again(log) > 50

@@ -14,18 +14,22 @@ for claims in ("library_claims", "scoring_claims", "reading_claims"):
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text.
 
-    What is slow, the compiler above all, is done for every second implementation, and for the others if long.
+    There are hundreds of texts, and each run takes a part of a second: every third is run each time, the
+    others are slow. What is slow anyway, the compiler above all, is done for every second one, for the others
+    if long.
     """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
         return
     if "implementation" in metafunc.fixturenames:
         is_slow = metafunc.definition.get_closest_marker("slow") is not None
+        is_run = "plain" in metafunc.fixturenames
+        rest = pytest.mark.long if is_slow else pytest.mark.slow if is_run else ()
         cases = [
             pytest.param(
                 *case,
                 id=case[1].origin.removeprefix("library:"),
-                marks=pytest.mark.long if is_slow and number % 2 else (),
+                marks=rest if number % (2 if is_slow else 3) else (),
             )
             for number, case in enumerate(specimen.cases)
         ]

@@ -76,7 +76,8 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
     assert largest < 1e-3
 
 
-@pytest.mark.parametrize("policy", ["letters", pytest.param("codes", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["letters", "codes"], indirect=True)
 def test_updates_equal_dense_adamw_with_padded_plain_loss(
     policy: Any, short: PolicyContext, plain_log_probability: Callable[..., Any]
 ) -> None:

@@ -92,6 +92,7 @@ def test_memory_savers_keep_the_policy_on_its_course(
     assert other.update(context, walks, [1.0, 0.0, -1.0]).loss < reports[1].loss
 
 
+@pytest.mark.slow
 def test_adapters_leave_the_base_model_alone_and_report_kl(saved_model: Path, context: PolicyContext) -> None:
     settings = PolicySettings(local_files_only=True, lora_rank=4, learning_rate=1e-2)
     policy: Any = make_policy(str(saved_model), 1, settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -36,12 +38,18 @@ VARIED = [
 """What is varied: a file of each domain, and all others if slow."""
 
 
+@cache
+def blocks_of(name: str) -> tuple[Block, ...]:
+    """Return the exchangeable blocks of a library file."""
+    return tuple(read_module(SOURCES[name]).blocks)
+
+
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_every_marker_of_a_library_file_declares_a_usable_tunable(name: str) -> None:
     source = SOURCES[name]
     assert tunable_faults(source) == ()
     assert len(find_tunables(source)) == source.count("# tunable:")
-    assert len(read_module(source).blocks) == source.count("# exchangeable:")
+    assert len(blocks_of(name)) == source.count("# exchangeable:")
 
 
 @pytest.mark.parametrize("name", VARIED)
@@ -61,7 +69,7 @@ def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> No
         blocks: dict[str, list[Block]] = {}
         for name in sorted(SOURCES):
             if name.startswith(f"{domain}/"):
-                for block in read_module(SOURCES[name]).blocks:
+                for block in blocks_of(name):
                     blocks.setdefault(block.name, []).append(block)
         for name, same in blocks.items():
             assert len({block.signature for block in same}) == 1, (domain, name)

@@ -38,7 +38,7 @@ class MaxCutClaims(SequenceScoring):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(size=SIZES, seed=SEEDS)
 def test_turning_over_all_sides_gives_the_same_cut(size: tuple[int, int], seed: int) -> None:
     instance = random_instance(*size, seed)

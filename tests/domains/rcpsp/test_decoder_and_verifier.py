@@ -89,7 +89,7 @@ def test_the_environment_by_hand() -> None:
     assert np.argwhere(environment["adj_matrix"]).tolist() == environment["edges"].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=SEEDS, data=st.data())
 def test_an_activity_that_starts_one_period_earlier_breaks_a_constraint(
     seed: int, data: st.DataObject
