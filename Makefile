@@ -23,7 +23,7 @@ setup: $(STAMP)
 # it on held-out instances with its start and with the hand-tuned baseline, and verify the log.
 DEMO := demo-$(shell date +%Y%m%d-%H%M%S)
 demo: setup
-	$(BIN)/dga2d evolve jsp --library basic --bank shipped --generations 4 --time-limit 0.25 --seed 1 \
+	$(BIN)/dga2d evolve jsp --library basic --bank shipped --generations 4 --work 60000 --seed 1 \
 	    --test-instances 16 --test --hand-tuned --run-id $(DEMO)
 	$(BIN)/dga2d replay $(DEMO) --verify
 

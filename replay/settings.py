@@ -216,7 +216,8 @@ class RunSettings(BaseModel):
     ``openai:MODEL`` (any OpenAI-compatible chat endpoint), ``anthropic:MODEL``, ``local:PATH`` (transformers,
     on this machine), ``recorded:RUN`` (its answers) or ``recorded:FILE`` (those of an exported run; a name
     with a ``/`` or that ends in ``.zip``). Where nothing was recorded for a prompt the run is paused, or,
-    with ``recorded:FILE,then=BACKEND``, that one answers."""
+    with ``recorded:FILE,then=BACKEND``, that one answers. ``recorded:FILE,match=task`` gives a prompt that
+    was not recorded an accepted answer to a request of the same kind for the same operator, each once."""
     bank: str = "none"
     """Where code of earlier runs comes from that is offered before a model is asked: ``none``, ``shipped``
     (language models wrote it) or a file that ``dga2d bank add`` wrote. It is tried and measured like any

@@ -14,6 +14,8 @@ from dga2d.events.payloads import CallPurpose, LimitKind, microusd
 
 NO_FAULT = ("no_change:", "gate:")
 """How diagnostics begin of answers with code that were sound and not taken."""
+BY_TASK = " by task"
+"""How the name of a model ends whose answers were recorded for other prompts of the same kind."""
 LONGEST_REASON = 200
 """Characters of a diagnostic that are said in a sentence."""
 CallStatus = Literal["reserved", "settled", "abandoned"]

@@ -267,6 +267,8 @@ def _print_summary(view: dict[str, Any]) -> None:
     click.echo(f"model calls  {ledger['used']} of {ledger['limit']}: {per_purpose or 'none'}")
     if (banked := ledger["bank"]["sentence"]) is not None:
         click.echo(f"bank         {banked}")
+    if (matched := ledger["recorded"]["sentence"]) is not None:
+        click.echo(f"recorded     {matched}")
     if (share := ledger["trials"]["tried_share"]) is not None:
         click.echo(f"tried        {100 * share:.0f} % of the calls for code and edges led to a trial")
     sentence = view["ledger"]["rejections"]["sentence"]

@@ -14,7 +14,7 @@ from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy
 
 BACKENDS = (
     f"{', '.join(OFFLINE_WAYS)}, openai:MODEL, anthropic:MODEL, local:PATH, recorded:RUN, recorded:FILE, "
-    "or one of the last two with ,then= and another of these"
+    "or one of the last two with ,match=task, ,then= and another of these, or both in this order"
 )
 
 
@@ -78,16 +78,19 @@ async def open_model(
 
         yield LocalModel(settings, rest)
     elif kind == "recorded" and rest:
-        from dga2d.runtime.gateway.recorded import FALLBACK, RecordedModel, read_recording
+        from dga2d.runtime.gateway.recorded import FALLBACK, MATCH, RecordedModel, read_recording
 
-        source, has_fallback, other = rest.partition(FALLBACK)
+        named, has_fallback, other = rest.partition(FALLBACK)
+        source, matches, by = named.partition(MATCH)
+        if matches and by != "task":
+            raise SettingsError(f"setting llm = {settings.llm!r}: expected match=task, got match={by}")
         recording = await read_recording(store_url, source)
         if not has_fallback:
-            yield RecordedModel(recording)
+            yield RecordedModel(recording, matches_tasks=bool(matches))
             return
         next_settings = settings.model_copy(update={"llm": other})
         async with open_model(next_settings, store_url, listener, environment, retry_policy) as fallback:
-            yield RecordedModel(recording, fallback)
+            yield RecordedModel(recording, fallback, matches_tasks=bool(matches))
     else:
         raise SettingsError(f"setting llm = {settings.llm!r}: expected {BACKENDS}")
 

@@ -83,8 +83,10 @@ def _changes(state: RunState, steps: Sequence[Step]) -> str:
     given = _given(state.header)
     code = [i for i, step in enumerate(steps) if state.unconfigured(step.implementation) not in given]
     if code:
-        names = " and ".join(f"{i + 1} ({steps[i].operator})" for i in code)
-        return f"by evolved code in position{'s' if len(code) > 1 else ''} {names} of {len(steps)}"
+        *others, last = [str(i + 1) for i in code]
+        places = f"positions {', '.join(others)} and {last}" if others else f"position {last}"
+        names = ", ".join(dict.fromkeys(steps[i].operator for i in code))
+        return f"by evolved code in {places} of {len(steps)} ({names})"
     if any(step.implementation not in given for step in steps):
         return "by other constants of the library's code"
     return "by another pipeline of the library's code"

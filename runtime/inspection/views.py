@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dga2d.events.payloads import BankEntry, ChallengersCompared, RunStarted, Step, TestCandidate, shares_of
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph
-from dga2d.replay.state.ledger import Call, Ledger
+from dga2d.replay.state.ledger import BY_TASK, Call, Ledger
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
 from dga2d.store import RunSummary
 
@@ -268,6 +268,7 @@ def ledger_view(state: RunState) -> dict[str, Any]:
         "rejections": rejections_view(ledger),
         "trials": trials_view(state),
         "bank": bank_view(state),
+        "recorded": recorded_view(ledger),
         "prompt_tokens": ledger.prompt_tokens,
         "completion_tokens": ledger.completion_tokens,
         "cost_usd": ledger.cost_usd,
@@ -275,6 +276,20 @@ def ledger_view(state: RunState) -> dict[str, Any]:
         "by_purpose": {
             purpose: totals_of([call for call in calls if call.purpose == purpose]) for purpose in purposes
         },
+    }
+
+
+def recorded_view(ledger: Ledger) -> dict[str, Any]:
+    """Return how many calls a recording answered: those whose prompt it holds, and others of the same kind;
+    the sentence is ``None`` where it answered none of the latter."""
+    names = [call.model for call in ledger.calls.values() if call.model.startswith("recorded:")]
+    by_task = [name.removesuffix(BY_TASK) for name in names if name.endswith(BY_TASK)]
+    sources = ", ".join(sorted({name.partition(":")[2] for name in by_task}))
+    told = f"{len(by_task)} answers are those of {sources} to other prompts, by kind of request and operator"
+    return {
+        "same_prompt": len(names) - len(by_task),
+        "same_task": len(by_task),
+        "sentence": told if by_task else None,
     }
 
 

@@ -46,13 +46,14 @@ export closed=$(python -c 'import json; print(json.load(open("night.json"))["com
 
 SMALLER: dict[Path, dict[str, str]] = {
     README: {
-        "make demo ": f"make --dry-run -C {ROOT} demo > demo.txt; dga2d evolve jsp --generations 2 {LITTLE} "
-        "--seed 1 --run-id demo --test ",
+        "make demo ": f"make --dry-run -C {ROOT} demo > demo.txt; dga2d evolve jsp {LITTLE} "
+        "--bank shipped --generations 2 --seed 1 --run-id demo --test --hand-tuned; "
+        "dga2d replay demo --verify ",
         "make test ": f"make --dry-run -C {ROOT} test ",
         " RUN": " demo",
         " DIR": " figures",
-        "jsp-tr24s8": "demo",
-        "--generation 5 ": "--generation 1 ",
+        "demo-20261122-195500": "demo",
+        "--generation 2 ": "--generation 1 ",
         "dga2d resume demo ": "dga2d resume demo --generations 3 ",
         "dga2d serve  ": SERVED,
     },
@@ -146,7 +147,7 @@ def test_an_audit_is_read_as_the_tutorial_says(after_the_night: Path) -> None:
 def test_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
     do(README, tmp_path)
     demo = (tmp_path / "demo.txt").read_text(encoding="utf-8")
-    assert "bin/dga2d evolve jsp --generations 10 --time-limit 0.25 --seed 1" in demo
+    assert "bin/dga2d evolve jsp --library basic --bank shipped --generations 4 --work 60000 --seed 1" in demo
     assert {"run.html", "figures", "solver.py"} <= {path.name for path in tmp_path.iterdir()}
 
 

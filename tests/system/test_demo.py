@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.system.conftest import Program
 
 ROOT = Path(__file__).parents[2]
-SMALLER = {"--time-limit": ("--work", "300"), "--generations": ("--generations", "1")}
+SMALLER = {"--work": ("--work", "300"), "--generations": ("--generations", "1")}
 
 
 def commands() -> list[list[str]]:

@@ -239,7 +239,7 @@ def test_the_last_sentence_says_what_was_gained_by_what_and_what_is_missing() ->
     view = results_view(*told(record, after_test(state, arms)))
     assert view["verdict"]["conclusion"] == (
         "Evolved beats the start by 2.00 ± 0.00 points on 4 held-out instances (95 % interval), by evolved "
-        "code in position 1 (two_opt) of 1, and stands 0.50 ± 0.00 points behind the hand-tuned baseline."
+        "code in position 1 of 1 (two_opt), and stands 0.50 ± 0.00 points behind the hand-tuned baseline."
     )
     assert view["verdict"]["hand_tuned"] == {
         "points": -0.5,
