@@ -79,11 +79,11 @@ except SystemExit as end:
     ("arguments", "code", "allowed"),
     [
         (["--help"], 0, []),
-        (["evolve", "--help"], 0, []),
+        pytest.param(["evolve", "--help"], 0, [], marks=pytest.mark.slow),
         (["runs"], 2, ["sqlalchemy"]),
         (["show", "r"], 2, ["sqlalchemy"]),
-        (["replay", "r"], 2, ["sqlalchemy"]),
-        (["audit", "r"], 2, ["sqlalchemy"]),
+        pytest.param(["replay", "r"], 2, ["sqlalchemy"], marks=pytest.mark.slow),
+        pytest.param(["audit", "r"], 2, ["sqlalchemy"], marks=pytest.mark.slow),
     ],
 )
 def test_reading_commands_load_nothing_heavy(

@@ -61,10 +61,7 @@ async def assert_accessible(page: Page, what: str) -> None:
 
 @pytest.mark.parametrize(
     "panel",
-    [
-        pytest.param(panel, marks=() if panel in ("overview", "graph") else pytest.mark.slow)
-        for panel in PARTS
-    ],
+    [pytest.param(panel, marks=() if panel == "overview" else pytest.mark.slow) for panel in PARTS],
 )
 async def test_every_panel_is_accessible_in_light_and_dark(tab: Tab, panel: str) -> None:
     page = await tab.open(f"/runs/fifty?seq={AT}#{panel}")
@@ -73,7 +70,7 @@ async def test_every_panel_is_accessible_in_light_and_dark(tab: Tab, panel: str)
     await assert_accessible(page, panel)
 
 
-@pytest.mark.parametrize("address", LISTS)
+@pytest.mark.parametrize("address", [LISTS[0], *(pytest.param(a, marks=pytest.mark.slow) for a in LISTS[1:])])
 async def test_runs_and_comparison_are_accessible_in_light_and_dark(tab: Tab, address: str) -> None:
     page = await tab.open(address)
     await page.evaluate(AXE_SCRIPT)
@@ -148,6 +145,7 @@ async def test_space_plays_and_stops(tab: Tab) -> None:
     await tab.shows("events", int(await page.locator("#seq").inner_text()))
 
 
+@pytest.mark.slow
 async def test_space_at_the_end_plays_from_the_start(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#events")
     last = int(await page.locator("#run").get_attribute("data-length") or "")
@@ -173,6 +171,7 @@ async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab
     await expect(summary).to_be_focused()
 
 
+@pytest.mark.slow
 async def test_any_number_of_runs_are_chosen_for_comparison_by_keyboard(tab: Tab) -> None:
     page = await tab.open("/")
     for run in ("fifty", "live", "hostile"):

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PLACES = ("graph", "lineage", "evaluations", "calls", "walks", "events")
 """Panels in which hostile text must be seen."""
+OFTEN = ("graph", "calls")
+"""Those that are looked at in every run of the tests."""
 
 
 async def assert_harmless(page: Page, where: str) -> None:
@@ -32,7 +34,7 @@ async def open_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "panel", [part if part in PLACES else pytest.param(part, marks=pytest.mark.slow) for part in PARTS]
+    "panel", [part if part in OFTEN else pytest.param(part, marks=pytest.mark.slow) for part in PARTS]
 )
 async def test_hostile_text_runs_nothing(tab: Tab, panel: str) -> None:
     first = "?seq=1" if panel == "events" else ""  # RunStarted names the operators

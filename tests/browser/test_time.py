@@ -33,6 +33,7 @@ async def test_each_step_of_the_slider_shows_the_state_of_its_event(tab: Tab, fi
         await expect(page.locator("#panel")).to_contain_text(fifty.digest(seq))
 
 
+@pytest.mark.slow
 async def test_the_numbers_are_those_of_show(tab: Tab, served: Served, fifty: Recording) -> None:
     for seq in (400, len(fifty.events)):
         shown = show(served.url, FIFTY, seq)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = (
+    pytest.mark.slow
+)  # a build takes seconds; tests/docs/test_pages.py looks at what can be seen without
 ROOT = Path(__file__).parents[2]
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 """Elements for which a browser asks a server, and where it asks."""

@@ -157,7 +157,7 @@ def points(rows: list[Row]) -> dict[str, int]:
 @pytest.mark.parametrize(
     "point",
     [
-        "last call in flight",
+        pytest.param("last call in flight", marks=pytest.mark.slow),
         pytest.param("before the graph", marks=pytest.mark.slow),
         pytest.param("first call in flight", marks=pytest.mark.long),
         pytest.param("answer not used", marks=pytest.mark.slow),

@@ -9,8 +9,8 @@ CITIES = (
 )
 
 
-def test_data_lists_generated_instances_with_the_sizes_of_their_splits(program: Any) -> None:
-    rows = {(row["domain"], row["group"]): row for row in program.run("data", "--json").json}
+def test_data_lists_generated_instances_with_the_sizes_of_their_splits(command: Any) -> None:
+    rows = {(row["domain"], row["group"]): row for row in command("data", "--json").json}
     assert rows["jsp", "ta"] == {
         "domain": "jsp",
         "group": "ta",
@@ -23,13 +23,13 @@ def test_data_lists_generated_instances_with_the_sizes_of_their_splits(program: 
     assert rows["tsp", "uniform"]["references"] == {"computed": rows["tsp", "uniform"]["instances"]}
 
 
-def test_data_check_names_file_and_line_of_every_fault(program: Any) -> None:
+def test_data_check_names_file_and_line_of_every_fault(program: Any, command: Any) -> None:
     folder = program.folder / "data" / "tsp" / "own"
     folder.mkdir(parents=True)
     (folder / "good.tsp").write_text(CITIES, encoding="utf-8")
     (folder / "short.tsp").write_text(CITIES.replace("3 9 0\n", ""), encoding="utf-8")
     (folder / "word.tsp").write_text(CITIES.replace("2 0 9", "2 zero 9"), encoding="utf-8")
-    outcome = program.run("data", "check", "tsp", "--data", "data", "--json")
+    outcome = command("data", "check", "tsp", "--data", "data", "--json", program=program)
     assert outcome.code == 1
     (row,) = outcome.json
     assert (row["instances"], [fault["instance"] for fault in row["faults"]]) == (
@@ -40,10 +40,11 @@ def test_data_check_names_file_and_line_of_every_fault(program: Any) -> None:
         assert f"{fault['instance'].split('/')[1]}.tsp:{line}: " in fault["error"]
     (folder / "short.tsp").unlink()
     (folder / "word.tsp").unlink()
-    assert program.run("data", "check", "tsp", "--data", "data").out == "tsp: 1 instances, 0 faults\n"
+    checked = command("data", "check", "tsp", "--data", "data", program=program)
+    assert checked.out == "tsp: 1 instances, 0 faults\n"
 
 
-def test_data_check_refuses_an_unknown_domain(program: Any) -> None:
-    outcome = program.run("data", "check", "knitting")
+def test_data_check_refuses_an_unknown_domain(command: Any) -> None:
+    outcome = command("data", "check", "knitting")
     assert outcome.code == 2
     assert "knitting" in outcome.error

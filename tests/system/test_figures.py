@@ -133,6 +133,7 @@ def test_a_file_in_the_place_of_the_folder_is_named(finished: Any, command: Any,
     assert outcome.error.startswith(f"error: cannot write {tmp_path}/taken: File exists")
 
 
+@pytest.mark.slow
 def test_a_report_is_written_too_where_it_is_asked_for(finished: Any, command: Any, tmp_path: Path) -> None:
     asked = ("report", "done", "--figures", str(tmp_path / "f"), "-o", str(tmp_path / "told.md"))
     outcome = command(*asked, program=finished)

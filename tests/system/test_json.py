@@ -147,6 +147,7 @@ def test_solve(program: Program, finished: Program, command: Command) -> None:
     assert "TOUR_SECTION" in (program.folder / "tour.txt").read_text()
 
 
+@pytest.mark.slow
 def test_resume(doomed: Program) -> None:
     outcome = doomed.run("resume", "done", "--generations", "4", "--quiet", "--no-report", "--json")
     assert (outcome.code, outcome.err) == (0, "")

@@ -61,11 +61,11 @@ async def test_every_panel_can_be_shown_at_any_event(
 
 
 async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finished: Any) -> None:
-    for seq in (5, len(finished.rows("done")) // 2):
-        shown = finished.run("show", "done", "--at", str(seq), "--json").json
-        panel = (await browser.get("/runs/done/checking", params={"seq": seq})).text
-        assert shown["state_digest"] in panel
-        assert finished.rows("done")[seq - 1].hash.hex() in panel
+    seq = len(finished.rows("done")) // 2
+    shown = finished.run("show", "done", "--at", str(seq), "--json").json
+    panel = (await browser.get("/runs/done/checking", params={"seq": seq})).text
+    assert shown["state_digest"] in panel
+    assert finished.rows("done")[seq - 1].hash.hex() in panel
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ def on_a_terminal(program: Program, *arguments: str, **environment: str) -> tupl
     return process.returncode, process.stdout, b"".join(received).decode()
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_the_live_view_and_its_cursor_back(doomed: Program) -> None:
     code, out, screen = on_a_terminal(doomed, "test", "done", "--no-report")
     assert code == 0, screen

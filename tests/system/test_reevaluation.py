@@ -40,6 +40,7 @@ def rewrite_payload(program: Program, seq: int, field: str, value: object) -> No
             )
 
 
+@pytest.mark.slow
 def test_evaluations_under_a_work_budget_are_the_same_again(finished: Program, command: Command) -> None:
     outcome = command("replay", "done", "--reevaluate", "--json", program=finished)
     report = outcome.json["reevaluation"]

@@ -47,8 +47,10 @@ def data(finished: Any) -> ReportData:
     return anyio.run(read_report_data, f"sqlite+aiosqlite:///{finished.database}", "done")
 
 
-def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, data: ReportData) -> None:
-    outcome = finished.run("report", "done", "-o", "told.html", "--json")
+def test_report_tells_results_algorithm_code_calls_and_head(
+    finished: Any, command: Any, data: ReportData
+) -> None:
+    outcome = command("report", "done", "-o", "told.html", "--json", program=finished)
     assert outcome.code == 0, outcome.err
     told = outcome.json
     assert told == {
@@ -59,7 +61,7 @@ def test_report_tells_results_algorithm_code_calls_and_head(finished: Any, data:
         "head_hash": finished.rows("done")[-1].hash.hex(),
     }
     page = (finished.folder / "told.html").read_text(encoding="utf-8")
-    shown = finished.run("show", "done", "--json").json
+    shown = command("show", "done", "--json", program=finished).json
     assert shown["state_digest"] in page
     assert told["head_hash"] in page
     assert [step.operator for step in data.algorithm] == [
@@ -129,8 +131,9 @@ def test_markdown_fences_are_longer_than_any_in_the_code(data: ReportData) -> No
     assert lines[start + 1 :].index("````") == len(HOSTILE.splitlines())
 
 
-def test_report_says_where_it_cannot_be_written(finished: Any, tmp_path: Path) -> None:
-    outcome = finished.run("report", "done", "-o", str(tmp_path / "missing" / "told.html"))
+def test_report_says_where_it_cannot_be_written(finished: Any, command: Any, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing" / "told.html")
+    outcome = command("report", "done", "-o", missing, program=finished)
     assert outcome.code == 2
     assert outcome.error == (
         f"error: cannot write {tmp_path}/missing/told.html: there is no directory {tmp_path}/missing; "

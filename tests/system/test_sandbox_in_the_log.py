@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dga2d.runtime.evaluation.sandbox.seal import ALWAYS, LAYERS
 
 SHORT = (
@@ -22,6 +24,7 @@ def test_a_run_records_each_layer_and_the_limits(finished: Any) -> None:
     assert set(started["sandbox"]) == set(LAYERS)
 
 
+@pytest.mark.slow
 def test_a_run_without_sandbox_says_so(program: Any) -> None:
     flags = ("--sandbox", "off", "--memory-limit", "512", "--answer-limit", "2", "--run-id", "open")
     outcome = program.run("evolve", "tsp", *SHORT, *flags, wait_s=360)

@@ -30,7 +30,7 @@ def wait_until_caught(process: subprocess.Popen[str]) -> None:
     raise TimeoutError("SIGTERM was never caught")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_during_the_start_says_that_nothing_began(program: Program, number: signal.Signals) -> None:
     with program.started("evolve", "tsp", *SMALL, "--run-id", "run") as process:
         wait_until_caught(process)

@@ -152,7 +152,7 @@ def test_a_package_goes_into_a_new_folder(finished: Any, command: Any, tmp_path:
 def test_a_solver_is_of_the_algorithm_and_the_moment_that_are_asked_for(
     finished: Any, command: Any, tmp_path: Path
 ) -> None:
-    shown = finished.run("show", "done", "--json").json
+    shown = command("show", "done", "--json", program=finished).json
 
     def pipeline(*options: str) -> list[str]:
         outcome = command(
@@ -174,8 +174,8 @@ def test_a_solver_is_of_the_algorithm_and_the_moment_that_are_asked_for(
     assert "not 9" in command("solver", "done", "--generation", "9", program=finished).error
 
 
-def test_solver_names_file_and_line_of_a_broken_instance(finished: Any, tmp_path: Path) -> None:
-    finished.run("solver", "done", "-o", str(tmp_path / "solver.py"))
+def test_solver_names_file_and_line_of_a_broken_instance(finished: Any, command: Any, tmp_path: Path) -> None:
+    command("solver", "done", "-o", str(tmp_path / "solver.py"), program=finished)
     (tmp_path / "broken.tsp").write_text("TYPE : TSP\nDIMENSION : x\n", encoding="utf-8")
     own = alone("solver.py", "broken.tsp", cwd=tmp_path)
     assert own.returncode == 2
@@ -196,7 +196,13 @@ def loaded(source: str, folder: Path) -> dict[str, Any]:
     return runpy.run_path(str(folder / "solver.py"), run_name="solver")
 
 
-@pytest.mark.parametrize("domain", domain_names())
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+        for number, name in enumerate(domain_names())
+    ],
+)
 def test_every_implementation_of_the_library_can_be_taken_away(domain: str, tmp_path: Path) -> None:
     implementations = [i for op in get_domain(domain).operators() for i in op.implementations]
     source = solver_source(implementations, provenance(domain))

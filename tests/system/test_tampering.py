@@ -42,7 +42,7 @@ def test_an_untouched_log_holds(finished: Program, command: Command) -> None:
         assert command(check, "done", program=finished).code == 0
 
 
-@pytest.mark.parametrize(("first", "step"), [(0, 7), pytest.param(0, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "step"), [(0, 19), pytest.param(0, 1, marks=pytest.mark.slow)])
 def test_one_changed_byte_of_any_event_is_named(
     doomed: Program, command: Command, first: int, step: int
 ) -> None:

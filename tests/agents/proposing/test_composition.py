@@ -267,7 +267,13 @@ def test_an_initialiser_constructs_first_and_then_improves() -> None:
     assert len(log) == 4
 
 
-@pytest.mark.parametrize("name", domain_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+        for number, name in enumerate(domain_names())
+    ],
+)
 def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
     operators = get_domain(name).operators()
     kick = next(op for op in operators if op.category == "perturbation")

@@ -340,6 +340,7 @@ async def test_a_killed_worker_is_replaced_and_its_task_run_again(pool: Evaluato
     assert result.objective is not None
 
 
+@pytest.mark.slow
 async def test_a_worker_that_dies_twice_ends_the_task_as_crashed(pool: EvaluatorPool, line: Any) -> None:
     async with anyio.create_task_group() as group:
         results: list[EvaluationReply] = []
@@ -387,6 +388,7 @@ async def test_waiting_tasks_start_longest_expected_first(line: Any, cache_dir: 
     assert finished == ["warm", "3.0", "2.0", "1.0"]
 
 
+@pytest.mark.slow
 async def test_leaving_the_pool_leaves_no_process_and_no_descriptor(line: Any, cache_dir: Path) -> None:
     async def once() -> None:
         async with EvaluatorPool("line", 2, cache_dir=cache_dir, domain_file=DOMAIN_FILE) as pool:

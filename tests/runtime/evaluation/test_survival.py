@@ -116,7 +116,7 @@ async def test_the_death_of_the_orchestrator_ends_everything_it_started(
         orchestrator.kill()
 
 
-@pytest.mark.parametrize("mode", ["best-effort", "off"])
+@pytest.mark.parametrize("mode", ["best-effort", pytest.param("off", marks=pytest.mark.slow)])
 async def test_a_killed_zygote_takes_its_candidate_along(mode: Any, line: Any, cache_dir: Path) -> None:
     limits = EvaluationLimits(memory_bytes=1 << 28)
     endless = line.task(line.order, line.program(ENDLESS), budget=600.0, unit="s")
@@ -161,6 +161,7 @@ async def test_a_worker_that_hangs_is_replaced_and_its_task_run_again(
     assert not before & after
 
 
+@pytest.mark.slow
 async def test_the_limit_of_processor_time_is_a_timeout(line: Any, cache_dir: Path) -> None:
     limits = EvaluationLimits(cpu_s=1.0, memory_bytes=1 << 28)
     async with EvaluatorPool("line", 1, limits, cache_dir=cache_dir, domain_file=DOMAIN_FILE) as pool:
@@ -174,6 +175,7 @@ async def test_the_limit_of_processor_time_is_a_timeout(line: Any, cache_dir: Pa
     assert honest.cpu_s > 0.0
 
 
+@pytest.mark.slow
 async def test_the_first_compilations_of_a_task_run_side_by_side(line: Any, cache_dir: Path) -> None:
     slow = (
         "def run(env_data, state, calc_makespan_fn):\n    while env_data['n'] == 8:\n        pass\n"

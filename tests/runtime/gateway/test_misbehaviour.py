@@ -47,9 +47,13 @@ OF_THE_PROTOCOL = {
 """Behaviours that meet other code in each protocol."""
 
 CASES = [
-    pytest.param(behaviour, llm, marks=() if is_first or behaviour in OF_THE_PROTOCOL else pytest.mark.slow)
+    pytest.param(
+        behaviour,
+        llm,
+        marks=() if behaviour in OF_THE_PROTOCOL or (is_first and number % 2) else pytest.mark.slow,
+    )
     for llm, is_first in (("openai:fake", True), ("anthropic:fake", False))
-    for behaviour in sorted(BEHAVIOURS)
+    for number, behaviour in enumerate(sorted(BEHAVIOURS))
 ]
 
 
@@ -81,7 +85,13 @@ def test_a_run_survives(
 @pytest.mark.parametrize("llm", ["openai:fake", pytest.param("anthropic:fake", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "behaviour",
-    ["good", "half", "reset", "reasoning", "unicode", "talking", "odd-usage", "vast-usage", "deep-input"],
+    [
+        *("good", "half", "talking", "odd-usage"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("reset", "reasoning", "unicode", "vast-usage", "deep-input")
+        ),
+    ],
 )
 def test_answers_in_one_piece_fare_like_streams(conversation: Conversation, behaviour: str, llm: str) -> None:
     state = conversation.hold(behaviour, llm=llm, llm_stream=False)
