@@ -23,8 +23,9 @@ from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.cvrp import reader, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
 from dga2d.domains.cvrp.generator import Recipe, generate
-from dga2d.domains.cvrp.reader import RoutingData, explicit_matrix, operator_environment
+from dga2d.domains.cvrp.reader import RoutingData, operator_environment
 from dga2d.domains.cvrp.verifier import distance_of, format_solution, routes_of, verify_routes
+from dga2d.domains.shared.routing.tsplib import explicit_matrix
 
 RELAXED = "; the file's limits on route durations are not part of the problem"
 
@@ -90,7 +91,7 @@ class VehicleRouting(LibraryDomain):
         routes = routes_of(state.sequence)
         if verdict.objective is None or isinstance(routes, str):
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
-        return format_solution(routes, int(verdict.objective))
+        return format_solution(routes, verdict.objective)
 
 
 SMOKE_OPTIMUM: Final = 290

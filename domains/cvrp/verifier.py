@@ -2,7 +2,8 @@
 
 CVRPLIB's solution files: ``Route #k: customers…`` per route, then ``Cost c``.
 
-Customers are numbered from 1 to n − 1: a customer's number is its node id in the instance file less one.
+Customers are numbered from 1 to n − 1 in the order of the instance file: where the depot is node 1, as in
+most files, a customer's number is its node id less one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.cvrp.reader import RoutingData
 from dga2d.domains.shared.integer_lines import integer, read_text
 
-Distance = Callable[[int, int], int]
+Distance = Callable[[int, int], float]
+"""Length of the edge between two nodes, in the file's unit."""
 
 
 def distance_of(data: RoutingData) -> Distance:
@@ -32,12 +34,14 @@ def distance_of(data: RoutingData) -> Distance:
         return lambda a, b: int(rows[a][b])
     assert data.coords is not None
     points = data.coords.tolist()
-    is_ceiled = data.edge_type == "CEIL_2D"
+    edge_type = data.edge_type
 
-    def planar(a: int, b: int) -> int:
+    def planar(a: int, b: int) -> float:
         (xa, ya), (xb, yb) = points[a], points[b]
         exact = math.sqrt((xa - xb) ** 2 + (ya - yb) ** 2)
-        return math.ceil(exact) if is_ceiled else math.floor(exact + 0.5)
+        if edge_type == "EXACT_2D":
+            return exact
+        return math.ceil(exact) if edge_type == "CEIL_2D" else math.floor(exact + 0.5)
 
     return planar
 
@@ -149,17 +153,19 @@ def _customers(path: Path, number: int, text: str) -> list[int]:
     return customers
 
 
-def format_solution(routes: list[list[int]], cost: int) -> str:
-    """Return the text of a solution file."""
+def format_solution(routes: list[list[int]], cost: float) -> str:
+    """Return the text of a solution file; a cost that is no whole number has two decimals, as CVRPLIB's."""
     lines = [f"Route #{k}: {' '.join(map(str, route))}" for k, route in enumerate(routes, start=1)]
-    return "\n".join([*lines, f"Cost {cost}", ""])
+    return "\n".join([*lines, f"Cost {cost:.0f}" if cost == int(cost) else f"Cost {cost:.2f}", ""])
 
 
 def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
-    """Return the total length by the independent verifier, or the first broken constraint."""
+    """Return the total length by the independent verifier, or the first broken constraint. Lengths that are
+    not rounded are those of the environment: exact to half a thousandth per edge.
+    """
     rows = environment["dist_matrix"].tolist()
-    demands, capacity = environment["demands"], environment["capacity"]
-    return verify_routes(state.sequence, demands, capacity, lambda a, b: int(rows[a][b]))
+    demands, capacity, units = environment["demands"], environment["capacity"], environment.get("units", 1)
+    return verify_routes(state.sequence, demands, capacity, lambda a, b: int(rows[a][b]) / units)
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
@@ -167,4 +173,4 @@ def solution_text(name: str, environment: Mapping[str, Any], state: State, objec
     del name, environment
     routes = routes_of(state.sequence)
     assert not isinstance(routes, str)
-    return format_solution(routes, int(objective))
+    return format_solution(routes, objective)

@@ -3,7 +3,8 @@
 The first data line is ``jobs machines``, to which some collections add the mean number of machines per
 operation, a decimal number that is checked for its form and not used. Then follows one line per job: the
 number of its operations and, for each, the number of eligible machines and as many ``machine time`` pairs,
-machines counted from 0. Blank lines and lines that start with ``#`` are passed over.
+machines counted from 0, or from 1 (see `shops.files.first_machine`). Blank lines and lines that start with
+``#`` are passed over.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fjsp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
-from dga2d.domains.shared.shops.files import job_lines, machine_times
+from dga2d.domains.shared.shops.files import first_machine, job_lines, machine_times
 
 SUFFIXES = (".txt", ".fjs")
 """Names an instance file may end in."""
@@ -82,7 +83,8 @@ def read_instance(path: Path) -> FlexibleShopData:
 def parse_instance(text: str, path: Path | str) -> FlexibleShopData:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
     n_machines, lines = job_lines(_without_flexibility(text), path)
-    jobs = [_job(path, line, values, n_machines) for line, values in lines]
+    first = first_machine((machine for _, values in lines for machine in _machines(values)), n_machines)
+    jobs = [_job(path, line, values, n_machines, first) for line, values in lines]
     if len(jobs) * max(map(len, jobs)) * n_machines > MAX_TABLE_ENTRIES:
         raise InstanceFormatError(path, None, f"more than {MAX_TABLE_ENTRIES} jobs x operations x machines")
     if sum(max(time for _, time in operation) for job in jobs for operation in job) >= INVALID_SCORE:
@@ -101,7 +103,18 @@ def _without_flexibility(text: str) -> str:
     return text
 
 
-def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[list[Choice]]:
+def _machines(values: list[int]) -> list[int]:
+    """Return the machines that a job's line names, up to where it breaks the format, if it does."""
+    machines: list[int] = []
+    place = 1
+    while place < len(values) and values[place] > 0:
+        end = place + 1 + 2 * values[place]
+        machines += values[place + 1 : end : 2]
+        place = end
+    return machines
+
+
+def _job(path: Path | str, line: int, values: list[int], n_machines: int, first: int) -> list[list[Choice]]:
     if values[0] < 1:
         raise InstanceFormatError(path, line, f"expected at least one operation, got {values[0]}")
     job: list[list[Choice]] = []
@@ -109,7 +122,7 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
     while len(job) < values[0]:
         if place >= len(values):
             raise InstanceFormatError(path, line, f"expected {values[0]} operations, got {len(job)}")
-        operation = _operation(path, line, values, place, n_machines)
+        operation = _operation(path, line, values, place, n_machines, first)
         job.append(operation)
         place += 1 + 2 * len(operation)
     if place < len(values):
@@ -117,14 +130,16 @@ def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> lis
     return job
 
 
-def _operation(path: Path | str, line: int, values: list[int], place: int, n_machines: int) -> list[Choice]:
+def _operation(
+    path: Path | str, line: int, values: list[int], place: int, n_machines: int, first: int
+) -> list[Choice]:
     count = values[place]
     if not 1 <= count <= n_machines:
         raise InstanceFormatError(path, line, f"{count} eligible machines, expected 1..{n_machines}")
     numbers = values[place + 1 : place + 1 + 2 * count]
     if len(numbers) < 2 * count:
         raise InstanceFormatError(path, line, f"expected {count} pairs of machine and time, the line ends")
-    return machine_times(path, line, numbers, n_machines, "operation")
+    return machine_times(path, line, numbers, n_machines, "operation", first)
 
 
 def operator_environment(

@@ -1,7 +1,8 @@
 """Reader of flow-shop instances: the "standard" job-shop format in which every job visits 0, 1, …, m − 1.
 
 Comment lines start with ``#``; the first data line is ``jobs machines``; then follows one line per job of
-``machine time`` pairs, machines counted from 0 and in this order.
+``machine time`` pairs, machines in this order, counted from 0, or from 1 (see
+`shops.files.first_machine`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fssp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
-from dga2d.domains.shared.shops.files import job_lines
+from dga2d.domains.shared.shops.files import first_machine, job_lines
 
-SUFFIXES = ("", ".txt")
+SUFFIXES = ("", ".txt", ".jss")
 """Names an instance file may end in."""
 
 
@@ -48,17 +49,18 @@ def read_instance(path: Path) -> FlowShopData:
 def parse_instance(text: str, path: Path | str) -> FlowShopData:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
     n_machines, lines = job_lines(text, path)
-    times = np.array([_job(path, line, values, n_machines) for line, values in lines], dtype=np.int64)
+    first = first_machine((machine for _, values in lines for machine in values[::2]), n_machines)
+    times = np.array([_job(path, line, values, n_machines, first) for line, values in lines], dtype=np.int64)
     if int(times.sum()) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
     return FlowShopData(times.astype(np.int32))
 
 
-def _job(path: Path | str, line: int, values: list[int], n_machines: int) -> list[int]:
+def _job(path: Path | str, line: int, values: list[int], n_machines: int, first: int) -> list[int]:
     """Return the times of a job by machine."""
     if len(values) != 2 * n_machines:
         raise InstanceFormatError(path, line, f"expected {2 * n_machines} numbers, got {len(values)}")
-    for place, (machine, time) in enumerate(zip(values[::2], values[1::2], strict=True)):
+    for place, (machine, time) in enumerate(zip(values[::2], values[1::2], strict=True), start=first):
         if machine != place:
             raise InstanceFormatError(
                 path, line, f"expected machine {place}, got {machine}: all jobs visit the machines in order"

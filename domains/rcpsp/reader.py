@@ -1,4 +1,4 @@
-"""Reader of PSPLIB's single-mode format (``.sm``).
+"""Reader of PSPLIB's single-mode format (``.sm``); ``.rcp`` files go to :mod:`dga2d.domains.rcpsp.patterson`.
 
 Lines of ``*`` separate the sections: origin of the data; numbers of projects, jobs and resources, and the
 horizon; project information; ``PRECEDENCE RELATIONS`` (job, modes, number of successors, successors; jobs
@@ -22,18 +22,18 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.rcpsp.patterson import MAX_ACTIVITIES, parse_patterson
 from dga2d.domains.rcpsp.project import Project, ProjectError, critical_path_length
 from dga2d.domains.shared.integer_lines import UNUSUAL_BLANKS, integer, read_text
 
-SUFFIXES = (".sm",)
+SUFFIXES = (".sm", ".rcp")
 """Names an instance file may end in."""
 
 _LARGEST = 2**31 - 1
-_MAX_ACTIVITIES = 10_000
 
 
 def read_instance(path: Path) -> Project:
-    """Read one file of the format.
+    """Read one file of the format that its ending names.
 
     Raises
     ------
@@ -42,7 +42,8 @@ def read_instance(path: Path) -> Project:
         the format's words and integers, has other counts than it announces, more than one mode or a
         non-renewable resource, or describes no project (see :class:`Project`).
     """
-    return parse_instance(read_text(path), path)
+    parse = parse_patterson if path.suffix.lower() == ".rcp" else parse_instance
+    return parse(read_text(path), path)
 
 
 def parse_instance(text: str, path: Path | str) -> Project:
@@ -146,13 +147,13 @@ def _header(lines: _Lines) -> tuple[int, int, int]:
     if lines.entry("projects") != 1:
         raise lines.error("expected one project")
     n_jobs = lines.entry("jobs (incl. supersource/sink )")
-    if not 2 <= n_jobs <= _MAX_ACTIVITIES:
-        raise lines.error(f"expected 2..{_MAX_ACTIVITIES} jobs, got {n_jobs}")
+    if not 2 <= n_jobs <= MAX_ACTIVITIES:
+        raise lines.error(f"expected 2..{MAX_ACTIVITIES} jobs, got {n_jobs}")
     horizon = lines.entry("horizon")
     lines.expect("RESOURCES")
     n_resources = lines.entry("- renewable", "R")
-    if not 1 <= n_resources <= _MAX_ACTIVITIES:
-        raise lines.error(f"expected 1..{_MAX_ACTIVITIES} renewable resources, got {n_resources}")
+    if not 1 <= n_resources <= MAX_ACTIVITIES:
+        raise lines.error(f"expected 1..{MAX_ACTIVITIES} renewable resources, got {n_resources}")
     for kind, letter in (("nonrenewable", "N"), ("doubly constrained", "D")):
         if lines.entry(f"- {kind}", letter) != 0:
             raise lines.error(f"{kind} resources are not part of this problem")

@@ -13,7 +13,7 @@ from ortools.constraint_solver import pywrapcp, routing_enums_pb2
 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.shared.or_tools import search_routes
-from dga2d.domains.tsp.reader import euc_2d_matrix
+from dga2d.domains.tsp.reader import operator_environment
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
@@ -22,7 +22,7 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     The routing library has neither a seed nor worker threads: `seed` and `workers` change nothing.
     """
     del seed, workers
-    distances = euc_2d_matrix(instance.data["coords"])
+    distances = operator_environment(instance.data)["distance_matrix"]
     n = len(distances)
     if n < 3:
         return State(np.arange(n, dtype=np.int32))

@@ -37,6 +37,7 @@ def _tour_length(sequence: Any, distances: Any, seen: Any) -> float:
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     """Return the decoder of an environment; not for use by two threads at once (it owns scratch memory)."""
     distances = np.array(environment["distance_matrix"], dtype=np.int64, order="C")
+    discounts = len(environment.get("fixed_edges", ())) * int(environment.get("fixed_discount", 0))
     n = len(distances)
     seen = np.zeros(n, dtype=np.uint8)
 
@@ -46,7 +47,8 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
             return INVALID_SCORE
         if not (sequence.flags.c_contiguous and sequence.flags.writeable):
             sequence = sequence.copy()  # one compiled signature serves all
-        return float(_tour_length(sequence, distances, seen))
+        length = float(_tour_length(sequence, distances, seen))
+        return length if length == INVALID_SCORE else length + discounts
 
     decode(State(np.arange(n, dtype=np.int32)))  # compiled, or loaded from numba's cache, before it is used
     return decode

@@ -1,4 +1,4 @@
-"""The symmetric travelling salesman problem with rounded Euclidean distances, as a domain."""
+"""The symmetric travelling salesman problem, with distances as TSPLIB defines them, as a domain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ SUFFIXES = (".tsp",)
 
 
 class TspDomain(LibraryDomain):
-    """Implements :class:`dga2d.domains.core.contract.Domain`; `Instance.data` holds ``coords`` alone."""
+    """Implements :class:`dga2d.domains.core.contract.Domain`; `Instance.data` is what
+    :meth:`dga2d.domains.tsp.reader.TsplibFile.data` returns: ``coords`` alone where distances are EUC_2D.
+    """
 
     name = "tsp"
     card = CARD
@@ -40,7 +42,7 @@ class TspDomain(LibraryDomain):
         return list_instances(self.name, data_dir / self.name, SUFFIXES, needs_table=False)
 
     def read(self, path: Path) -> Mapping[str, Any]:
-        return _data(read_tsplib(path).coords)
+        return read_tsplib(path).data()
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any]:
         return _data(find_generated(ref.group, ref.name).cities())
@@ -52,10 +54,10 @@ class TspDomain(LibraryDomain):
         return Instance(self.name, "rehearsal", "ordinary", _data(uniform_cities(200, 47_110_815)))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
-        return operator_environment(instance.data["coords"])
+        return operator_environment(instance.data)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
-        return verify_tour(instance.data["coords"], getattr(state, "sequence", None))
+        return verify_tour(instance.data, getattr(state, "sequence", None))
 
     def write_solution(self, instance: Instance, state: State) -> str:
         verdict = self.verify(instance, state)

@@ -27,7 +27,7 @@ def picture(instance: Instance, state: State) -> Figure:
     from matplotlib.figure import Figure  # slow to import, and optional
 
     coords = instance.data["coords"]
-    objective = require_feasible(verify_tour(coords, state.sequence))
+    objective = require_feasible(verify_tour(instance.data, state.sequence))
     closed = coords[np.append(state.sequence, state.sequence[:1])]
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.subplots()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +41,21 @@ def _header(path: Path | str, line: int, values: list[int]) -> tuple[int, int]:
     return values[0], values[1]
 
 
+def first_machine(machines: Iterable[int], n_machines: int) -> int:
+    """Return 1 if a file counts its machines from 1, as many collections do, else 0.
+
+    It does if it names machine `n_machines` and no machine 0. `machines` are all that it names; where neither
+    occurs both ways of counting describe the same shop, but for the name of a machine that nothing visits.
+    """
+    named = set(machines)
+    return int(n_machines in named and 0 not in named)
+
+
 def machine_times(
-    path: Path | str, line: int, numbers: list[int], n_machines: int, owner: str
+    path: Path | str, line: int, numbers: list[int], n_machines: int, owner: str, first: int = 0
 ) -> list[tuple[int, int]]:
-    """Return the ``machine time`` pairs of `numbers`, which are even in number; `owner` is what they belong
-    to.
+    """Return the ``machine time`` pairs of `numbers`, which are even in number, machines from 0; `owner` is
+    what they belong to, `first` the file's first machine.
 
     Raises
     ------
@@ -54,14 +65,15 @@ def machine_times(
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
     seen: set[int] = set()
     for machine, time in pairs:
-        if not 0 <= machine < n_machines:
-            raise InstanceFormatError(path, line, f"machine {machine} is not in 0..{n_machines - 1}")
+        if not first <= machine < first + n_machines:
+            allowed = f"{first}..{first + n_machines - 1}"
+            raise InstanceFormatError(path, line, f"machine {machine} is not in {allowed}")
         if machine in seen:
             raise InstanceFormatError(path, line, f"machine {machine} occurs twice in one {owner}")
         if time < 0:
             raise InstanceFormatError(path, line, f"negative time {time}")
         seen.add(machine)
-    return pairs
+    return [(machine - first, time) for machine, time in pairs]
 
 
 def schedule_text(key: str, columns: str, starts: NDArray[np.int64], makespan: int) -> str:

@@ -13,6 +13,7 @@ from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.cvrp.domain import VehicleRouting
 from dga2d.domains.cvrp.reader import MAX_NODES, operator_environment, parse_instance, read_instance
+from dga2d.domains.cvrp.verifier import distance_of, solution_text, verified_objective, verify_routes
 
 DOMAIN = VehicleRouting()
 GOOD = """NAME : t4
@@ -71,6 +72,27 @@ def test_distances_are_rounded_as_the_file_says() -> None:
     assert ceiled["dist_matrix"].tolist() == [[0, 5, 10, 10], [5, 0, 5, 7], [10, 5, 0, 7], [10, 7, 7, 0]]
 
 
+def test_the_depot_may_be_another_node() -> None:
+    """The customers keep their order: nodes 1, 2 and 3 of the file are customers 1, 2 and 3."""
+    text = GOOD.replace("1 0\n2 5\n3 6\n4 0\n", "1 7\n2 5\n3 6\n4 0\n").replace(" 1\n -1", " 4\n -1")
+    data = parse_instance(text, "t4")
+    assert data.demands.tolist() == [0, 7, 5, 6]
+    np.testing.assert_array_equal(data.coords, [[0, 9.5], [0, 0], [3, 4], [6, 8]])
+
+
+def test_distances_that_are_not_rounded_are_measured_exactly() -> None:
+    """Operators see thousandths; the verifier adds up two times 5, 10, sqrt(38.25) and 9.5."""
+    data = parse_instance(GOOD.replace("EUC_2D", "EXACT_2D"), "t4")
+    environment = operator_environment(data)
+    assert environment["dist_matrix"].tolist()[1] == [5000, 0, 5000, 6265]
+    state = State(np.array([1, 0, 2, 3], dtype=np.int32))
+    verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data))
+    assert verdict.objective == pytest.approx(10 + 10 + 38.25**0.5 + 9.5, abs=1e-9)
+    seen = verified_objective(environment, state)
+    assert seen.objective == pytest.approx(verdict.objective, abs=1e-3)
+    assert solution_text("t4", environment, state, verdict.objective).endswith("Cost 35.68\n")
+
+
 EXPLICIT = GOOD[: GOOD.index("NODE_COORD")].replace("EUC_2D", "EXPLICIT") + (
     "EDGE_WEIGHT_FORMAT : {format}\nEDGE_WEIGHT_SECTION\n{weights}\n" + GOOD[GOOD.index("DEMAND") :]
 )
@@ -111,7 +133,7 @@ def test_lower_rows_of_the_eilon_set_give_the_published_optimum() -> None:
         pytest.param(GOOD.replace("CAPACITY : 10\n", ""), None, "CAPACITY is missing", id="no capacity"),
         pytest.param(GOOD.replace(": 10", ": 0"), 6, "CAPACITY", id="capacity 0"),
         pytest.param(GOOD.replace(": 10", ": -10"), 6, "CAPACITY", id="negative capacity"),
-        pytest.param(GOOD.replace(": 10", ": 10.5"), 6, "integer", id="fractional capacity"),
+        pytest.param(GOOD.replace(": 10", ": 10.5"), 6, "CAPACITY", id="fractional capacity"),
         pytest.param(GOOD.replace(": 10", ": 5"), 15, "the capacity", id="demand above the capacity"),
         pytest.param(GOOD.replace(": 4\n", ": 1\n"), 4, "at least one customer", id="no customers"),
         pytest.param(GOOD.replace(": 4\n", f": {MAX_NODES + 1}\n"), 4, "DIMENSION", id="too large"),
@@ -122,8 +144,10 @@ def test_lower_rows_of_the_eilon_set_give_the_published_optimum() -> None:
         pytest.param(GOOD[: GOOD.index("DEPOT")], None, "DEPOT_SECTION is missing", id="no depot section"),
         pytest.param(GOOD[: GOOD.index(" 1\n -1")], 17, "-1", id="truncated in the depots"),
         pytest.param(GOOD.replace(" -1\n", ""), 18, "-1", id="depots not ended"),
-        pytest.param(GOOD.replace(" 1\n -1", " 2\n -1"), 18, "node 1", id="another depot"),
-        pytest.param(GOOD.replace(" 1\n -1", " 1\n 2\n -1"), 18, "node 1", id="two depots"),
+        pytest.param(
+            GOOD.replace(" 1\n -1", " 2\n -1"), 14, "the depot has a demand of 5", id="a customer as depot"
+        ),
+        pytest.param(GOOD.replace(" 1\n -1", " 1\n 2\n -1"), 18, "one depot", id="two depots"),
         pytest.param(GOOD.replace("1 0\n2 5", "1 3\n2 5"), 13, "depot has a demand", id="depot's demand"),
         pytest.param(GOOD.replace("2 5\n", "2 -5\n"), 14, "demand in 0..10", id="negative demand"),
         pytest.param(GOOD.replace("2 5\n", "2 5.5\n"), 14, "integer", id="fractional demand"),

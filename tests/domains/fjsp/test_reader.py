@@ -36,6 +36,15 @@ def test_windows_line_ends_and_tabs_pass() -> None:
     assert parse_instance(text, "dos").op_counts.tolist() == [2, 1]
 
 
+def test_machines_may_be_counted_from_one() -> None:
+    """As in most collections of flexible job shops: machine 3 of 3 occurs, machine 0 does not."""
+    zero = parse_instance(GOOD, "good")
+    one = parse_instance("2 3 1.7\n2  1 1 5  2 2 6 3 7\n1 3 3 1  2 0  1 9\n", "one")
+    assert one.n_machines == zero.n_machines
+    assert (one.machines == zero.machines).all()
+    assert (one.times == zero.times).all()
+
+
 MALFORMED: dict[str, Malformed] = {
     "empty": ("", None),
     "only comments": ("# nothing\n", None),
@@ -61,7 +70,8 @@ MALFORMED: dict[str, Malformed] = {
     "a negative number of machines": ("1 2\n1 -1 0 5\n", 2),
     "more machines than there are": ("1 2\n1 3 0 5 1 5 2 5\n", 2),
     "repeated machine": ("1 2\n1 2 0 5 0 6\n", 2),
-    "machine too large": ("1 2\n1 1 2 5\n", 2),
+    "machine too large": ("1 2\n1 1 3 5\n", 2),
+    "machines from 0 and from 1": ("1 2\n2 1 0 5 1 2 5\n", 2),
     "machine negative": ("1 2\n1 1 -1 5\n", 2),
     "time negative": ("1 2\n1 1 0 -5\n", 2),
     "times reach the invalid score": ("1 2\n2 1 0 999999998 2 0 0 1 1\n", None),

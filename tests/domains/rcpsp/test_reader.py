@@ -11,8 +11,9 @@ from tests.domains.reading_claims import FilesWithTable, Malformed, MalformedTex
 
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.rcpsp import DOMAIN
+from dga2d.domains.rcpsp.patterson import parse_patterson
 from dga2d.domains.rcpsp.project import MAX_TOTAL_DURATION
-from dga2d.domains.rcpsp.reader import parse_instance
+from dga2d.domains.rcpsp.reader import parse_instance, read_instance
 
 GOOD = """\
 ************************************************************************
@@ -146,6 +147,42 @@ def test_windows_line_ends_tabs_and_blank_lines_at_the_end_pass() -> None:
     project = parse_instance(other, "dos")
     for key, value in parse_instance(GOOD, "good").data().items():
         assert (project.data()[key] == value).all()
+
+
+PATTERSON = """
+ 5 2
+ 3 1
+ 0 0 0 2 2 3
+ 2 2 0 1 4   3 1 1 1
+ 5
+ 2 2 0 1 5
+ 0 0 0 0
+"""
+
+
+def test_a_patterson_file_is_the_same_project(tmp_path: Path) -> None:
+    (tmp_path / "good.rcp").write_text(PATTERSON)
+    project = read_instance(tmp_path / "good.rcp")
+    for key, value in parse_instance(GOOD, "good").data().items():
+        assert (project.data()[key] == value).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        (" 0 0 0 0", " 0 0 0", 8, "the file ends where the number of successors of activity 5 should be"),
+        (" 0 0 0 0", " 0 0 0 0 7", 8, "numbers after the last activity"),
+        ("3 1 1 1", "3 1 x 1", 5, "expected an integer"),
+        ("2 2 0 1 5", "2 2 0 1 4", 7, "successor 4 of activity 4 is itself"),
+        ("2 2 0 1 5", "2 2 0 1 6", 7, "a successor of activity 4 in 1..5"),
+        ("2 2 0 1 5", "2 9 0 1 5", 7, "requests more"),
+        (" 5 2", " 1 2", 2, "the number of activities in 2.."),
+    ],
+)
+def test_a_wrong_patterson_file_is_refused(old: str, new: str, line: int, reason: str) -> None:
+    with pytest.raises(InstanceFormatError, match=reason) as caught:
+        parse_patterson(PATTERSON.replace(old, new, 1), "bad.rcp")
+    assert caught.value.line == line
 
 
 def test_all_published_files_can_be_read(data_dir: Path) -> None:

@@ -1,0 +1,1 @@
+"""What the routing problems have in common: the keywords and sections of their files."""
