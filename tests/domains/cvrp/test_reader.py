@@ -88,6 +88,7 @@ def test_distances_that_are_not_rounded_are_measured_exactly() -> None:
     state = State(np.array([1, 0, 2, 3], dtype=np.int32))
     verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data))
     assert verdict.objective == pytest.approx(10 + 10 + 38.25**0.5 + 9.5, abs=1e-9)
+    assert verdict.objective is not None
     seen = verified_objective(environment, state)
     assert seen.objective == pytest.approx(verdict.objective, abs=1e-3)
     assert solution_text("t4", environment, state, verdict.objective).endswith("Cost 35.68\n")
