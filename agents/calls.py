@@ -51,6 +51,9 @@ CALLERS: Mapping[CallPurpose, AgentName] = {
     "implement": "implementation_evolver",
     "connect": "edge_evolver",
     "operator": "operator_evolver",
+    "program": "method_runner",
+    "reflect": "method_runner",
+    "describe": "method_runner",
 }
 """Who asks a model for what."""
 PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
@@ -58,6 +61,9 @@ PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
     "implement": 1,
     "connect": 2,
     "operator": 3,
+    "program": 4,
+    "reflect": 5,
+    "describe": 6,
 }
 """First part of the key of a proposer's random stream; numbers, once in use, never change."""
 LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}

@@ -126,14 +126,33 @@ def error_to_spend(state: RunState) -> float:
     the open one included."""
     settings, generation = state.settings, state.generation
     assert generation is not None
+    spent = math.fsum(r.comparison.error for r in state.validated if r.comparison is not None)
+    left = max(settings.checkpoint_error - spent, 0.0)
+    if not settings.evolves_pipelines:
+        return _rounded((1.0 - RESERVE) * left / (1 + _validations_to_come(state)))
     last, interval = settings.generations, settings.validation_interval
     if settings.evolution and state.ledger.spent_reason is not None:
         last = generation.number
     due = {last} | (set(range(interval, last + 1, interval)) if interval else set())
     planned = sum(number > generation.number for number in due) + 1
-    spent = math.fsum(r.comparison.error for r in state.validated if r.comparison is not None)
-    left = max(settings.checkpoint_error - spent, 0.0)
     return _rounded((1.0 - RESERVE) * left / planned)
+
+
+def calls_between_validations(state: RunState) -> float | None:
+    """Return after how many calls a method's population is validated: as many as `validation_interval` of
+    `generations` would use; ``None`` where only the last round is validated."""
+    settings = state.settings
+    if not settings.validation_interval:
+        return None
+    return max(state.ledger.limit * settings.validation_interval / settings.generations, 1.0)
+
+
+def _validations_to_come(state: RunState) -> int:
+    """Return about how many validations of a method's run follow the open one."""
+    if state.ledger.spent_reason is not None:
+        return 0
+    interval = calls_between_validations(state)
+    return 1 if interval is None else math.ceil(state.ledger.left / interval)
 
 
 def checkpoint_or_baseline(state: RunState) -> tuple[Step, ...]:

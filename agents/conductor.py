@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dga2d.agents.agent import Decision, Duty, present_graph
+from dga2d.agents.comparison import calls_between_validations
+from dga2d.agents.methods import method_end
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.work_calibration import seconds_of_work
 from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
@@ -239,6 +241,8 @@ def decide(state: RunState, duty: ConductorDuty) -> Decision:
 
 def end_reason(state: RunState) -> str | None:
     """Return why the run ends between two generations; ``None`` if it goes on."""
+    if not state.settings.evolves_pipelines:
+        return method_end(state)
     if state.completed >= state.settings.generations:
         return f"all {state.settings.generations} generations done"
     return evolution_end(state) if state.completed else None
@@ -299,6 +303,8 @@ def held_out_test(
 
 def edits_closed(generation: GenerationState) -> int | None:
     """Return the event with which credits, policy and all edits are done; ``None`` before."""
+    if generation.round is not None:
+        return generation.round.updated_seq or None
     closed = slots_closed(generation)
     if closed is None or generation.basis is None or not generation.basis.operator_slots:
         return closed
@@ -324,6 +330,7 @@ def race_is_due(state: RunState) -> bool:
     generation = state.generation
     return (
         state.settings.race_contenders > 0
+        and state.settings.evolves_pipelines
         and generation is not None
         and generation.race is None
         and generation.validation is None
@@ -337,8 +344,19 @@ def validation_is_due(state: RunState, number: int) -> bool:
     settings = state.settings
     if not state.header.splits.validation:
         return False
+    if not settings.evolves_pipelines:
+        return _round_is_validated(state)
     is_last = number == settings.generations or evolution_end(state) is not None
     return is_last or (settings.validation_interval > 0 and number % settings.validation_interval == 0)
+
+
+def _round_is_validated(state: RunState) -> bool:
+    """Return whether a validation follows the open round of a method, which must be over: after the last
+    one, and when so many calls were made since the one before as a generation's share of them says."""
+    before = max((s.calls for s in state.history.values() if s.validation is not None), default=0)
+    interval = calls_between_validations(state)
+    is_due = interval is not None and state.ledger.used - before >= interval
+    return is_due or method_end(state) is not None
 
 
 def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:

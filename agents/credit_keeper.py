@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Decision, Duty, open_generation
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.scoring import score_candidates, standardise, update_credits
+from dga2d.agents.scoring import score_candidate, score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
 from dga2d.replay.state.run_state import RunState
@@ -40,16 +40,64 @@ def duties(state: RunState) -> tuple[ScoreGeneration, ...]:
     generation = state.generation
     if state.status != "running" or generation is None or generation.basis is not None:
         return ()
+    if not state.settings.evolves_pipelines:
+        return _owed_of_round(state)
     if len(generation.outcomes) < generation.size * len(state.header.batch):
         return ()
     return (ScoreGeneration(generation.outcomes_seq, generation.number),)
 
 
+def _owed_of_round(state: RunState) -> tuple[ScoreGeneration, ...]:
+    """Return the round of a method to be scored, once it has all its programs and they are evaluated."""
+    generation = open_generation(state)
+    evaluated = round_evaluated(state)
+    if evaluated is None or len(generation.scores) == len(generation.pipelines):
+        return ()
+    return (ScoreGeneration(evaluated, generation.number),)
+
+
+def round_evaluated(state: RunState) -> int | None:
+    """Return the event with which the open round of a method had all its slots decided and its programs
+    evaluated; ``None`` before."""
+    generation = open_generation(state)
+    planned = generation.round
+    if planned is None or len(planned.verdicts) < len(planned.asks):
+        return None
+    if len(generation.outcomes) < len(generation.pipelines) * len(state.header.batch):
+        return None
+    verdicts: list[int] = [*planned.verdicts.values()]
+    return max(generation.outcomes_seq, *verdicts)
+
+
+def _round_scores(state: RunState, duty: ScoreGeneration) -> Decision:
+    """Return the scores of a round's programs that the log lacks; programs have no credits."""
+    generation = open_generation(state)
+    slots = [slot for slot in sorted(generation.pipelines) if slot not in generation.scores]
+    entries = [state.entry(key) for key in state.header.batch]
+    payloads = []
+    for slot in slots:
+        outcomes = generation.outcomes.row(slot)
+        scored = score_candidate(
+            [outcomes[entry.key] for entry in entries],
+            [entry.reference for entry in entries],
+            state.header.sense,
+            state.settings.failure_reward,
+            [entry.scale for entry in entries],
+        )
+        payloads.append(
+            CandidateScored(generation=duty.number, candidate=slot, score=scored.score, gaps=scored.gaps)
+        )
+    return Decision(tuple(Draft("credit_keeper", p, duty.number, duty.caused_by) for p in payloads))
+
+
 def decide(state: RunState, duty: ScoreGeneration) -> Decision:
-    """Return the candidates' scores, the rewards and the credits of a fully evaluated generation.
+    """Return the candidates' scores, the rewards and the credits of a fully evaluated generation; of a
+    method's round the scores alone.
 
     What the log holds of them already is left out (a log that was cut within the append).
     """
+    if not state.settings.evolves_pipelines:
+        return _round_scores(state, duty)
     generation = open_generation(state)
     settings = state.settings
     scored = score_candidates(state, generation.outcomes, generation.size, state.header.batch)

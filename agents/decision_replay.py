@@ -21,6 +21,7 @@ from dga2d.agents import (
     implementation_evolver,
     implementation_tasks,
     initializer,
+    method_runner,
     operator_evolver,
     pipeline_sampler,
     racer,
@@ -46,6 +47,11 @@ UNDECIDED = frozenset(
     | {"CallsSuspended", "CallsResumed"}
 )
 """What people asked for, or what happened to the process or its files: nothing follows from the log."""
+METHOD_EVENTS = (
+    *("RoundPlanned", "ProgramWritten", "ProgramRejected", "ProgramSkipped"),
+    *("ReflectionWritten", "PopulationUpdated"),
+)
+"""What methods of complete programs decide."""
 
 SomeDuty = TypeVar("SomeDuty", bound=Duty)
 
@@ -85,6 +91,7 @@ class DecisionVerifier:
             "WorkRateMeasured": self._rate_measured,
             "EvaluationRecorded": self._evaluated,
             **dict.fromkeys(("CandidateScored", "GenerationScored", "CreditsUpdated"), self._credited),
+            **dict.fromkeys(METHOD_EVENTS, self._method),
             **dict.fromkeys(
                 ("ChallengersCompared", "CheckpointSelected", "ValidationScored", "TestScored"),
                 self._validated,
@@ -261,6 +268,8 @@ class DecisionVerifier:
             return implementation_evolver.duties(state)
         if purpose == "operator":
             return operator_evolver.duties(state)
+        if calls.CALLERS[purpose] == "method_runner":
+            return method_runner.duties(state)
         return edge_evolver.duties(state, self._context)
 
     async def _task(self, state: RunState, duty: AskModel) -> Task:
@@ -272,12 +281,16 @@ class DecisionVerifier:
             )
         if duty.purpose == "operator":
             return await operator_evolver.read_task(state, duty.attempt, self._context, self._sources)
+        if calls.CALLERS[duty.purpose] == "method_runner":
+            return await method_runner.read_task(state, duty.slot, duty.attempt, self._context, self._sources)
         return await edge_evolver.read_task(state, duty.slot, duty.attempt, self._context, self._blobs)
 
     # ------------------------------------------------------------ verdicts on answers
 
     async def _graph(self, state: RunState, payload: Payload) -> Expected | None:
         for duty in initializer.duties(state):
+            if isinstance(duty, initializer.UsePrograms):
+                return _first(initializer.decide(state, duty, None))
             if isinstance(duty, JudgeAnswer | initializer.UseLibrary):
                 judged = await initializer.read_judged(state, duty, self._context, self._blobs)
                 return _first(initializer.decide(state, duty, judged))
@@ -306,6 +319,17 @@ class DecisionVerifier:
                     trial = ProposalError(EDGE_STAGE, payload.reason.removeprefix(failed))
                     judged = judged._replace(trial=trial)
                 return _first(edge_evolver.decide(state, duty, judged))
+        return None
+
+    async def _method(self, state: RunState, payload: Payload) -> Expected | None:
+        slot = getattr(payload, "slot", None)
+        for duty in method_runner.duties(state):
+            if isinstance(duty, AskModel | AbandonCall) or getattr(duty, "slot", None) != slot:
+                continue
+            judged = None
+            if isinstance(duty, JudgeAnswer):
+                judged = await method_runner.read_judged(state, duty, self._context, self._sources)
+            return _first(method_runner.decide(state, duty, judged))
         return None
 
     async def _operator(self, state: RunState, payload: Payload) -> Expected | None:

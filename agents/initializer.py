@@ -24,8 +24,9 @@ from dga2d.agents.proposing import (
 )
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId
 from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
-from dga2d.replay.state.graph import OperatorGraph, restrict_to_structure
+from dga2d.replay.state.graph import END, START, OperatorGraph, restrict_to_structure
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import PROGRAM
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,12 @@ class UseLibrary(Duty):
     """Record the graph over the library itself, because no further call may be made."""
 
 
-GraphDuty = AskModel | JudgeAnswer | AbandonCall | UseLibrary
+@dataclass(frozen=True)
+class UsePrograms(Duty):
+    """Record the graph of a method that evolves complete programs: each is a walk of its own."""
+
+
+GraphDuty = AskModel | JudgeAnswer | AbandonCall | UseLibrary | UsePrograms
 
 
 class JudgedGraph(NamedTuple):
@@ -66,7 +72,7 @@ class Initializer:
             case JudgeAnswer() | UseLibrary():
                 judged = await read_judged(state, duty, self._context, self._source)
                 await self._log.append(*decide(state, duty, judged))
-            case AbandonCall():
+            case AbandonCall() | UsePrograms():
                 await self._log.append(*decide(state, duty, None))
 
 
@@ -74,6 +80,8 @@ def duties(state: RunState) -> tuple[GraphDuty, ...]:
     """Return what is owed towards the first graph; nothing while an answer is awaited."""
     if state.status != "running" or state.graph is not None:
         return ()
+    if not state.settings.evolves_pipelines:
+        return (UsePrograms(1),)
     step = calls.next_call(state, "initialize", 0, 1, state.ledger.limit)
     if step is None:
         return ()
@@ -89,6 +97,8 @@ def decide(state: RunState, duty: GraphDuty, observed: JudgedGraph | Quoted | No
             payload = graph_verdict(state, observed.task, duty.call, observed.text)
         case UseLibrary(), JudgedGraph():
             payload = library_graph(state, observed.task)
+        case UsePrograms(), None:
+            payload = program_graph(state)
         case _:
             raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
     return Decision((Draft("initializer", payload, None, duty.caused_by),))
@@ -146,6 +156,20 @@ def library_graph(state: RunState, task: InitializeTask) -> Payload:
     limit = task.bounds.operator_limit_max
     graph = default_graph(task.operators, limit, task.baseline)
     return _first_graph(state, graph, limit, state.settings.temperature, (), None)
+
+
+def program_graph(state: RunState) -> GraphInitialized:
+    """Return the graph whose walks are single programs, with the library's own as the first."""
+    return GraphInitialized(
+        origin="library",
+        operator_limit=1,
+        temperature=state.settings.temperature,
+        clamped=(),
+        operators=(PROGRAM,),
+        edges=((START, PROGRAM), (PROGRAM, END)),
+        pools=_pools(state, (PROGRAM,)),
+        call=None,
+    )
 
 
 def _first_graph(

@@ -17,6 +17,8 @@ from dga2d.replay.streams import stream
 
 PRIOR_MEAN, PRIOR_CALLS = 0.5, 1.0
 """Reward that a model is taken to have had per call before its first, and for how many."""
+FOR_CODE = ("implement", "operator", "program")
+"""Purposes of calls that the bandit chooses models for."""
 DEVIATION = 0.5
 """Standard deviation of a call's reward, which is between 0 and 1."""
 
@@ -43,7 +45,7 @@ def ranked_models(
         return ()
     if purpose == "connect" and settings.llm_edges is not None:
         ranked = [settings.llm_edges]
-    elif purpose in ("implement", "operator"):
+    elif purpose in FOR_CODE:
         ranked = _by_gain(state, slot, attempt)
     else:
         ranked = [settings.llm]
@@ -82,7 +84,7 @@ def call_rewards(state: RunState, before: int) -> dict[str, list[float]]:
     largest = max((g for (t, _), g in gains.items() if t < before), default=0.0)
     found: dict[str, list[float]] = {}
     for _, call in sorted(state.ledger.calls.items()):
-        if call.choice is None or call.purpose not in ("implement", "operator") or not call.generation:
+        if call.choice is None or call.purpose not in FOR_CODE or not call.generation:
             continue
         if call.generation >= before:
             continue

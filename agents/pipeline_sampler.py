@@ -37,6 +37,7 @@ from dga2d.events.payloads import (
     Step,
 )
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import PROGRAM
 from dga2d.replay.streams import stream
 
 
@@ -146,6 +147,8 @@ class PipelineSampler:
         return Learned(report, await anyio.to_thread.run_sync(self._archive.save, self._policy))
 
     async def _decode(self, state: RunState) -> Decoded:
+        if not state.settings.evolves_pipelines:
+            return Decoded(())
         context = policy_context(state, self._prompt_context)
         width = state.settings.beam_width
         return Decoded(await anyio.to_thread.run_sync(self._policy.decode, context, width))
@@ -177,7 +180,7 @@ def duties(state: RunState) -> tuple[SamplerDuty, ...]:
     if state.status != "running" or generation is None:
         return ()
     owed: list[SamplerDuty] = []
-    if len(generation.pipelines) < generation.size:
+    if state.settings.evolves_pipelines and len(generation.pipelines) < generation.size:
         owed.append(SamplePipelines(generation.seq, generation.number))
     if generation.scoring is not None and not generation.policy_updated_seq:
         owed.append(UpdatePolicy(generation.scoring.seq, generation.number))
@@ -315,9 +318,13 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
     the champion of the races (without races A*, which they put to the test), then (the first time) the safe
     baseline, each once (`docs/decisions.md`). Where a margin counts, the checkpoint itself comes too, to be
     compared pair by pair; where validations are pooled, so do the most promising challengers of earlier ones.
+    Of a method of complete programs the best of its population stand for the beam.
     """
     pipelines: list[tuple[Step, ...]] = []
     scores: list[float] = []
+    if not state.settings.evolves_pipelines:
+        best = state.search.population[: state.settings.beam_width]
+        pipelines += [(Step(operator=PROGRAM, implementation=name),) for name in best]
     for walk in walks:
         pipelines.append(best_implementations(walk.operators, state.pools, state.credits))
         scores.append(walk.log_probability)

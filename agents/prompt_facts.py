@@ -14,6 +14,7 @@ from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import rank_among_askers
 from dga2d.agents.proposing import PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
+from dga2d.agents.proposing.prompts import fence
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
@@ -161,6 +162,20 @@ def start_facts(state: RunState) -> RunFacts:
         budget=_budget(state, len(state.header.baseline)),
         instances=_instances(state),
         sizes=_sizes(state),
+        max_tokens=state.settings.prompt_tokens,
+    )
+
+
+def program_facts(state: RunState, library: Sequence[Implementation]) -> RunFacts:
+    """Return what a proposer of complete programs is told, with the code of `library`."""
+    amount, unit = state.settings.budget
+    told = f"{amount:g} work units" if unit == "work" else f"{amount:g} seconds"
+    return RunFacts(
+        edition=3,
+        budget=f"{told} per instance for the whole program; compilation is not counted.",
+        instances=_instances(state),
+        sizes=_sizes(state),
+        blocks=tuple(f"{one.operator}:\n\n{fence(one.source, 'python')}" for one in library),
         max_tokens=state.settings.prompt_tokens,
     )
 

@@ -42,5 +42,6 @@ AgentName = Literal[
     "operator_evolver",
     "validator",
     "racer",
+    "method_runner",
 ]
 AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)

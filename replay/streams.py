@@ -27,6 +27,7 @@ PURPOSES = {
     "edit": 14,
     "gate": 15,
     "model": 16,
+    "method": 17,
 }
 """Purpose → first element of the spawn key. Numbers are never reused: logs depend on them."""
 

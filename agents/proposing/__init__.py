@@ -19,6 +19,7 @@ from dga2d.agents.proposing.models import (
     Quote,
 )
 from dga2d.agents.proposing.offline import OFFLINE_WAYS, OfflineModel
+from dga2d.agents.proposing.program_answers import parse_program, parse_reflection
 from dga2d.agents.proposing.prompts import Prompt, answer_schema, render
 from dga2d.agents.proposing.tasks import (
     ConnectTask,
@@ -30,8 +31,11 @@ from dga2d.agents.proposing.tasks import (
     OperatorTask,
     PastAttempts,
     PoolEntry,
+    ProgramTask,
     PromptContext,
+    ReflectTask,
     RunFacts,
+    ShownProgram,
     Task,
     improvement_summary,
     known_contracts,
@@ -57,11 +61,14 @@ __all__ = [
     "OperatorTask",
     "PastAttempts",
     "PoolEntry",
+    "ProgramTask",
     "Prompt",
     "PromptContext",
     "ProposalError",
     "Quote",
+    "ReflectTask",
     "RunFacts",
+    "ShownProgram",
     "Task",
     "addable_edges",
     "answer_schema",
@@ -78,5 +85,7 @@ __all__ = [
     "parse_edges",
     "parse_graph",
     "parse_implementation",
+    "parse_program",
+    "parse_reflection",
     "render",
 ]

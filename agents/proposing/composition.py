@@ -120,10 +120,15 @@ def is_iterated(source: str) -> bool:
 
 
 def iterate(
-    improvers: Sequence[str], perturbation: str, habits: Habits, constructor: str | None = None
+    improvers: Sequence[str],
+    perturbation: str,
+    habits: Habits,
+    constructor: str | None = None,
+    title: str = "Iterated local search.",
 ) -> str | None:
     """Return an iterated search around the ``run`` of one or two `improvers`, kicked by that of
     `perturbation` and started from what `constructor`, an initialiser, makes, or else from what it is given.
+    `title` begins its docstring.
 
     ``None`` where one of the texts is such a search already, or has taken the names that are needed.
 
@@ -135,7 +140,9 @@ def iterate(
     parts = [*zip(improvers, (IMPROVE, DEEPEN), strict=False), (perturbation, PERTURB)]
     if constructor is not None:
         parts.insert(0, (constructor, CONSTRUCT))
-    merged = _merge_modules(parts)
+    if any(is_iterated(source) for source, _ in parts):
+        return None
+    merged = merge_modules(parts, title, OWN_NAMES)
     if merged is None:
         return None
     is_paired = len(improvers) > 1
@@ -152,14 +159,20 @@ def iterate(
     )
 
 
-def _merge_modules(parts: Sequence[tuple[str, str]]) -> str | None:
-    """Return one module made of several, each with a name for its ``run``; the first keeps all others."""
-    if any(is_iterated(source) for source, _ in parts):
-        return None
+def merge_modules(parts: Sequence[tuple[str, str]], title: str, taken: frozenset[str]) -> str | None:
+    """Return one module made of several texts, each with a name for its ``run``; the first keeps all others.
+
+    ``None`` where two texts want the same name, or one that is `taken`.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: a text is not Python.
+    """
     imports: dict[str, None] = {"import math": None}
     texts: list[str] = []
     before: tuple[Statement, ...] = ()
-    bound = {*OWN_NAMES, "math"}
+    bound = {*taken, "math"}
     for source, role in parts:
         pieces = _pieces(source)
         imports.update((_commented(piece).strip(), None) for piece in pieces if piece.is_import)
@@ -173,7 +186,7 @@ def _merge_modules(parts: Sequence[tuple[str, str]]) -> str | None:
         texts += [_rename(_commented(piece), renamed) for piece in own]
         before = before or pieces
     heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
-    return "\n\n\n".join((f'"""Iterated local search.\n\n{heading}\n"""', "\n".join(imports), *texts))
+    return "\n\n\n".join((f'"""{title}\n\n{heading}\n"""', "\n".join(imports), *texts))
 
 
 def _add_prefix(prefix: str, name: str) -> str:

@@ -24,6 +24,7 @@ from dga2d.agents.proposing.graphs import (
 )
 from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.operator_answers import operator_answers
+from dga2d.agents.proposing.program_answers import program_answers, reflection_answers
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import (
     ConnectTask,
@@ -31,6 +32,8 @@ from dga2d.agents.proposing.tasks import (
     InitializeTask,
     OperatorContract,
     OperatorTask,
+    ProgramTask,
+    ReflectTask,
     Task,
 )
 from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways, variations
@@ -97,6 +100,10 @@ def _answers(task: Task, rng: np.random.Generator, ways: Ways) -> Iterator[str]:
         return (fence(source, "python") + "\n" for source in variations(task, rng, ways))
     if isinstance(task, OperatorTask):
         return operator_answers(task, rng)
+    if isinstance(task, ProgramTask):
+        return program_answers(task, rng)
+    if isinstance(task, ReflectTask):
+        return reflection_answers(task)
     return edge_answers(task, rng)
 
 

@@ -25,6 +25,8 @@ from dga2d.agents.proposing.tasks import (
     ImplementTask,
     InitializeTask,
     OperatorTask,
+    ProgramTask,
+    ReflectTask,
     RunFacts,
     Task,
     operator_categories,
@@ -36,6 +38,7 @@ TEMPLATES: dict[type[Task], str] = {
     InitializeTask: "initialize@1",
     ImplementTask: "implement@1",
     ConnectTask: "connect@1",
+    ReflectTask: "reflect@1",
 }
 """Task → template of its first edition. All versions stay in the folder: logs name them."""
 SECOND: dict[type[Task], str] = {ImplementTask: "implement@2", ConnectTask: "connect@2"}
@@ -45,6 +48,7 @@ THIRD: dict[type[Task], str] = {
     ImplementTask: "implement@3",
     ConnectTask: "connect@3",
     OperatorTask: "operator@1",
+    ProgramTask: "program@1",
 }
 """Task → template of its third edition."""
 CHARS_PER_TOKEN = 4
@@ -131,6 +135,13 @@ def _special(task: Task) -> dict[str, Any]:
             "categories": operator_categories(task),
             "most_edges": MOST_OPERATOR_EDGES,
         }
+    if isinstance(task, ProgramTask):
+        return {
+            "environment": sorted(task.card.environment.items()),
+            "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
+        }
+    if isinstance(task, ReflectTask):
+        return {}
     if task.facts is not None:
         return {"allowed": addable_edges(task)[:MOST_EDGES]}
     return {}

@@ -280,7 +280,61 @@ class OperatorTask(PastAttempts):
         )
 
 
-Task = InitializeTask | ImplementTask | ConnectTask | OperatorTask
+@dataclass(frozen=True)
+class ShownProgram:
+    """A complete program as a prompt shows it."""
+
+    id: ImplementationId
+    source: str
+    idea: str
+    """In one sentence; may be empty."""
+    description: str
+    """What a model said of it; empty where none was asked."""
+    gap: str
+    """Mean gap on the training batch in words."""
+    score: float
+    """S on the training batch; larger is better."""
+    is_seed: bool = False
+    """Whether it is the library's own."""
+
+
+@dataclass(frozen=True)
+class ProgramTask(PastAttempts):
+    """Write a complete program, from nothing to a solution."""
+
+    card: Card
+    variation: str
+    """Name of what is asked for, as the method has it."""
+    instruction: str
+    """The same in words."""
+    parents: tuple[ShownProgram, ...]
+    shows_scores: bool
+    """Whether the prompt tells how good the parents are."""
+    notes: tuple[str, ...]
+    """Texts of earlier reflections."""
+    operators: tuple[OperatorContract, ...]
+    """Of the run's library, sorted by id."""
+    library: tuple[Implementation, ...]
+    """Code of these operators: what proposals may be made of."""
+    facts: RunFacts
+    """`RunFacts.blocks` holds the code that the prompt shows of the library."""
+
+
+@dataclass(frozen=True)
+class ReflectTask(PastAttempts):
+    """Say something about programs, in words."""
+
+    card: Card
+    variation: str
+    instruction: str
+    parents: tuple[ShownProgram, ...]
+    notes: tuple[str, ...]
+    max_words: int
+    facts: RunFacts | None = None
+    """Never any."""
+
+
+Task = InitializeTask | ImplementTask | ConnectTask | OperatorTask | ProgramTask | ReflectTask
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,10 @@ GROUPS = {
         *("OperatorProposed", "OperatorAdded", "OperatorRetired", "OperatorRejected", "OperatorsKept"),
     ),
     "Races": ("RaceStarted", "RaceRoundScored", "IncumbentSelected"),
+    "Complete programs": (
+        *("RoundPlanned", "ProgramWritten", "ProgramRejected", "ProgramSkipped", "ReflectionWritten"),
+        "PopulationUpdated",
+    ),
     "Model calls": (
         *("LLMCallReserved", "LLMCallSettled", "LLMCallAbandoned", "LLMCallRefused"),
         *("CallsSuspended", "CallsResumed"),
@@ -62,6 +66,7 @@ PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
     *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "OwnScore"),
+    *("ProgramAsk", "TreeNode"),
 )
 """Models that are fields of events."""
 

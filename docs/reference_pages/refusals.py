@@ -11,6 +11,7 @@ from pathlib import Path
 from dga2d.replay.state import (
     fold_edits,
     fold_generation,
+    fold_methods,
     fold_operators,
     fold_race,
     fold_run,
@@ -51,10 +52,17 @@ def _reasons(name: str) -> Iterator[str]:
             yield from _reasons(called)
 
 
+MODULES = (
+    *(fold_run, fold_generation, fold_edits, fold_operators, fold_methods, fold_race),
+    *(handler, graph),
+)
+"""Where refusals stand."""
+
+
 @cache
 def _definitions() -> dict[str, ast.FunctionDef]:
     found = {}
-    for module in (fold_run, fold_generation, fold_edits, fold_operators, fold_race, handler, graph):
+    for module in MODULES:
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         found.update({node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
     return {name: node for name, node in found.items() if name not in REASONS_AT}

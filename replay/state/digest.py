@@ -14,6 +14,7 @@ from dga2d.events.payloads import Step
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, Outcomes, RunState, ScoredProgram
+from dga2d.replay.state.search_state import SearchState
 
 
 def _sha256(value: Any) -> str:
@@ -50,6 +51,7 @@ def state_digest(state: RunState) -> str:
             "checkpoint": _program(state.checkpoint),
             **({} if raced is None else {"champion": raced}),
             **({"validated": _rounds(state)} if state.validated else {}),
+            **({} if state.settings.evolves_pipelines else {"search": _search(state.search)}),
         }
     )
 
@@ -111,6 +113,17 @@ def _generation(generation: GenerationState) -> dict[str, Any]:
         else list(generation.validation.scores),
         **({} if race is None else {"race": [_outcomes(race.outcomes), raced]}),
     }
+
+
+def _search(search: SearchState) -> list[Any]:
+    return [
+        [[c, r.variation, r.parents, r.description, r.score] for c, r in sorted(search.programs.items())],
+        search.population,
+        search.archive,
+        [[c, n.parent, n.value, n.visits] for c, n in sorted(search.tree.items())],
+        [[r.round, r.slot, r.text] for r in search.reflections],
+        search.memory,
+    ]
 
 
 def _rounds(state: RunState) -> list[Any]:

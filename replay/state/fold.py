@@ -19,6 +19,7 @@ from dga2d.events import (
 from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
     fold_edits,
     fold_generation,
+    fold_methods,
     fold_operators,
     fold_race,
     fold_run,

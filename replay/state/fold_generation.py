@@ -23,9 +23,9 @@ from dga2d.events import payloads as p
 from dga2d.events.payloads import Edge
 from dga2d.replay.errors import DigestMismatchError
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.credit import Transition, TransitionRecord
+from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
-from dga2d.replay.state.graph import END, START, walk_violation
+from dga2d.replay.state.graph import END, START, OperatorGraph, walk_violation
 from dga2d.replay.state.handler import Events, folds, open_generation, refuse, replace, require
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import (
@@ -62,7 +62,7 @@ def _generation_started(state: RunState, event: RecordedEvent, payload: p.Genera
     require(payload.graph_digest == graph_digest(graph), event, "the graph is another one")
     require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
     guide = tuple(step.operator for step in incumbent(state))
-    size = state.settings.pipelines
+    size = state.settings.pipelines if state.settings.evolves_pipelines else 0  # as many as are written
     return replace(state, generation=GenerationState(payload.generation, event.seq, size, guide))
 
 
@@ -463,18 +463,16 @@ def _checkpoint_selected(state: RunState, event: RecordedEvent, payload: p.Check
 @folds(p.GenerationCompleted)
 def _generation_completed(state: RunState, event: RecordedEvent, payload: p.GenerationCompleted) -> RunState:
     generation = open_generation(state, event, payload.generation)
-    policy = require(generation.policy_update, event, "the policy has not been updated")
-    basis = require(generation.basis, event, "the credits have not been updated")
-    scoring = require(generation.scoring, event, "the generation is not scored")
     require(
         generation.validation is None or generation.validation.scores is not None,
         event,
         "the validation is not over",
     )
+    if state.settings.evolves_pipelines:
+        mean, graph, credits = _closed_generation(event, generation)
+    else:
+        mean, graph, credits = _closed_round(state, event, generation)
     race = generation.race
-    require(race is None or race.selected_seq, event, "the race is not over")
-    spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-    require(spoken == basis.slots, event, "verdicts on edits are missing")
     digest = state_digest(state)
     if digest != payload.state_digest:
         raise DigestMismatchError(event.seq, event.type, payload.generation, payload.state_digest, digest)
@@ -484,19 +482,19 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         number=generation.number,
         candidates=len(generation.scores),
         failures=generation.outcomes.failed_candidates,
-        mean=scoring.mean,
-        best=max(generation.scores.values()),
+        mean=mean,
+        best=max(generation.scores.values(), default=state.settings.failure_reward),
         best_so_far=best.score,
         validation=max(validation.scores) if validation and validation.scores else None,
         calls=state.ledger.used,
         state_digest=digest,
-        graph=basis.graph,
+        graph=graph,
         walks=tuple(
             tuple(step.implementation for step in pipeline.steps)
             for _, pipeline in sorted(generation.pipelines.items())
         ),
-        credits=basis.credits,
-        policy=policy,
+        credits=credits,
+        policy=generation.policy_update,
         race=None if race is None else _race_summary(race),
     )
     return replace(
@@ -506,6 +504,32 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
         completed_seq=event.seq,
         history=state.history.set(generation.number, summary),
     )
+
+
+def _closed_generation(
+    event: RecordedEvent, generation: GenerationState
+) -> tuple[float, OperatorGraph, CreditTable]:
+    """Return the mean score, the graph and the credits of a generation in which everyone has spoken."""
+    require(generation.policy_update, event, "the policy has not been updated")
+    basis = require(generation.basis, event, "the credits have not been updated")
+    scoring = require(generation.scoring, event, "the generation is not scored")
+    race = generation.race
+    require(race is None or race.selected_seq, event, "the race is not over")
+    spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
+    require(spoken == basis.slots, event, "verdicts on edits are missing")
+    return scoring.mean, basis.graph, basis.credits
+
+
+def _closed_round(
+    state: RunState, event: RecordedEvent, generation: GenerationState
+) -> tuple[float, OperatorGraph, CreditTable]:
+    """Return the same of a round of a method that evolves whole programs; R_fail where it had none."""
+    planned = require(generation.round, event, "the round was not planned")
+    require(planned.updated_seq, event, "the round is not over")
+    graph = require(state.graph, event, "there is no graph yet")
+    scores = [score for _, score in sorted(generation.scores.items())]
+    mean = math.fsum(scores) / len(scores) if scores else state.settings.failure_reward
+    return mean, graph, state.credits
 
 
 def _race_summary(race: RaceState) -> RaceSummary:

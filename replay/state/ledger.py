@@ -16,6 +16,8 @@ NO_FAULT = ("no_change:", "gate:")
 """How diagnostics begin of answers with code that were sound and not taken."""
 BY_TASK = " by task"
 """How the name of a model ends whose answers were recorded for other prompts of the same kind."""
+CODE = ("implement", "program")
+"""Purposes of calls that ask for nothing but code."""
 LONGEST_REASON = 200
 """Characters of a diagnostic that are said in a sentence."""
 CallStatus = Literal["reserved", "settled", "abandoned"]
@@ -146,7 +148,7 @@ class Ledger:
     @property
     def rejections(self) -> Rejections:
         """Answers with code rejected since the last one that was accepted."""
-        judged = [c for c in self.calls.values() if c.purpose == "implement" and c.judged_seq is not None]
+        judged = [c for c in self.calls.values() if c.purpose in CODE and c.judged_seq is not None]
         judged = [c for c in judged if not (c.diagnostic or "").startswith(NO_FAULT)]
         judged.sort(key=lambda call: call.judged_seq or 0)
         after = 1 + max((i for i, call in enumerate(judged) if call.verdict == "accepted"), default=-1)

@@ -46,6 +46,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.search_state import RoundState, SearchState
 from dga2d.replay.state.work_rates import WorkRates
 
 
@@ -73,6 +74,15 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
     failure: FailureKind | None
     recorded: bytes = b""
     """Payload of the evaluation in its current version; empty where there was none."""
+
+    @property
+    def effort(self) -> tuple[int, float]:
+        """Work units and seconds of the evaluation; decoded anew every time."""
+        if not self.recorded:
+            return 0, 0.0
+        payload = decode_payload("EvaluationRecorded", EvaluationRecorded.version, self.recorded)
+        assert isinstance(payload, EvaluationRecorded)
+        return payload.work, payload.elapsed_s
 
     @property
     def trace(self) -> tuple[PositionTrace, ...]:
@@ -393,6 +403,8 @@ class GenerationState:
     operator_verdict: int = 0
     """Event of the verdict on new operators; 0 before."""
     gate_outcomes: Outcomes = NO_OUTCOMES
+    round: RoundState | None = None
+    """Of a method that evolves whole programs, once it is planned."""
     race: RaceState | None = None
     validation: ValidationState | None = None
 
@@ -486,8 +498,8 @@ class GenerationSummary:
     """Implementations of each candidate, in order."""
     credits: CreditTable
     """Q_{t+1} and n_{t+1}."""
-    policy: PolicyUpdated
-    """Figures of the policy's update."""
+    policy: PolicyUpdated | None
+    """Figures of the policy's update; ``None`` for a method that evolves whole programs."""
     race: RaceSummary | None = None
 
 
@@ -611,6 +623,8 @@ class RunState:
     """What of the run's bank was offered, in the order of `Offer.entry` and operator."""
     contributions: Map[ImplementationId, Contribution] = Map()
     """Effort and improvement in training; kept where edits go to the incumbent's operators."""
+    search: SearchState = field(default_factory=SearchState)
+    """What a method that evolves whole programs has found; empty in runs that evolve pipelines."""
     work_rates: WorkRates = field(default_factory=WorkRates)
     """What work units of implementations are worth; empty where they are taken as they are counted."""
 

@@ -87,7 +87,9 @@ class NotebookProgress:
             run=measured.run,
             now="stopping at the next event" if measured.is_stopping else phase(state),
             done=state.completed,
-            total=state.settings.generations if state.started is not None else None,
+            total=state.settings.generations
+            if state.started is not None and state.settings.evolves_pipelines
+            else None,
             elapsed=clock(measured.elapsed_s),
             left=None if left is None else clock(left),
             evaluations=measured.evaluations,

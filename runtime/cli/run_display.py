@@ -217,11 +217,15 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
     return exit_code(view)
 
 
+ALL_DONE = (" generations done", " calls made")
+"""How the reasons end of runs that did all that was asked; the second is that of methods of programs."""
+
+
 def exit_code(view: dict[str, Any]) -> int:
     """Return 0 for a run that did all that was asked, 3 for one that hit a limit, was interrupted, or scored
     no candidate.
     """
-    reached_end = view["status"] == "completed" and str(view["reason"]).endswith(" generations done")
+    reached_end = view["status"] == "completed" and str(view["reason"]).endswith(ALL_DONE)
     is_stopped = not reached_end or _has_open_test(view) or view.get("failed") is not None
     return int(ExitCode.STOPPED if is_stopped else ExitCode.OK)
 

@@ -467,6 +467,8 @@ def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
     rows = []
     for row in generation_theory(state):
         update = state.history[row.generation].policy
+        if update is None:  # a method without a policy
+            continue
         rows.append(
             {
                 "generation": row.generation,

@@ -99,7 +99,7 @@ def _figures(state: RunState, achieved: Achievement) -> dict[str, Any]:
     verdict, checkpoint, test = (results[key] or {} for key in ("verdict", "checkpoint", "test"))
     return {
         "generations": state.completed,
-        "generations_limit": state.settings.generations,
+        "generations_limit": state.settings.generations if state.settings.evolves_pipelines else None,
         "calls": state.ledger.used,
         "cost_usd": state.ledger.cost_usd,
         "best_gap_percent": best_gap(state),

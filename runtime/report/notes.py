@@ -14,6 +14,7 @@ from dga2d.agents.trial_walks import replace_implementation
 from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.search_state import PROGRAM
 
 ProgramKey = tuple[str, int, int]
 """Split, generation (or test attempt) and candidate."""
@@ -167,6 +168,9 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
         notes.first_edges = payload.edges
     elif isinstance(payload, p.PipelineSampled):
         notes.programs["train", payload.generation, payload.candidate] = payload.steps
+    elif isinstance(payload, p.ProgramWritten):
+        step = p.Step(operator=PROGRAM, implementation=payload.implementation)
+        notes.programs["train", payload.generation, payload.slot] = (step,)
     elif isinstance(payload, p.PipelinesDecoded):
         for index, steps in enumerate(payload.pipelines):
             notes.programs["validation", payload.generation, index] = steps

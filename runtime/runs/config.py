@@ -73,11 +73,24 @@ def make_settings(
     for name, value in settings:
         if isinstance(value, int) and not fits_64_bits(value):
             raise SettingsError(f"setting {name} = {value}: does not fit in 64 bits")
+    _check_method(settings)
     if (settings.llm_money_usd or 0.0) > MOST_USD:
         raise SettingsError(
             f"setting llm_money_usd = {settings.llm_money_usd:g}: expected at most {MOST_USD:g}"
         )
     return settings
+
+
+def _check_method(settings: RunSettings) -> None:
+    """Raise SettingsError if there is no such method."""
+    if settings.evolves_pipelines:
+        return
+    from dga2d.agents.methods import MethodError, get_method  # runs of dga2d do without
+
+    try:
+        get_method(settings.method)
+    except MethodError as error:
+        raise SettingsError(f"setting {error}") from error
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dga2d.agents.policy import (
     PolicyArchive,
     PolicyCheckpointError,
     PolicySettings,
+    UniformPolicy,
     make_policy,
 )
 from dga2d.events import RunId
@@ -36,6 +37,8 @@ def create_policy(settings: RunSettings, seed: int) -> PipelinePolicy:
     SettingsError
         There is no such device.
     """
+    if not settings.evolves_pipelines:
+        return UniformPolicy()
     if settings.policy_device == "cuda" and settings.policy != "uniform":
         import torch
 
@@ -63,6 +66,8 @@ def policy_archive(url: str, run_id: RunId, settings: RunSettings) -> PolicyArch
     The path is relative to the database, so the two can be moved together.
     """
     choice = settings.policy_checkpoints
+    if not settings.evolves_pipelines:
+        return None
     if choice == "off" or (choice == "auto" and settings.policy in SMALL):
         return None
     database = Path(url.partition(":///")[2])

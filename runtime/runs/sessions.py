@@ -209,6 +209,8 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
 UNCHANGEABLE = (
     "preset",
     "group",
+    "method",
+    "population",
     "library",
     "bank",
     "batch_size",
@@ -241,6 +243,11 @@ def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) ->
     if before.status != "completed":
         return
     reason = end_reason_under(before, settings)
+    if reason is not None and not settings.evolves_pipelines:
+        raise RunStateError(
+            f"run {run_id} is complete ({reason}); a run of {settings.method} ends with its calls, and their "
+            "limit cannot be changed. Start a new one"
+        )
     if reason is not None:
         raise RunStateError(
             f"run {run_id} is complete ({reason}); `dga2d resume {run_id} --{_extending(before, settings)}` "

@@ -11,7 +11,15 @@ from types import MappingProxyType
 
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
-from dga2d.domains.core.contract import Domain, Operator, PipelineStep, own_score_of
+from dga2d.agents.proposing.recipes import Recipe, write_program
+from dga2d.domains.core.contract import (
+    Domain,
+    Implementation,
+    Operator,
+    OperatorName,
+    PipelineStep,
+    own_score_of,
+)
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import (
@@ -24,6 +32,7 @@ from dga2d.events.payloads import (
 )
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import PROGRAM
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun, bank_for
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.code_version import present_version
@@ -56,6 +65,38 @@ def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:
     """Return the operators a run may start from."""
     operators = domain.operators()
     return operators if settings.library == "full" else tuple(o for o in operators if o.tier == "basic")
+
+
+def program_operator(domain: Domain, settings: RunSettings) -> Operator:
+    """Return the operator of runs whose method evolves complete programs; its only implementation is the
+    safe baseline as one program.
+
+    Raises
+    ------
+    UsageError
+        The domain has an operator of that name, or its baseline cannot be one program.
+    """
+    steps = baseline_of(domain, settings)
+    library = {str(step.implementation.id): step.implementation for step in steps}
+    text = write_program(Recipe("chain", tuple(str(step.implementation.id) for step in steps)), library)
+    if text is None or any(str(operator.id) == PROGRAM for operator in domain.operators()):
+        raise UsageError(
+            f"setting method = {settings.method!r}: the safe baseline of {domain.name} cannot be written as "
+            "one program; only dga2d can evolve it"
+        )
+    name = OperatorName(PROGRAM)
+    return Operator(
+        id=name,
+        title="Complete program",
+        summary="From nothing to a solution.",
+        category="program",
+        requires="none",
+        provides="complete",
+        tier="basic",
+        complexity="",
+        source="",
+        implementations=(Implementation(name, text, "library:baseline"),),
+    )
 
 
 def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ...]:
@@ -103,6 +144,8 @@ def run_started(
     """
     domain = problem.domain
     library, score = library_of(domain, settings), own_score_of(domain)
+    if not settings.evolves_pipelines:
+        library = (*library, program_operator(domain, settings))
     payload = RunStarted(
         domain=domain.name,
         sense=domain.sense,

@@ -18,6 +18,7 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
@@ -248,17 +249,22 @@ def make_agents(
     prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
     trials = TrialRunner(around.evaluator, problem, sources)
     policy_words = policy_prompt_context(problem, state.header.batch)
-    return (
+    common = (
         Conductor(writer),
         Initializer(writer, store, around.model, prompt_context),
         PipelineSampler(writer, around.policy, policy_words, around.archive),
         EvaluatorPoolAgent(writer, store, around.evaluator, problem, around.known_rates),
         CreditKeeper(writer),
+        Validator(writer),
+    )
+    if not state.settings.evolves_pipelines:
+        return (*common, MethodRunner(writer, around.model, sources, prompt_context))
+    return (
+        *common,
         ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, around.model, trials, prompt_context),
         OperatorEvolver(writer, around.model, trials, prompt_context),
         Racer(writer, store, prompt_context),
-        Validator(writer),
     )
 
 

@@ -110,11 +110,10 @@ def _generation(state: RunState, measured: Measurements) -> RenderableType:
     elif state.status == "running" or is_testing(state):
         times += ", time left not known yet"
     row = Table.grid(padding=(0, 2, 0, 0))
-    row.add_row(
-        f"{open_number} of {total}",
-        ProgressBar(total, min(state.completed, total), BAR_WIDTH, complete_style="cyan"),
-        times,
-    )
+    told, done = f"{open_number} of {total}", state.completed
+    if not state.settings.evolves_pipelines:
+        told, done, total = f"round {open_number}", state.ledger.used, max(state.ledger.limit, 1)
+    row.add_row(told, ProgressBar(total, min(done, total), BAR_WIDTH, complete_style="cyan"), times)
     return row
 
 

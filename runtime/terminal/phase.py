@@ -40,6 +40,11 @@ def _generation_phase(state: RunState, generation: GenerationState) -> str:
     if validation is not None and validation.scores is None:
         due = len(validation.pipelines or ()) * len(validation.instances)
         return f"validating, {len(validation.outcomes)} of {due or '?'} evaluations"
+    asked = generation.round
+    if asked is not None and len(asked.verdicts) < len(asked.asks):
+        return (
+            f"asking for programs ({asked.phase}), {len(asked.verdicts)} of {len(asked.asks)} answers judged"
+        )
     if len(generation.pipelines) < generation.size and not generation.outcomes:
         return f"sampling, {len(generation.pipelines)} of {generation.size} pipelines"
     due = generation.size * len(state.header.batch)
@@ -108,6 +113,10 @@ def expected_evaluations(state: RunState, first: int, last: int) -> int:
     from dga2d.agents.racer import race_evaluations
 
     settings = state.settings
+    if not settings.evolves_pipelines:
+        seen = [summary.candidates for summary in state.history.values()]
+        each = sum(seen) / max(len(seen), 1) * len(state.header.batch)
+        return max(1, round(each * (last - first + 1))) if first <= last else 0
     each = settings.pipelines * len(state.header.batch) + race_evaluations(state, settings.race_contenders)
     if settings.evolution:
         each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
@@ -120,6 +129,8 @@ def generations_left(state: RunState) -> float:
     """Return the generations until the last one, or until the model calls are spent at the present pace."""
     left = float(state.settings.generations - state.completed)
     ledger = state.ledger
+    if not state.settings.evolves_pipelines:
+        return ledger.left * state.completed / ledger.used if ledger.used else 1.0
     if state.settings.evolution and state.completed and ledger.used:
         left = min(left, ledger.left * state.completed / ledger.used)
     return max(left, 0.0)

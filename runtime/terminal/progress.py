@@ -149,8 +149,11 @@ class ProgressLines:
     def _generation(self, state: RunState, payload: p.GenerationCompleted) -> None:
         summary = state.history[payload.generation]
         total = state.settings.generations
+        name = f"generation {summary.number:>{len(str(total))}}/{total}"
+        if not state.settings.evolves_pipelines:
+            name = f"round {summary.number:>3}"
         self._line(
-            f"generation {summary.number:>{len(str(total))}}/{total}  "
+            f"{name}  "
             f"best {self._gap(state, summary.best)}  so far {self._gap(state, summary.best_so_far)}  "
             f"failed {summary.failures}/{summary.candidates}  "
             f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"

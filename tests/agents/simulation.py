@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import anyio
-from tests.agents.made_up_library import CARD, OPERATORS, first_step
+from tests.agents.made_up_library import CARD, OPERATORS, first_step, made_up_operator
 from tests.agents.memory_log import RUN, MemoryLog
 from tests.agents.outside_world import Fails, HashEvaluator, Instances, Tardy
 
@@ -20,6 +20,7 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
@@ -35,9 +36,15 @@ from dga2d.replay.projection import EventFeed, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import PROGRAM
 from dga2d.replay.streams import stream
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
 from dga2d.runtime.runs.start import library_operator
+
+METHOD_AGENTS = (
+    *("conductor", "initializer", "pipeline_sampler", "evaluator_pool", "credit_keeper", "validator"),
+)
+"""Agents of every run; one of complete programs has a method runner besides."""
 
 
 class Source(EventFeed, BlobSource, Protocol):
@@ -63,6 +70,13 @@ class Simulation:
 
     def changed(self, **settings: Any) -> Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
+
+    @property
+    def library(self) -> tuple[Operator, ...]:
+        """What ``RunStarted`` names: for a method of complete programs also the baseline as one."""
+        if self.settings.evolves_pipelines:
+            return self.operators
+        return (*self.operators, made_up_operator(PROGRAM, "program", "none"))
 
     @property
     def prompt_context(self) -> PromptContext:
@@ -154,6 +168,9 @@ class Simulation:
             Racer(log, source, self.prompt_context),
             Validator(log),
         ]
+        if not state.settings.evolves_pipelines:
+            agents = [agent for agent in agents if agent.name in METHOD_AGENTS]
+            agents.append(MethodRunner(log, model, SourceReader(source), self.prompt_context))
         order.shuffle(agents)
         return tuple(agents)
 
@@ -168,7 +185,7 @@ class Simulation:
             seed=self.seed,
             settings=self.settings.model_dump(),
             code_version="test",
-            library=tuple(library_operator(op) for op in self.operators),
+            library=tuple(library_operator(op) for op in self.library),
             baseline=tuple(first_step(by_id[OperatorName(name)]) for name in self.baseline),
             splits=SplitManifest(
                 train=_entries(train),
@@ -183,7 +200,7 @@ class Simulation:
             data_dir=None,
             bank=self.bank.entries,
         )
-        sources = [i.source.encode() for op in self.operators for i in op.implementations]
+        sources = [i.source.encode() for op in self.library for i in op.implementations]
         return Draft("conductor", payload), [*sources, *self.bank.sources]
 
 

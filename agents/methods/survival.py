@@ -1,0 +1,50 @@
+"""Selection and survival that several methods share.
+
+References
+----------
+F. Liu et al., "Evolution of Heuristics", ICML 2024, and the code of its authors (FeiLiu36/EoH, commit
+64b1a49): rank selection, and survival of one program per distinct objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dga2d.events import ImplementationId
+from dga2d.replay.state.search_state import ProgramRecord
+from dga2d.replay.streams import choose
+
+DIGITS = 5
+"""Objectives that agree to so many decimals count as one."""
+
+
+def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
+    """Return programs best first, of equal ones the older first."""
+    return sorted(programs, key=lambda program: (-program.score, program.number))
+
+
+def fittest(programs: Iterable[ProgramRecord], size: int) -> tuple[ImplementationId, ...]:
+    """Return the `size` best programs that did not fail, best first, one of each objective: the oldest."""
+    found: dict[float, ImplementationId] = {}
+    for program in ranked(p for p in programs if not p.failed):
+        found.setdefault(round(program.score, DIGITS), program.id)
+    return tuple(found.values())[:size]
+
+
+def rank_weights(count: int) -> list[float]:
+    """Return the probability of each of `count` programs, best first: that of rank r = 0, 1, … is in
+    proportion to 1 / (r + 1 + count), so that the best is at most twice as likely as the worst."""
+    weights = [1.0 / (rank + 1 + count) for rank in range(count)]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def select_by_rank(
+    programs: Sequence[ProgramRecord], count: int, draws: np.random.Generator
+) -> tuple[ImplementationId, ...]:
+    """Draw `count` programs by rank with replacement: the same one may be drawn twice."""
+    order = ranked(programs)
+    weights = rank_weights(len(order))
+    return tuple(order[choose(weights, float(draws.random()))].id for _ in range(count))

@@ -1,0 +1,176 @@
+"""Whole runs of methods that evolve complete programs, on a log in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.agents.methods.conftest import CALLS, METHODS, small
+from tests.agents.outside_world import Answers
+
+from dga2d.agents.method_runner import ROUND
+from dga2d.agents.ports import EvaluationRequest
+from dga2d.events import RecordedEvent
+from dga2d.events.payloads import (
+    EvaluationRecorded,
+    LLMCallReserved,
+    PipelinesDecoded,
+    PopulationUpdated,
+    ProgramRejected,
+    ProgramWritten,
+)
+from dga2d.replay._state_codec import decode_state, encode_state
+from dga2d.replay.state.digest import state_digest
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import PROGRAM
+from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.runs.config import make_settings
+
+if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
+
+    Run = tuple[Simulation, RunState, MemoryLog]
+
+
+def digests(state: RunState) -> list[str]:
+    return [state.history[number].state_digest for number in sorted(state.history)]
+
+
+def test_a_run_ends_with_its_calls_and_validates_its_best_program(method_run: Run) -> None:
+    _, state, log = method_run
+    assert state.status == "completed"
+    assert state.ledger.used <= CALLS
+    assert sum(isinstance(event.payload, LLMCallReserved) for event in log.events) == state.ledger.used
+    assert state.best is not None
+    assert [step.operator for step in state.best.steps] == [PROGRAM]
+    assert state.checkpoint is not None
+    decoded = [e.payload.pipelines for e in log.events if isinstance(e.payload, PipelinesDecoded)]
+    assert len(decoded) > 1
+    assert state.best.steps in decoded[-1]
+    assert state.header.baseline in decoded[0]
+
+
+def test_every_decision_is_made_again(method_run: Run) -> None:
+    simulation, state, log = method_run
+    assert simulation.made_again(log) > state.ledger.used
+
+
+def test_a_state_survives_its_snapshot(method_run: Run) -> None:
+    _, state, _ = method_run
+    assert decode_state(encode_state(state)) == state
+
+
+def test_every_program_is_evaluated_once_and_every_text_is_another(method_run: Run) -> None:
+    _, state, log = method_run
+    written = [e.payload.implementation for e in log.events if isinstance(e.payload, ProgramWritten)]
+    assert set(written) == set(state.search.programs)
+    numbers = sorted(program.number for program in state.search.programs.values())
+    assert numbers[0] == 1
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_what_a_method_works_on_is_its_pool(method_run: Run) -> None:
+    _, state, log = method_run
+    last = [e.payload for e in log.events if isinstance(e.payload, PopulationUpdated)][-1]
+    assert state.search.population == last.population == state.pools[PROGRAM]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_in_which_answers_come_changes_no_decision(method: str) -> None:
+    runs = [replace(small(method, 7), order=order).run()[0] for order in range(2)]
+    assert len({tuple(digests(state)) for state in runs}) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_run_goes_on_to_the_same_end(method: str) -> None:
+    simulation = small(method, 7)
+    whole, log = simulation.run()
+    for seq in range(9, len(log.events), len(log.events) // 4):
+        _, cut = simulation.run(log.until(seq))
+        state = fold_all(cut.events)
+        assert state.status == "completed"
+        assert state.ledger.used <= 7
+        lost = [call for call in state.ledger.calls.values() if call.status == "abandoned"]
+        if not lost:
+            assert set(state.search.programs) == set(whole.search.programs)
+            assert digests(state)[-1] == digests(whole)[-1]
+        simulation.made_again(cut)
+
+
+def test_every_prefix_folds_to_the_state_it_was_folded_to(method_run: Run) -> None:
+    _, _, log = method_run
+    state = RunState()
+    for event in log.events:
+        state = fold(state, event)
+        if event.seq % 41 == 0:
+            assert state_digest(fold_all(log.events[: event.seq])) == state_digest(state)
+
+
+def test_rounds_go_as_their_table_says(method_run: Run) -> None:
+    _, _, log = method_run
+    table = {(row.event, row.writer, cause) for row in ROUND for cause in row.after}
+    seen = set()
+    for event in log.events:
+        cause = None if event.caused_by is None else log.events[event.caused_by - 1]
+        if event.generation is None or cause is None or event.type in ELSEWHERE:
+            continue
+        if isinstance(event.payload, EvaluationRecorded) and event.payload.split != "train":
+            continue
+        seen.add((named(event), event.agent, named(cause)))
+    assert seen <= table
+
+
+ELSEWHERE = ("GenerationStarted", "CheckpointSelected", "ValidationScored", "ChallengersCompared")
+
+
+def named(event: RecordedEvent) -> str:
+    payload = event.payload
+    return f"{event.type} ({payload.split})" if isinstance(payload, EvaluationRecorded) else event.type
+
+
+def test_an_answer_that_is_no_program_is_repaired_at_the_cost_of_a_call() -> None:
+    bad = ["no code", "```python\nx = 1\n```"]
+    simulation = replace(small("random", 9), model=Answers({"ProgramTask": bad}))
+    state, log = simulation.run()
+    rejected = [e.payload for e in log.events if isinstance(e.payload, ProgramRejected)]
+    assert [r.stage for r in rejected if r.slot == 0][:2] == ["code_block", "signature"]
+    assert state.ledger.used == 9
+    assert len(state.search.programs) == 1 + 3
+    assert "signature" in model_prompt(simulation)
+    simulation.made_again(log)
+
+
+def model_prompt(simulation: Simulation) -> str:
+    assert isinstance(simulation.model, Answers)
+    return simulation.model.requests[-1].prompt.text
+
+
+def test_what_fails_when_it_is_evaluated_does_not_survive() -> None:
+    def fails(request: EvaluationRequest) -> bool:
+        return request.key.endswith("/1/" + request.instance.key) and "train/2" in request.key
+
+    simulation = replace(small("eoh", 6), fails=fails)
+    state, _ = simulation.run()
+    failed = [program for program in state.search.programs.values() if program.failed]
+    assert [(program.round, program.slot) for program in failed] == [(2, 1)]
+    assert failed[0].id not in state.search.population
+    assert failed[0].score == state.settings.failure_reward
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2])
+def test_a_run_with_hardly_any_call_ends_in_order(calls: int) -> None:
+    state, _ = small("eoh", calls).run()
+    assert state.status == "completed"
+    assert state.ledger.used == calls
+    assert state.checkpoint is not None
+    assert state.reason == f"all {calls} calls made"
+
+
+def test_there_is_no_method_of_that_name() -> None:
+    with pytest.raises(SettingsError, match=r"setting method 'nope': expected dga2d, eoh"):
+        make_settings({}, {"method": "nope"})
+    with pytest.raises(SettingsError, match="No module named"):
+        make_settings({}, {"method": "nope:Class"})
