@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dga2d.agents.agent import Decision, Duty, open_generation
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.scoring import score_candidate, score_candidates, standardise, update_credits
+from dga2d.agents.scoring import score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
 from dga2d.replay.state.run_state import RunState
@@ -73,20 +73,11 @@ def _round_scores(state: RunState, duty: ScoreGeneration) -> Decision:
     """Return the scores of a round's programs that the log lacks; programs have no credits."""
     generation = open_generation(state)
     slots = [slot for slot in sorted(generation.pipelines) if slot not in generation.scores]
-    entries = [state.entry(key) for key in state.header.batch]
-    payloads = []
-    for slot in slots:
-        outcomes = generation.outcomes.row(slot)
-        scored = score_candidate(
-            [outcomes[entry.key] for entry in entries],
-            [entry.reference for entry in entries],
-            state.header.sense,
-            state.settings.failure_reward,
-            [entry.scale for entry in entries],
-        )
-        payloads.append(
-            CandidateScored(generation=duty.number, candidate=slot, score=scored.score, gaps=scored.gaps)
-        )
+    scored = score_candidates(state, generation.outcomes, slots, state.header.batch)
+    payloads = [
+        CandidateScored(generation=duty.number, candidate=slot, score=s.score, gaps=s.gaps)
+        for slot, s in zip(slots, scored, strict=True)
+    ]
     return Decision(tuple(Draft("credit_keeper", p, duty.number, duty.caused_by) for p in payloads))
 
 
@@ -100,7 +91,7 @@ def decide(state: RunState, duty: ScoreGeneration) -> Decision:
         return _round_scores(state, duty)
     generation = open_generation(state)
     settings = state.settings
-    scored = score_candidates(state, generation.outcomes, generation.size, state.header.batch)
+    scored = score_candidates(state, generation.outcomes, range(generation.size), state.header.batch)
     standard = standardise([s.score for s in scored], settings.epsilon)
     walks = [[step.implementation for step in generation.pipelines[j].steps] for j in range(generation.size)]
     changed = update_credits(state.credits, walks, standard.rewards, settings.credit_rate)

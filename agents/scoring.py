@@ -9,7 +9,7 @@ DGA2D paper, Eqs. 3–5 and 8 (scores, rewards, credits), Section 3.4 (π^code =
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -62,15 +62,18 @@ def score_candidate(
 
 
 def score_candidates(
-    state: RunState, outcomes: Mapping[tuple[int, InstanceKey], Outcome], n: int, keys: Sequence[InstanceKey]
+    state: RunState,
+    outcomes: Mapping[tuple[int, InstanceKey], Outcome],
+    candidates: Iterable[int],
+    keys: Sequence[InstanceKey],
 ) -> list[CandidateScore]:
-    """Return `score_candidate` of candidates 0, …, `n` − 1 on the instances `keys`."""
+    """Return `score_candidate` of the `candidates` on the instances `keys`."""
     entries = [state.entry(key) for key in keys]
     references, scales = [entry.reference for entry in entries], [entry.scale for entry in entries]
     sense, failure_reward = state.header.sense, state.settings.failure_reward
     return [
         score_candidate([outcomes[j, key] for key in keys], references, sense, failure_reward, scales)
-        for j in range(n)
+        for j in candidates
     ]
 
 

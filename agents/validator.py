@@ -88,7 +88,7 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
     """Return the mean raw reward of each pipeline, after the new checkpoint if one of them becomes it and,
     where validations are pooled, the comparison that it follows from."""
     validation, pipelines = open_validation(state)
-    scored = score_candidates(state, validation.outcomes, len(pipelines), validation.instances)
+    scored = score_candidates(state, validation.outcomes, range(len(pipelines)), validation.instances)
     scores = tuple(candidate.score for candidate in scored)
     payloads: list[Payload] = []
     compared = validation.comparison
@@ -176,7 +176,7 @@ def _new_checkpoint(
 def _score_test(state: RunState, duty: ScoreTest) -> Decision:
     """Return the mean gap of each candidate over the test's instances, and how many it failed on."""
     test = open_test(state)
-    scored = score_candidates(state, test.outcomes, len(test.candidates), test.instances)
+    scored = score_candidates(state, test.outcomes, range(len(test.candidates)), test.instances)
     gaps = [mean_gap(dict(zip(test.instances, candidate.gaps, strict=True))) for candidate in scored]
     failures = [candidate.gaps.count(None) for candidate in scored]
     assert all(gap is None or math.isfinite(gap) for gap in gaps)

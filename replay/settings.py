@@ -29,14 +29,14 @@ class RunSettings(BaseModel):
     """Where the settings come from that are not given: ``default`` did better in short runs and is taken
     where no preset is named; ``paper`` is exactly the paper. ``none`` stands in logs from before there were
     presets."""
+    library: Literal["full", "basic"] = "full"
+    """Start from the whole operator library or from its basic tier alone."""
     method: str = Field("dga2d", pattern=r"^[A-Za-z0-9_.:-]{1,100}$")
     """How algorithms are searched for: ``dga2d``, or one that evolves complete programs: ``eoh``, ``random``,
     or ``MODULE:CLASS`` for one of your own. All but ``dga2d`` end with their model calls, whatever the
     number of generations, and take no heed of what concerns graph, credits, policy, gate and races."""
     population: int = Field(0, ge=0)
     """Programs that a method of complete programs works on; 0 for the method's own number."""
-    library: Literal["full", "basic"] = "full"
-    """Start from the whole operator library or from its basic tier alone."""
     group: str = Field("all", min_length=1)
     """Groups of instances that the run is for, names divided by commas: it trains, validates and tests on
     them alone. ``all``: every group of the domain."""
