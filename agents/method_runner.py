@@ -18,7 +18,7 @@ from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAns
 from dga2d.agents.conductor import Turn
 from dga2d.agents.credit_keeper import round_evaluated
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.methods import Ask, get_method, next_plan, search_of
+from dga2d.agents.methods import Ask, get_method, library_operators, next_plan, search_of
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import program_facts
 from dga2d.agents.proposing import (
@@ -355,7 +355,7 @@ async def read_task(
         **common,
         shows_scores=variation.shows_scores,
         operators=operators,
-        library=library,
+        code=library,
         facts=program_facts(state, shown),
     )
 
@@ -371,13 +371,13 @@ def _before_round(state: RunState) -> RunState:
 
 def library_contracts(state: RunState, context: PromptContext) -> tuple[OperatorContract, ...]:
     """Return the operators of the run's library, without that of complete programs."""
-    return tuple(context.contracts[o.id] for o in state.header.library if o.id != PROGRAM)
+    return tuple(context.contracts[o.id] for o in library_operators(state) if o.id != PROGRAM)
 
 
 async def _library(state: RunState, sources: SourceReader) -> tuple[Implementation, ...]:
     steps = [
         Step(operator=operator.id, implementation=implementation.id)
-        for operator in state.header.library
+        for operator in library_operators(state)
         if operator.id != PROGRAM
         for implementation in operator.implementations
     ]

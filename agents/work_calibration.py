@@ -93,7 +93,7 @@ def measured_pipeline(state: RunState, duty: MeasureRate) -> tuple[Step, ...]:
         return (own,) if brought.requires == "none" else (baseline[0], own)
     own = Step(operator=state.operator_of[name], implementation=name)
     is_initialiser = state.graph is not None and own.operator in state.graph.initialisers
-    is_initialiser |= any(o.id == own.operator and o.requires == "none" for o in state.header.library)
+    is_initialiser |= own.operator == baseline[0].operator  # the graph need not hold it
     proposed = None if state.generation is None else state.generation.proposed_operator
     if proposed is not None and proposed.operator == own.operator:  # not in the graph yet
         is_initialiser = proposed.requires == "none"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dga2d.agents.methods.contract import Plan, Search, seeding
 from dga2d.agents.methods.registry import get_method
 from dga2d.events import ImplementationId
+from dga2d.events.payloads import LibraryOperator, RunStarted
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM, ProgramRecord
 
@@ -40,8 +41,15 @@ def search_of(
 
 def seeds_of(state: RunState) -> tuple[ImplementationId, ...]:
     """Return the library's own programs."""
-    library = next(operator for operator in state.header.library if operator.id == PROGRAM)
-    return tuple(implementation.id for implementation in library.implementations)
+    programs = next(operator for operator in library_operators(state) if operator.id == PROGRAM)
+    return tuple(implementation.id for implementation in programs.implementations)
+
+
+def library_operators(state: RunState) -> tuple[LibraryOperator, ...]:
+    """Return the operators that the run began with; the last is that of complete programs."""
+    match state.header:
+        case RunStarted(library=operators):
+            return operators
 
 
 def next_plan(state: RunState) -> Plan | None:

@@ -79,12 +79,12 @@ class _ProgramMaker:
     def __init__(self, task: ProgramTask, rng: np.random.Generator) -> None:
         self._task = task
         self._rng = rng
-        self._library: Mapping[str, Implementation] = {str(i.id): i for i in task.library}
+        self._code: Mapping[str, Implementation] = {str(i.id): i for i in task.code}
         category = {str(op.id): op.category for op in task.operators}
         starts = {str(op.id) for op in task.operators if op.is_initialiser}
         by_role: dict[str, list[str]] = {"start": [], "kick": [], "improve": []}
-        for name in sorted(self._library):
-            operator = str(self._library[name].operator)
+        for name in sorted(self._code):
+            operator = str(self._code[name].operator)
             is_kick = category[operator] == "perturbation"
             role = "start" if operator in starts else "kick" if is_kick else "improve"
             by_role[role].append(name)
@@ -108,7 +108,7 @@ class _ProgramMaker:
             return None
         rng = self._rng
         patience, parts, warmth = (v[int(rng.integers(len(v)))] for v in (PATIENCE, PARTS_OF_ENDLESS, WARMTH))
-        return write_program(recipe, self._library, Habits(int(patience), int(parts), float(warmth)))
+        return write_program(recipe, self._code, Habits(int(patience), int(parts), float(warmth)))
 
     def _fresh(self) -> Recipe | None:
         """Return a recipe drawn at random."""

@@ -314,7 +314,7 @@ class ProgramTask(PastAttempts):
     """Texts of earlier reflections."""
     operators: tuple[OperatorContract, ...]
     """Of the run's library, sorted by id."""
-    library: tuple[Implementation, ...]
+    code: tuple[Implementation, ...]
     """Code of these operators: what proposals may be made of."""
     facts: RunFacts
     """`RunFacts.blocks` holds the code that the prompt shows of the library."""

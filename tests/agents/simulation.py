@@ -72,7 +72,7 @@ class Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
 
     @property
-    def library(self) -> tuple[Operator, ...]:
+    def first_operators(self) -> tuple[Operator, ...]:
         """What ``RunStarted`` names: for a method of complete programs also the baseline as one."""
         if self.settings.evolves_pipelines:
             return self.operators
@@ -185,7 +185,7 @@ class Simulation:
             seed=self.seed,
             settings=self.settings.model_dump(),
             code_version="test",
-            library=tuple(library_operator(op) for op in self.library),
+            library=tuple(library_operator(op) for op in self.first_operators),
             baseline=tuple(first_step(by_id[OperatorName(name)]) for name in self.baseline),
             splits=SplitManifest(
                 train=_entries(train),
@@ -200,7 +200,7 @@ class Simulation:
             data_dir=None,
             bank=self.bank.entries,
         )
-        sources = [i.source.encode() for op in self.library for i in op.implementations]
+        sources = [i.source.encode() for op in self.first_operators for i in op.implementations]
         return Draft("conductor", payload), [*sources, *self.bank.sources]
 
 
