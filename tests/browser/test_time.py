@@ -64,6 +64,7 @@ def show(url: str, run: str, seq: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 async def test_nodes_of_the_graph_stay_where_they_are(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty?seq=60#graph")
     places = [await placed(page)]
@@ -83,6 +84,7 @@ async def placed(page: Page) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 async def test_an_address_names_its_place_in_time(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=321#walks")
     await tab.shows("walks", 321)
@@ -139,6 +141,7 @@ async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
     assert "evolved, held-out" in await page.locator("tbody th").all_inner_texts()
 
 
+@pytest.mark.slow
 async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says_so(
     tab: Tab, served: Served, fifty: Recording
 ) -> None:
@@ -178,6 +181,7 @@ async def test_what_is_not_there_is_said_in_words(tab: Tab) -> None:
     tab.complaints.clear()  # the browser logs every 404
 
 
+@pytest.mark.slow
 async def test_a_panel_that_takes_long_says_so(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=300#events")
     await page.evaluate(
@@ -201,6 +205,7 @@ async def test_names_of_heat_maps_are_inside_the_picture(tab: Tab) -> None:
     assert min(lefts) >= 0
 
 
+@pytest.mark.slow
 async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     mark = page.locator(".plot a[aria-label*='added']").first
@@ -224,6 +229,7 @@ async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
     await expect(page.locator("#code-1")).to_have_attribute("open", "")
 
 
+@pytest.mark.slow
 async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     chart = page.locator(".plot")

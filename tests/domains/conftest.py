@@ -14,9 +14,8 @@ for claims in ("library_claims", "scoring_claims", "reading_claims"):
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text.
 
-    There are hundreds of texts, and each run takes a part of a second: every third is run each time, the
-    others are slow. What is slow anyway, the compiler above all, is done for every second one, for the others
-    if long.
+    There are hundreds of texts, so every third is run each time, which takes a part of a second, and the others
+    if slow. What is slow anyway, the compiler above all, is done for every third one, for the others if long.
     """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
@@ -29,7 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             pytest.param(
                 *case,
                 id=case[1].origin.removeprefix("library:"),
-                marks=rest if number % (2 if is_slow else 3) else (),
+                marks=rest if number % 3 else (),
             )
             for number, case in enumerate(specimen.cases)
         ]

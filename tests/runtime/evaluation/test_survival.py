@@ -90,7 +90,7 @@ def is_alive(process: psutil.Process) -> bool:
     ("number", "mode"),
     [
         (signal.SIGKILL, "best-effort"),
-        (signal.SIGTERM, "off"),
+        pytest.param(signal.SIGTERM, "off", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, "off", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "best-effort", marks=pytest.mark.slow),
     ],
