@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.prompts import fence
-from dga2d.events import ImplementationId, OperatorId
+from dga2d.events import OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator, OperatorProposed, RunStarted
 from dga2d.replay.state.run_state import RunState
 
@@ -67,8 +67,3 @@ async def read_offer(state: RunState, entry: int, blobs: BlobSource) -> str:
     """Return an entry of the run's bank in the form of an answer."""
     text = (await blobs.get_blob((state.header.bank or ())[entry].source)).decode()
     return fence(text, "python") + "\n"
-
-
-def offered_name(state: RunState, entry: int) -> ImplementationId | None:
-    """Return the name that an entry got where it was accepted; ``None`` where it was not."""
-    return next((o.implementation for o in state.offers if (o.entry, o.verdict) == (entry, "accepted")), None)

@@ -89,7 +89,7 @@ def duties(state: RunState) -> tuple[GraphDuty, ...]:
 
 
 def decide(state: RunState, duty: GraphDuty, observed: JudgedGraph | Quoted | NoRoom | None) -> Decision:
-    """Return the first graph, why an answer is none, or what the ledger records of a call."""
+    """Return the first graph, the reason why an answer is refused, or what the ledger records of a call."""
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)

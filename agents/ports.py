@@ -103,5 +103,5 @@ class InstanceSource(Protocol):
         ...
 
     def size(self, key: str) -> int:
-        """How many numbers the environment of an instance holds, at least 1."""
+        """Return how many numbers the environment of an instance holds, at least 1."""
         ...

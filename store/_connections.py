@@ -197,7 +197,7 @@ def translate_errors(url: str) -> Iterator[None]:
 async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
     """Open a write transaction: committed at the end of the block, rolled back on any error.
 
-    Beginning it is part of what is rolled back: a cancelled caller leaves a statement running in the driver's
+    Even its beginning is rolled back: a cancelled caller leaves a statement running in the driver's
     thread, and a transaction that nobody waits for would keep the database locked.
     """
     with translate_errors(url):

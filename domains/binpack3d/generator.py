@@ -52,7 +52,7 @@ class GeneratedInstance(NamedTuple):
 
 
 def generated_instances() -> tuple[GeneratedInstance, ...]:
-    """All 720 instances, sorted by group and name."""
+    """Return all 720 instances, sorted by group and name."""
     instances = (
         GeneratedInstance(f"n{n}", f"class{k}_{number:02d}", k, n, number)
         for n in SIZES
@@ -63,7 +63,7 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 
 
 def generate(item_class: int, size: int, number: int) -> BinPackingData:
-    """Instance `number` of a class and size; seed 10⁶·class + 10³·size + number, ten numbers discarded."""
+    """Return instance `number` of a class and size: seed 10⁶·class + 10³·size + number, ten draws dropped."""
     draw = LehmerGenerator(1_000_000 * item_class + 1_000 * size + number)
     for _ in range(10):
         draw.uniform(0, 1)

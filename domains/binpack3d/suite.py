@@ -22,7 +22,7 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """All generated instances; references are the best scores computed, bin counts beside their bounds."""
+    """Return all generated instances; references are the best scores computed, bin counts beside bounds."""
     refs = []
     for instance in generated_instances():
         key = f"{instance.group}/{instance.name}"
@@ -39,7 +39,7 @@ def _entry(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_generated(group: str, name: str) -> GeneratedInstance | None:
-    """The generated instance called `name` in `group`, if there is one."""
+    """Return the generated instance called `name` in `group`, if there is one."""
     for instance in generated_instances():
         if (instance.group, instance.name) == (group, name):
             return instance

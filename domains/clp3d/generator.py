@@ -49,7 +49,7 @@ def _upright(sides: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def _quantities(draw: LehmerGenerator, sides: list[tuple[int, int, int]]) -> list[int]:
-    """One box of each type, then boxes of random types until the next one would exceed the volume."""
+    """Return one box of each type, then boxes of random types until the next one would exceed the volume."""
     volumes = [a * b * c for a, b, c in sides]
     counts, cargo = [1] * len(sides), sum(volumes)
     capacity = CONTAINER[0] * CONTAINER[1] * CONTAINER[2]

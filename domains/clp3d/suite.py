@@ -41,7 +41,7 @@ def br_reference(br_class: int, number: int) -> Reference:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The first ten problems of BR1 … BR15, sorted by key."""
+    """Return the first ten problems of BR1 … BR15, sorted by key."""
     refs = [
         InstanceRef("clp3d", f"BR{k}", problem_name(number), None, br_reference(k, number))
         for k in range(1, len(TYPES) + 1)
@@ -56,14 +56,14 @@ def problem_name(number: int) -> str:
 
 
 def generated_problem(group: str, name: str) -> Problem | None:
-    """The generated problem called `name` in `group`, if there is one."""
+    """Return the generated problem called `name` in `group`, if there is one."""
     if any((ref.group, ref.name) == (group, name) for ref in generated_refs()):
         return generate(int(group.removeprefix("BR")), int(name))
     return None
 
 
 def published_refs(folder: Path) -> tuple[InstanceRef, ...]:
-    """All problems of the files ``folder/<any>/<file>``: the file's stem is the group, sorted by key.
+    """Return all problems of the files ``folder/<any>/<file>``: the file's stem is the group, sorted by key.
 
     A problem that is one of BR1–BR15 has the EP-FF reference; others have what ``folder/bks.json`` says,
     if there is such a table.

@@ -66,7 +66,7 @@ class _Stream:
 
 
 def generate(recipe: Recipe) -> RoutingData:
-    """The instance of a recipe; the capacity is ⌈r · total demand / customers⌉, no less than any demand."""
+    """Return the instance of a recipe: capacity ⌈r · total demand / customers⌉, no less than any demand."""
     stream = _Stream(recipe.seed)
     depot = _depot(stream, recipe.depot)
     customers = _customers(stream, recipe, depot)

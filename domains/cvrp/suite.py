@@ -39,7 +39,7 @@ class GeneratedInstance(NamedTuple):
 
 @cache
 def generated_instances() -> tuple[GeneratedInstance, ...]:
-    """All generated instances, sorted by group and name."""
+    """Return all generated instances, sorted by group and name."""
     instances = []
     for g, group in enumerate(_GROUPS):
         for s, size in enumerate(SIZES):
@@ -53,7 +53,7 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The generated instances with their computed references, sorted by key."""
+    """Return the generated instances with their computed references, sorted by key."""
     table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
     made_by = table["provenance"]
     tool = f"{made_by['tool']} {made_by['version']}"
@@ -67,7 +67,7 @@ def generated_refs() -> tuple[InstanceRef, ...]:
 
 
 def find_generated(group: str, name: str) -> GeneratedInstance | None:
-    """The generated instance called `name` in `group`, if there is one."""
+    """Return the generated instance called `name` in `group`, if there is one."""
     for instance in generated_instances():
         if (instance.group, instance.name) == (group, name):
             return instance

@@ -46,7 +46,7 @@ BRANDIMARTE: Final = {
 
 
 def brandimarte(parameters: BrandimarteParameters, seed: int) -> FlexibleShopData:
-    """An instance of a class: every operation gets random machines and a random time on each."""
+    """Return an instance of a class: every operation gets random machines and a random time on each."""
     draw = LehmerGenerator(seed)
     jobs = []
     for _ in range(parameters.n_jobs):
@@ -60,7 +60,7 @@ def brandimarte(parameters: BrandimarteParameters, seed: int) -> FlexibleShopDat
 
 
 def hurink(kind: str, n_jobs: int, n_machines: int, seed: int) -> FlexibleShopData:
-    """A job shop whose operations get further machines, with the same time there.
+    """Return a job shop whose operations get further machines, with the same time there.
 
     `kind` says how many machines an operation has: ``edata``: one, every seventh or so two (mean 1.15);
     ``rdata``: U[1, 3] (mean 2); ``vdata``: U[m/5, 4m/5] (mean m/2), m a multiple of 5.

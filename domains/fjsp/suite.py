@@ -42,7 +42,7 @@ class GeneratedInstance:
 
 @cache
 def generated_instances() -> Mapping[str, GeneratedInstance]:
-    """All of them by ``group/name``, sorted."""
+    """Return all of them by ``group/name``, sorted."""
     found = []
     for number, (kind, parameters) in enumerate(sorted(BRANDIMARTE.items()), start=1):
         size = (parameters.n_jobs, parameters.n_machines)
@@ -71,7 +71,7 @@ def references() -> Mapping[str, Reference]:
 
 
 def find_generated(key: str) -> FlexibleShopData:
-    """The instance called `key`; InstanceFormatError when there is none."""
+    """Return the instance called `key`; InstanceFormatError when there is none."""
     if key not in generated_instances():
         raise InstanceFormatError(key, None, "has no file and is not a generated instance")
     return generated_instances()[key].data()

@@ -21,7 +21,7 @@ from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:
-    """An instance of Taillard's type: times U[1, 99], drawn machine by machine."""
+    """Return an instance of Taillard's type: times U[1, 99], drawn machine by machine."""
     draw = LehmerGenerator(time_seed)
     times = [[draw.uniform(1, 99) for _ in range(n_jobs)] for _ in range(n_machines)]
     return FlowShopData(np.array(times, dtype=np.int32).T.copy())

@@ -21,7 +21,7 @@ from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> JobShopData:
-    """An instance of Taillard's type: times U[1, 99] job by job, then a machine permutation per job."""
+    """Return an instance of Taillard's type: times U[1, 99] job by job, then a machine order per job."""
     clock = LehmerGenerator(time_seed)
     times = [[clock.uniform(1, 99) for _ in range(n_machines)] for _ in range(n_jobs)]
     shuffler = LehmerGenerator(machine_seed)

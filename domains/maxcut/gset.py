@@ -63,7 +63,7 @@ def _seeds(n_vertices: int, density_percent: int, first: int, step: int, count: 
 
 @cache
 def recipes() -> Mapping[int, Recipe]:
-    """The graphs with at most 2000 vertices by their number in the set."""
+    """Return the graphs with at most 2000 vertices by their number in the set."""
     dense, sparse = _seeds(800, 6, 8001, 1, 5), _seeds(2000, 1, 20001, 1, 5)
     planar_800, planar_2000 = _seeds(800, 99, 8001, 2, 4), _seeds(2000, 99, 20001, 2, 4)
     return {
@@ -85,7 +85,7 @@ def recipes() -> Mapping[int, Recipe]:
 
 
 def generate(name: str) -> WeightedGraph | None:
-    """The graph called `name`, ``G<number>``; ``None`` if it is none of those that can be made."""
+    """Return the graph called `name`, ``G<number>``; ``None`` if it is none of those that can be made."""
     recipe = recipes().get(int(name[1:])) if re.fullmatch(r"G[1-9][0-9]?", name) else None
     return None if recipe is None else recipe.graph()
 
@@ -99,12 +99,12 @@ def best_known() -> Mapping[int, Reference]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The 41 instances, sorted by key."""
+    """Return the 41 instances, sorted by key."""
     numbers = sorted(recipes().keys() - HELD_BACK, key=str)
     return tuple(InstanceRef("maxcut", GROUP, f"G{k}", None, best_known()[k]) for k in numbers)
 
 
 def reference_of_name(name: str) -> Reference | None:
-    """The best known cut of an instance that is named like a graph of the set (``G14``, ``gset_14``)."""
+    """Return the best known cut of an instance named like a graph of the set (``G14``, ``gset_14``)."""
     match = _NAME.fullmatch(name)
     return best_known().get(int(match[1])) if match else None

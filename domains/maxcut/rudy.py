@@ -50,14 +50,14 @@ class SubtractiveGenerator:
         self._left = _LAG
 
     def integer(self) -> int:
-        """Next number, uniform on 0 … 2^31 - 1; a round is handed out from its end."""
+        """Return the next number, uniform on 0 … 2^31 - 1; a round is handed out from its end."""
         if not self._left:
             self._next_round()
         self._left -= 1
         return self._table[self._left]
 
     def below(self, bound: int) -> int:
-        """Next number, uniform on 0 … bound - 1."""
+        """Return the next number, uniform on 0 … bound - 1."""
         limit = _MODULUS - _MODULUS % bound
         while (number := self.integer()) >= limit:
             pass
@@ -79,7 +79,7 @@ class RudyGraph:
         return len(self._edges)
 
     def has_edge(self, a: int, b: int) -> bool:
-        """Whether a and b are joined."""
+        """Return whether a and b are joined."""
         return (min(a, b), max(a, b)) in self._edges
 
     def add_edge(self, a: int, b: int) -> None:
@@ -94,7 +94,7 @@ class RudyGraph:
         return (other for other in reversed(self._arcs[vertex]) if other > vertex)
 
     def with_random_signs(self, seed: int) -> RudyGraph:
-        """The same graph; each weight is +1 or -1 (``-random 0 1 seed -times 2 -plus -1``)."""
+        """Return the same graph; each weight is +1 or -1 (``-random 0 1 seed -times 2 -plus -1``)."""
         generator = SubtractiveGenerator(seed)
         for vertex in range(self.n_vertices):
             for other in self.higher_neighbours(vertex):
@@ -102,7 +102,7 @@ class RudyGraph:
         return self
 
     def frozen(self) -> WeightedGraph:
-        """The edges in the order in which rudy prints them."""
+        """Return the edges in the order in which rudy prints them."""
         pairs = [(v, other) for v in range(self.n_vertices) for other in self.higher_neighbours(v)]
         weights = [self._weights[self._edges[pair]] for pair in pairs]
         ends = np.array(pairs, dtype=np.int32).reshape(len(pairs), 2)

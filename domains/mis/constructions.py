@@ -97,7 +97,7 @@ def tripled(triples: Triples, points: int) -> Triples:
 
 
 def projective_triples(dimension: int) -> Triples:
-    """Lines of the projective space over two elements, a Steiner triple system.
+    """Return the lines of the projective space over two elements, a Steiner triple system.
 
     Point i of the 2^(dimension + 1) - 1 stands for the non-zero word i + 1; a line holds x, y and x xor y.
     """
@@ -106,7 +106,7 @@ def projective_triples(dimension: int) -> Triples:
 
 
 def steiner(triples: Triples, points: int) -> NDArray[np.uint8]:
-    """The covering problem of a triple system as an independent-set problem.
+    """Return the covering problem of a triple system as an independent-set problem.
 
     The first `points` vertices are the points left *out* of a cover; each triple adds a triangle whose
     corners are joined with its three points. The independence number is the number of triples plus `points`

@@ -30,7 +30,7 @@ class GeneratedInstance(NamedTuple):
 
 
 def steiner_graph(points: int) -> NDArray[np.uint8]:
-    """The covering graph of the triple systems of order 9, 27, 45 or 81.
+    """Return the covering graph of the triple systems of order 9, 27, 45 or 81.
 
     Orders 9 and 27 have the numbering of ``MANN_a9`` and ``MANN_a27``; that of order 45 is the product of the
     lines of the projective space PG(3, 2) with the system of order 3.
@@ -56,7 +56,7 @@ _MAKERS: Final[Mapping[str, Callable[..., NDArray[np.uint8]]]] = {
 
 @cache
 def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
-    """All generated instances by group and name.
+    """Return all generated instances by group and name.
 
     Groups: ``constructions``, whose names are those of the DIMACS files with the same graph, and
     ``model_rb``, ``rb<cliques>-<size>-s<k>``; the s stands for secret. Graphs of earlier versions, named
@@ -74,7 +74,7 @@ def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The generated instances with their references, sorted by key."""
+    """Return the generated instances with their references, sorted by key."""
     refs = []
     for (group, name), made in instances().items():
         entry = _table()["constructions"].get(name)

@@ -21,7 +21,7 @@ from dga2d.domains.ossp.reader import OpenShopData
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> OpenShopData:
-    """An instance of Taillard's type.
+    """Return an instance of Taillard's type.
 
     It is drawn like a job-shop instance: times U[1, 99] job by job, then a machine permutation per job. The
     published files list the times of a job by machine, which is all that an open shop needs of it.

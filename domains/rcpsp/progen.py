@@ -52,7 +52,7 @@ class Design(NamedTuple):
     seed: int
 
     def project(self) -> Project:
-        """The instance; the same on every machine."""
+        """Return the instance; the same on every machine."""
         random = LehmerGenerator(self.seed)
         network = _network(self.n_activities, self.complexity, random)
         n = self.n_activities + 2
@@ -78,7 +78,7 @@ them for the larger sizes)."""
 
 @cache
 def designs() -> tuple[Design, ...]:
-    """All generated instances, sorted by key."""
+    """Return all generated instances, sorted by key."""
     found = []
     for n, levels in _LEVELS.items():
         for k, (complexity, factor, strength) in enumerate(product(*levels), start=1):
@@ -89,7 +89,7 @@ def designs() -> tuple[Design, ...]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The generated instances with their computed references, sorted by key."""
+    """Return the generated instances with their computed references, sorted by key."""
     table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
     made_by = table["provenance"]
     refs = []
@@ -104,7 +104,7 @@ def generated_refs() -> tuple[InstanceRef, ...]:
 
 
 def find_design(key: str) -> Design | None:
-    """The design of the instance `key` (``group/name``); ``None`` if there is no such instance."""
+    """Return the design of the instance `key` (``group/name``); ``None`` if there is no such instance."""
     return next((design for design in designs() if f"{design.group}/{design.name}" == key), None)
 
 
@@ -129,7 +129,7 @@ class _Network:
         return self._out[u] > 0
 
     def may_connect(self, u: int, v: int) -> bool:
-        """Whether both ends are free for an arc that is not redundant and makes no other one redundant."""
+        """Return whether both ends are free for an arc that neither is redundant nor makes another so."""
         if self._out[u] == MAX_DEGREE or self._in[v] == MAX_DEGREE or self.reaches[u, v]:
             return False
         before, after = self.reaches[:, u], self.reaches[v]
@@ -137,7 +137,7 @@ class _Network:
 
 
 def _network(n: int, complexity: float, random: LehmerGenerator) -> _Network:
-    """A network with the wanted number of arcs; drawn anew until one comes out."""
+    """Return a network with the wanted number of arcs; drawn anew until one comes out."""
     while True:
         network = _draw_network(n, round(complexity * (n + 2)), random)
         if network is not None:

@@ -60,7 +60,7 @@ class Setting(NamedTuple):
 
 
 def small_set() -> Mapping[str, Setting]:
-    """The 525 settings with 20 tasks by name, ``n=20_001`` … ``n=20_525``."""
+    """Return the 525 settings with 20 tasks by name, ``n=20_001`` … ``n=20_525``."""
     settings = product(GRAPHS, TIMES, range(COPIES))
     return {
         f"n=20_{number:03d}": Setting(20, strength, graph, times, number)
@@ -77,7 +77,7 @@ def reference_table() -> tuple[str, Mapping[str, int]]:
 
 
 def generate(setting: Setting) -> LineData:
-    """The instance of a setting: a function of its fields alone, the same on every machine."""
+    """Return the instance of a setting: a function of its fields alone, the same on every machine."""
     rng = np.random.Generator(np.random.Philox(setting.seed))
     times = _task_times(setting.n_tasks, setting.times, rng)
     edges = _graph(setting.n_tasks, setting.strength, setting.graph, rng)
@@ -97,7 +97,7 @@ def _task_times(n_tasks: int, kind: TimeKind, rng: np.random.Generator) -> NDArr
 
 
 def _normal(rng: np.random.Generator) -> float:
-    """A nearly normal variate, the sum of twelve uniform ones: no library function can change its bits."""
+    """Return a nearly normal variate, the sum of twelve uniform ones: no library can change its bits."""
     return float(sum(rng.random(12).tolist())) - 6.0
 
 

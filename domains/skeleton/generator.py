@@ -20,7 +20,7 @@ SOURCE: Final = "computed by dynamic programming over the capacity"
 
 
 def generate(group: str, index: int) -> Items:
-    """Instance number `index` of a group; the same on every machine.
+    """Return the instance with number `index` of a group; the same on every machine.
 
     Values are independent of the weights, or exceed them by a constant (strongly correlated: D. Pisinger,
     Where are the hard knapsack problems?, 2005). The capacity is a third of all weights.
@@ -46,7 +46,7 @@ def optimal_value(items: Items) -> int:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """All generated instances with references, sorted by key."""
+    """Return all generated instances with references, sorted by key."""
     return tuple(
         InstanceRef(
             NAME, group, f"{group}{index:02d}", None, Reference(_optimum(group, index), "optimal", SOURCE)
@@ -61,6 +61,6 @@ def _optimum(group: str, index: int) -> float:
 
 
 def generated_items(ref: InstanceRef) -> Items | None:
-    """The items of a generated instance; ``None`` if it is none."""
+    """Return the items of a generated instance; ``None`` if it is none."""
     known = {other.key: other for other in generated_refs()}
     return generate(ref.group, int(ref.name[-2:])) if ref.key in known else None

@@ -35,7 +35,7 @@ def packed_items(environment: Mapping[str, Any], order: list[int]) -> list[int]:
 
 
 def packing_text(key: str, environment: Mapping[str, Any], state: State, value: int) -> str:
-    """Text of a verified solution of instance `key`."""
+    """Return the text of a verified solution of instance `key`."""
     chosen = sorted(packed_items(environment, state.sequence.tolist()))
     lines = [f"# {key}: number of items and their value; then the items", f"{len(chosen)} {value}"]
     return "\n".join([*lines, *map(str, chosen)]) + "\n"

@@ -82,7 +82,7 @@ def is_stored(node: ast.Name) -> bool:
 
 
 def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str]:
-    """The local name that an import binds and what it stands for."""
+    """Return the local name that an import binds and what it stands for."""
     if isinstance(node, ast.ImportFrom):
         return alias.asname or alias.name, f"{node.module}.{alias.name}"
     root = alias.name.partition(".")[0]
@@ -110,13 +110,13 @@ def is_slots(statement: ast.Assign) -> bool:
 
 
 def texts(node: ast.expr) -> list[str]:
-    """The strings of a literal: one, or a list or tuple of them."""
+    """Return the strings of a literal: one, or a list or tuple of them."""
     items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
     return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
 
 
 def _last(node: ast.AST) -> str:
-    """The last name of ``a.b.c`` or of a call of it."""
+    """Return the last name of ``a.b.c`` or of a call of it."""
     if isinstance(node, ast.Call):
         return _last(node.func)
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

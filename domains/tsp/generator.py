@@ -43,7 +43,7 @@ class SubtractiveGenerator:
             self.integer()
 
     def integer(self) -> int:
-        """Next number, uniform on 0 … 10^9 - 1."""
+        """Return the next number, uniform on 0 … 10^9 - 1."""
         self._oldest = (self._oldest - 1) % _LAG
         self._newer = (self._newer - 1) % _LAG
         value = (self._lagged[self._oldest] - self._lagged[self._newer]) % _MODULUS
@@ -51,11 +51,11 @@ class SubtractiveGenerator:
         return value
 
     def unit(self) -> float:
-        """Next number in [0, 1)."""
+        """Return the next number in [0, 1)."""
         return self.integer() / _MODULUS
 
     def normal(self) -> float:
-        """Next standard normal variate, two at a time by the polar method."""
+        """Return the next standard normal variate, two at a time by the polar method."""
         if self._spare_normal is not None:
             spare, self._spare_normal = self._spare_normal, None
             return spare

@@ -35,7 +35,7 @@ class GeneratedInstance(NamedTuple):
 
 
 def generated_instances() -> tuple[GeneratedInstance, ...]:
-    """All generated instances, sorted by group and name.
+    """Return all generated instances, sorted by group and name.
 
     The seeds follow the challenge: instance 0 of size n has seed n, instance k > 0 has seed 10 n + k.
     """
@@ -50,7 +50,7 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
-    """The generated instances with their computed references, sorted by key."""
+    """Return the generated instances with their computed references, sorted by key."""
     table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
     made_by = table["provenance"]
     source = f"{made_by['tool']} {made_by['version']}, best of {made_by['runs']} runs, {made_by['effort']}"
@@ -63,7 +63,7 @@ def generated_refs() -> tuple[InstanceRef, ...]:
 
 
 def find_generated(group: str, name: str) -> GeneratedInstance:
-    """The generated instance called `name` in `group`.
+    """Return the generated instance called `name` in `group`.
 
     Raises
     ------

@@ -85,7 +85,7 @@ class CreditTable:
 
     @cached_property
     def ordered(self) -> tuple[tuple[Transition, TransitionRecord], ...]:
-        """All records, sorted by transition."""
+        """Return all records, sorted by transition."""
         return tuple(sorted(self.records.items()))
 
     @cached_property

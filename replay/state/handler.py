@@ -12,8 +12,6 @@ from dga2d.replay.state.run_state import GenerationState, RunState
 Record = TypeVar("Record")
 Value = TypeVar("Value")
 
-Handler = Callable[[RunState, RecordedEvent, Any], RunState]
-"""(state, event, its payload) → state after it."""
 Events = Iterator[tuple[StoredEvent, Any]]
 """Events of one type, one behind the other, each with its payload or a record that has its fields."""
 HandlerOfMany = Callable[[RunState, Events], RunState]

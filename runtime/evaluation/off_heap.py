@@ -82,7 +82,7 @@ def _nameless_file() -> int:
 
 
 def read_chunk(source: int, limit: int = _CHUNK) -> memoryview:
-    """The next bytes of `source`, `limit` at most, empty at its end; valid until the next call.
+    """Return the next bytes of `source`, `limit` at most, empty at its end; valid until the next call.
 
     Raises
     ------

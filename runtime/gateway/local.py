@@ -49,7 +49,7 @@ class LocalModel:
         self._failures = 0
 
     async def ready(self) -> None:
-        """Return when the model has come back from a call that was given up."""
+        """Wait until the model is free again after a call that was given up."""
         if self._last is None or not self._last.is_given_up:
             return
         with anyio.move_on_after(self._settings.llm_timeout):
@@ -75,7 +75,7 @@ class LocalModel:
             return completion
 
     async def _drawn_in_a_thread(self, request: CompletionRequest, call: _Call) -> Completion:
-        """The answer, from a thread that is left to itself at the deadline or when the call is cancelled."""
+        """Return the answer, drawn in a thread that is abandoned at the deadline or on cancellation."""
         loop = anyio.lowlevel.current_token()
 
         def draw() -> None:
@@ -120,7 +120,7 @@ class LocalModel:
         return list(self._tokenizer(text)["input_ids"])
 
     def _write(self, request: CompletionRequest, call: _Call) -> Completion:
-        """The answer; raises CallLostError when it is not finished within ``llm_timeout``."""
+        """Return the answer; raises CallLostError when it is not finished within ``llm_timeout``."""
         prompt = self._encoded(request)
         room = self._room(len(prompt))
         call.deadline = time.monotonic() + self._settings.llm_timeout
@@ -158,7 +158,7 @@ class LocalModel:
         return tokens
 
     def _drawn(self, logits: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
-        """The next token at the set temperature (1 if none is); the likeliest at temperature 0."""
+        """Return the next token at the set temperature (1 if none is); the likeliest at temperature 0."""
         if not np.isfinite(logits.max()):
             raise FloatingPointError("its logits are no finite numbers")
         temperature = 1.0 if self._settings.llm_temperature is None else self._settings.llm_temperature

@@ -124,7 +124,7 @@ def _check_key(key: str, where: str) -> None:
 
 
 def call_quotas(settings: RunSettings) -> dict[str, int]:
-    """What the store lets language-model calls use, by kind; no entry is no limit."""
+    """Return what the store lets language-model calls use, by kind; no entry is no limit."""
     limits = {
         LLM_CALLS: settings.llm_calls,
         LLM_TOKENS: settings.llm_tokens,

@@ -37,7 +37,7 @@ def configure(verbosity: int, as_json: bool) -> None:
 
 
 def logger(**context: Any) -> Any:
-    """A logger that adds `context` to each of its lines; commands without ``-v`` show warnings alone."""
+    """Return a logger that adds `context` to its lines; commands without ``-v`` show warnings alone."""
     if not structlog.is_configured():
         configure(0, as_json=False)
     return structlog.get_logger(**context)

@@ -14,8 +14,8 @@ for claims in ("library_claims", "scoring_claims", "reading_claims"):
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text.
 
-    There are hundreds of texts, so every third is run each time, which takes a part of a second, and the others
-    if slow. What is slow anyway, the compiler above all, is done for every third one, for the others if long.
+    There are hundreds of texts, so every third is run each time, the others if slow. What is slow anyway, the
+    compiler above all, is done for every third one, for the others if long.
     """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
