@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import anyio
 
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, Duty, open_basis, open_generation
 from dga2d.agents.model_choice import ranked_models
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import (
@@ -39,6 +39,7 @@ from dga2d.events.payloads import (
     LLMCallRefused,
     LLMCallReserved,
     LLMCallSettled,
+    Ticket,
     microusd,
 )
 from dga2d.replay.state.ledger import Call
@@ -70,6 +71,8 @@ LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
 """What the store's quotas are called; the third is money."""
 PATIENCE_S = 30.0
 """Seconds that a call waits for the model chosen for it before another is taken."""
+STALE = "stale"
+"""Stage of answers that fitted when they were asked for in an earlier generation, and no longer do."""
 ABANDONED = "the process ended before an answer was recorded"
 
 
@@ -85,6 +88,8 @@ class AskModel(Duty):
     """Of the open generation; 0 for the first graph."""
     attempt: int
     """0, 1, …: calls made for the slot before."""
+    ticket: Ticket | None = field(default=None, compare=False)
+    """What the answer is for, where a later generation takes it."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,15 @@ def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
     """Return the name by which the ledger knows the calls for a slot of the open generation."""
     if state.generation is None:
         return purpose
-    return f"{purpose}/{state.generation.number}/{slot}"
+    number, asked = call_place(state, purpose, slot)
+    return f"{purpose}/{number}/{asked}"
+
+
+def call_place(state: RunState, purpose: CallPurpose, slot: int) -> tuple[int, int]:
+    """Return the generation and slot that first asked for what a slot of the open generation is about."""
+    generation = open_generation(state)
+    taken = None if generation.basis is None else generation.basis.landing_call(purpose, slot)
+    return (generation.number, slot) if taken is None else state.ledger.calls[taken].place
 
 
 def models_for(state: RunState, duty: AskModel) -> tuple[str, ...]:
@@ -151,21 +164,39 @@ def next_call(
     attempts = state.settings.attempts_per_edit
     if len(calls) >= attempts:
         return GiveUp(caused_by, f"no valid answer in {attempts} attempts")
+    if not _can_ask_again(state, purpose):
+        return GiveUp(caused_by, "no generation is left that would take another answer")
     if len(calls) >= most:
         return GiveUp(caused_by, "no model calls left")
     return AskModel(caused_by, purpose, slot, len(calls))
 
 
+def _can_ask_again(state: RunState, purpose: CallPurpose) -> bool:
+    """Return whether an answer asked for in the open generation would be taken in one of the run."""
+    is_lagging = purpose in ("implement", "connect") and open_basis(state)[1].lag > 0
+    return not is_lagging or open_basis(state)[1].can_ask
+
+
 def allowance(state: RunState, purpose: CallPurpose, slot: int) -> int:
-    """Return the most calls for a slot of the open generation, whose credits must have been updated."""
-    basis, attempts, is_edge = open_basis(state)[1], state.settings.attempts_per_edit, purpose == "connect"
-    share = share_of_calls(basis.calls_left, basis.edits, attempts, is_edge)
-    return slot_allowance(share, basis.edits if is_edge else basis.implementation_slots, slot)
+    """Return the most calls for a slot of the open generation, whose credits must have been updated; those
+    made for it in earlier ones count."""
+    basis, is_edge = open_basis(state)[1], purpose == "connect"
+    slots = basis.edge_slots if is_edge else basis.implementation_slots
+    attempts = 1 if basis.lag else state.settings.attempts_per_edit
+    share = share_of_calls(basis.calls_left, basis.edge_slots, attempts, is_edge)
+    return _made_before(state, purpose, slot) + slot_allowance(share, slots, slot)
+
+
+def _made_before(state: RunState, purpose: CallPurpose, slot: int) -> int:
+    """Return how many calls were made for a slot in earlier generations."""
+    made, since = state.ledger.calls_for(call_subject(state, purpose, slot)), open_basis(state)[1].seq
+    return sum(call.reserved_seq < since for call in made)
 
 
 def is_last_attempt(state: RunState, purpose: CallPurpose, slot: int, attempt: int) -> bool:
     """Return whether no further call may be made for a slot of the open generation."""
-    return attempt + 1 >= min(state.settings.attempts_per_edit, allowance(state, purpose, slot))
+    most = min(state.settings.attempts_per_edit, allowance(state, purpose, slot))
+    return attempt + 1 >= most or not _can_ask_again(state, purpose)
 
 
 def share_of_calls(calls_left: int, edits: int, attempts: int, is_edge: bool) -> int:
@@ -258,6 +289,7 @@ def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoR
         reserved_tokens=observed.tokens,
         reserved_microusd=observed.microusd,
         choice=next(iter(models_for(state, duty)), None),
+        ticket=duty.ticket,
     )
     return _decision(state, duty.purpose, payload, duty.caused_by, text)
 
@@ -339,7 +371,8 @@ class CallDesk:
             No call can succeed until somebody acts; this one, if it was reserved, is abandoned.
         """
         prompt = render(task)
-        place = (0 if state.generation is None else state.generation.number, duty.slot)
+        has_begun = state.generation is not None
+        place = call_place(state, duty.purpose, duty.slot) if has_begun else (0, duty.slot)
         seed = (state.header.seed, *spawn_key("proposal", PROPOSAL_STREAMS[duty.purpose], *place))
         request = CompletionRequest(prompt, task, seed, call_subject(state, duty.purpose, duty.slot))
         model = await self._ready_model(state, duty)

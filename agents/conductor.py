@@ -63,15 +63,16 @@ _VERDICTS = (*IMPLEMENTATION_VERDICTS, *EDGE_VERDICTS)
 # What asks for a call: the credits, at first; then the answer refused before or the call lost before. Edges
 # are treated one slot after the other, so the verdict on the slot before comes in as well.
 _IMPLEMENT = ("CreditsUpdated", "ImplementationRejected", "LLMCallAbandoned", "ImplementationProposed")
-_CONNECT = ("CreditsUpdated", *EDGE_VERDICTS, "LLMCallAbandoned")
+_CONNECT = ("CreditsUpdated", *EDGE_VERDICTS, "LLMCallAbandoned", "LLMCallReserved")
 _CALLED, _ENDED = ("LLMCallReserved",), ("LLMCallSettled",)
 _PROPOSED = ("ImplementationProposed",)
 _SETTLED = (*_ENDED, *_PROPOSED)
-_OPERATOR = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, "OperatorRejected", "LLMCallAbandoned")
+_OPERATOR = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, "OperatorRejected", "LLMCallAbandoned", *_CALLED)
 _OPERATOR_PROPOSED = ("OperatorProposed",)
 _OPERATOR_SETTLED = (*_ENDED, *_OPERATOR_PROPOSED)
 _RESUMED = ("RunResumed", "RunForked")
-_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, *OPERATOR_VERDICTS)
+# Under `edit_lag` a slot is done when its answer is asked for; the next slot of edges comes after that.
+_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, *OPERATOR_VERDICTS, *_CALLED)
 
 GENERATION: tuple[Turn, ...] = (
     Turn("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
@@ -249,8 +250,9 @@ def end_reason(state: RunState) -> str | None:
 
 
 def evolution_end(state: RunState) -> str | None:
-    """Return why nothing can evolve any more: no call can be made, or answers with code are all rejected."""
-    if not state.settings.evolution:
+    """Return why nothing can evolve any more: no call can be made, or answers with code are all rejected;
+    ``None`` also while answers are still to be taken."""
+    if not state.settings.evolution or state.ledger.in_flight:
         return None
     if state.ledger.spent_reason is not None and state.settings.last_edits:
         return state.ledger.spent_reason
@@ -312,17 +314,19 @@ def edits_closed(generation: GenerationState) -> int | None:
 
 
 def slots_closed(generation: GenerationState) -> int | None:
-    """Return the event with which credits, policy and the edits of all slots are done; ``None`` before. New
-    operators come after them."""
+    """Return the event with which credits, policy and the edits of all slots are done, or asked for where a
+    later generation makes them; ``None`` before. New operators come after them."""
     if generation.basis is None or not generation.policy_updated_seq:
         return None
-    if len(generation.implementation_verdicts) + len(generation.edge_verdicts) < generation.basis.slots:
+    if generation.closed_slots < generation.basis.slots:
         return None
-    verdicts: list[int] = [
+    closing: list[int] = [
         *generation.implementation_verdicts.values(),
         *generation.edge_verdicts.values(),
+        *generation.asked_implementations.values(),
+        *generation.asked_edges.values(),
     ]
-    return max(generation.basis.seq, generation.policy_updated_seq, *verdicts)
+    return max(generation.basis.seq, generation.policy_updated_seq, *closing)
 
 
 def race_is_due(state: RunState) -> bool:

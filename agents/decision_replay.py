@@ -361,8 +361,8 @@ def _first(decision: Decision, is_decision: bool = True) -> Expected:
 
 
 def _ending(state: RunState, call: Call, payload: Payload) -> Expected:
-    number = None if state.generation is None else state.generation.number
-    return Expected(Draft(calls.CALLERS[call.purpose], payload, number, call.reserved_seq), is_decision=False)
+    draft = Draft(calls.CALLERS[call.purpose], payload, call.generation, call.reserved_seq)
+    return Expected(draft, is_decision=False)
 
 
 def _mismatch(event: RecordedEvent, field: str, expected: str, got: str) -> DecisionMismatchError:

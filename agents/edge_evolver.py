@@ -8,12 +8,12 @@ DGA2D paper, Section 3.5, Eqs. 13–14, and Algorithm 2, lines 18–25.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.prompt_facts import edge_facts
@@ -30,7 +30,7 @@ from dga2d.agents.proposing import (
 )
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
 from dga2d.events import AgentName, Draft, Payload
-from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept
+from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Ticket
 from dga2d.replay.state.graph import END, OperatorGraph
 from dga2d.replay.state.run_state import EvolutionBasis, RunState
 
@@ -75,14 +75,13 @@ class EdgeEvolver(Evolver[EdgeDuty]):
 
     async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedEdges:
         answer = await read_judged(state, duty, self._context, self._trials.sources.blobs)
-        graph = present_graph(state)
         if not state.settings.edge_smoke:
             return answer
         try:
-            removed, added = parse_edges(answer.text, answer.task, graph)
+            removed, added = parse_proposal(state, duty.call, answer)
         except ProposalError:
             return answer
-        edited = graph.edit(removed, added)
+        edited = present_graph(state).edit(removed, added)
         return answer._replace(trial=await self._trials.find_edge_failure(state, edited, added))
 
 
@@ -94,22 +93,38 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     generation = state.generation
     if state.status != "running" or generation is None or generation.basis is None:
         return ()
-    number, basis, slot = generation.number, generation.basis, len(generation.edge_verdicts)
-    if slot >= basis.edits:
+    number, basis, slot = generation.number, generation.basis, generation.closed_edges
+    if slot >= basis.edge_slots:
         return ()
-    cause = generation.edge_verdicts[slot - 1] if slot else basis.seq
-    reason = _reason_to_keep(state, slot)
-    if reason is not None:
+    closed = {**generation.edge_verdicts, **generation.asked_edges}
+    cause = closed[slot - 1] if slot else basis.seq
+    takes = basis.landing_call("connect", slot) is not None
+    if not takes and (reason := _reason_to_keep(state, slot)) is not None:
         return (KeepEdges(cause, number, slot, reason),)
     step = calls.next_call(state, "connect", slot, cause, calls.allowance(state, "connect", slot))
     if step is None:
         return ()
     if isinstance(step, GiveUp):
         return (KeepEdges(step.caused_by, number, slot, step.reason),)
-    is_first = isinstance(step, AskModel) and step.attempt == 0
-    if is_first and not an_edit_exists(connect_task(state, slot, context, PastAttempts())):
-        return (KeepEdges(cause, number, slot, "no valid edit exists"),)
+    if isinstance(step, AskModel):
+        return (_question(state, step, context, checks=takes or step.attempt == 0),)
     return (step,)
+
+
+def _question(state: RunState, ask: AskModel, context: PromptContext, *, checks: bool) -> EdgeDuty:
+    """Return a question with what its answer is for; with `checks`, that the edges stay where no answer could
+    be of use."""
+    (generation, basis), slot = open_basis(state), ask.slot
+    reason = _reason_to_keep(state, slot) if checks else None
+    if checks and reason is None and not an_edit_exists(connect_task(state, slot, context, PastAttempts())):
+        reason = "no valid edit exists"
+    if reason is not None:
+        return KeepEdges(ask.caused_by, generation.number, slot, reason)
+    if not basis.lag:
+        return ask
+    lowest, lands = _lowest_edge(state, slot), generation.number + basis.lag
+    edge = None if lowest is None else lowest[0]
+    return replace(ask, ticket=Ticket(slot=slot, lands=lands, operator=None, parent=None, edge=edge))
 
 
 def _reason_to_keep(state: RunState, slot: int) -> str | None:
@@ -121,18 +136,43 @@ def _reason_to_keep(state: RunState, slot: int) -> str | None:
         return "no further edge"
     if lowest[1] >= 0:
         return "no edge has negative credit"
-    if lowest[0] not in present_graph(state).edges:
+    if lowest[0] not in _asked_graph(state).edges:
         return "an edit before took the edge out already"
-    if state.settings.edit_scope == "walks" and is_last_way(present_graph(state), lowest[0], longest):
+    if state.settings.edit_scope == "walks" and is_last_way(_asked_graph(state), lowest[0], longest):
         return "an edit before left the edge as an operator's last way in or out"
     return None
 
 
+def _asked_graph(state: RunState) -> OperatorGraph:
+    """Return the graph on which edges are asked for: the present one, where answers are taken at once."""
+    basis = open_basis(state)[1]
+    return basis.graph if basis.lag else present_graph(state)
+
+
+def _edge_taken(state: RunState, slot: int) -> Edge | None:
+    """Return the edge for which the answer was asked that a slot takes; ``None`` where it takes none."""
+    call = open_basis(state)[1].landing_call("connect", slot)
+    ticket = None if call is None else state.ledger.calls[call].ticket
+    return None if ticket is None else ticket.edge
+
+
+def _edges_under_way(state: RunState) -> set[Edge | None]:
+    """Return the edges for whose exchange earlier generations asked and whose answers were not taken
+    before."""
+    generation, basis = open_basis(state)
+    flying = (state.ledger.calls[n] for n in (*state.ledger.in_flight, *basis.landing_edges))
+    return {c.ticket.edge for c in flying if c.ticket is not None and c.generation != generation.number}
+
+
 def _lowest_edge(state: RunState, slot: int) -> tuple[Edge, float] | None:
-    """Return the `slot`-th lowest-credit edge of those that may be judged now, and its credit."""
+    """Return the `slot`-th lowest-credit edge of those that may be judged now, and its credit; for a slot
+    that takes an answer, the edge that it was asked for."""
     (generation, basis), settings = open_basis(state), state.settings
+    if (edge := _edge_taken(state, slot)) is not None:
+        return edge, basis.credits.edge_credit(edge, basis.pools, settings.epsilon)
     graph, longest, pools = basis.graph, settings.max_length, basis.pools
     waiting = {t.edge for t in state.owed_trials if t.generation < generation.number}
+    waiting |= _edges_under_way(state)
 
     def is_judged(edge: Edge) -> bool:
         if edge in waiting or basis.credits.edge_samples(edge, pools) < settings.min_samples:
@@ -173,11 +213,12 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     generation, attempt = open_basis(state)[0].number, state.ledger.calls[duty.call].attempt
     slot, call = duty.slot, duty.call
     try:
-        removed, added = parse_edges(observed.text, observed.task, present_graph(state))
+        removed, added = parse_proposal(state, call, observed)
         if observed.trial is not None:
             raise observed.trial
     except ProposalError as error:
-        reason, is_final = str(error), calls.is_last_attempt(state, "connect", slot, attempt)
+        is_last = calls.is_last_attempt(state, "connect", slot, attempt)
+        reason, is_final = str(error), is_last or error.stage == STALE
     else:
         if removed or added:
             return EdgeReplaced(generation=generation, slot=slot, removed=removed, added=added, call=call)
@@ -185,6 +226,27 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Paylo
     return EdgeRejected(
         generation=generation, slot=slot, call=call, attempt=attempt, reason=reason, is_final=is_final
     )
+
+
+def parse_proposal(
+    state: RunState, call: int, answer: JudgedEdges
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Return the removed and the added edges of an answer, judged on the present graph.
+
+    Raises
+    ------
+    ProposalError
+        As `parse_edges`, on the graph that the call was asked on. ``stale``: it broke no rule there, and does
+        on the present one.
+    """
+    graph, asked = present_graph(state), state.ledger.calls[call]
+    if asked.ticket is None:
+        return parse_edges(answer.text, answer.task, graph)
+    parse_edges(answer.text, answer.task, answer.task.graph)
+    try:
+        return parse_edges(answer.text, answer.task, graph)
+    except ProposalError as error:
+        raise ProposalError(STALE, error.diagnostic) from None
 
 
 def removable_edge(
@@ -219,8 +281,11 @@ async def read_judged(
     state: RunState, duty: JudgeAnswer, context: PromptContext, blobs: BlobSource
 ) -> JudgedEdges:
     """Return what the log holds of an answer."""
-    call = state.ledger.calls[duty.call]
-    task = await read_task(state, duty.slot, call.attempt, context, blobs)
+    call, past = state.ledger.calls[duty.call], PastAttempts()
+    graph = present_graph(state)
+    if call.ticket is not None and call.generation is not None:
+        graph = state.bases[call.generation].graph
+    task = connect_task(state, duty.slot, context, past, graph)
     return JudgedEdges(task, await calls.read_answer(call, blobs))
 
 
@@ -232,9 +297,15 @@ async def read_task(
     return connect_task(state, slot, context, past)
 
 
-def connect_task(state: RunState, slot: int, context: PromptContext, past: PastAttempts) -> ConnectTask:
-    """Return what a proposer is asked for a slot, on the graph that earlier slots left."""
-    graph, (generation, basis) = present_graph(state), open_basis(state)
+def connect_task(
+    state: RunState,
+    slot: int,
+    context: PromptContext,
+    past: PastAttempts,
+    graph: OperatorGraph | None = None,
+) -> ConnectTask:
+    """Return what a proposer is asked for a slot: on a given graph, or on the one that earlier slots left."""
+    graph, (generation, basis) = graph or _asked_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
     lowest, contracts = _lowest_edge(state, slot), known_contracts(state, context)
     return ConnectTask(

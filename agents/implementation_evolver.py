@@ -8,17 +8,24 @@ DGA2D paper, Section 3.5, and Algorithm 2, lines 1–17.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypedDict
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis
 from dga2d.agents.bank_offers import JudgeOffer
-from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
-from dga2d.agents.implementation_tasks import read_task
-from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
+from dga2d.agents.implementation_tasks import read_asked, read_task
+from dga2d.agents.pool_edits import (
+    edit_of,
+    edit_to_ask,
+    kept_members,
+    lowest_credit,
+    parent_of,
+    stale_reason,
+)
 from dga2d.agents.proposing import (
     ImplementTask,
     PromptContext,
@@ -37,6 +44,7 @@ from dga2d.events.payloads import (
     ImplementationRejected,
     ImplementationReplaced,
     ImplementationsKept,
+    Ticket,
 )
 from dga2d.replay.state.run_state import Proposal, RunState
 
@@ -67,7 +75,18 @@ class JudgeProposal(Duty):
     slot: int
 
 
-ImplementationDuty = AskModel | JudgeAnswer | JudgeOffer | JudgeProposal | AbandonCall | EditByRule | KeepPool
+@dataclass(frozen=True)
+class RefuseStale(Duty):
+    """Record that an answer no longer fits the pools that it was asked for."""
+
+    slot: int
+    call: int
+    reason: str = field(compare=False)
+
+
+ImplementationDuty = (
+    AskModel | JudgeAnswer | JudgeOffer | JudgeProposal | RefuseStale | AbandonCall | EditByRule | KeepPool
+)
 
 
 class JudgedImplementation(NamedTuple):
@@ -77,6 +96,8 @@ class JudgedImplementation(NamedTuple):
     text: str
     trial: ProposalError | None
     """The trial run that failed; ``None`` if none did or none was made."""
+    asked: ImplementTask | None = None
+    """What it was asked for in an earlier generation; ``None`` where that is `task`."""
 
 
 class ImplementationEvolver(Evolver[ImplementationDuty]):
@@ -110,25 +131,29 @@ def duties(state: RunState) -> tuple[ImplementationDuty, ...]:
     generation = state.generation
     if state.status != "running" or generation is None or generation.basis is None:
         return ()
-    judged, slots = generation.implementation_verdicts, range(generation.basis.implementation_slots)
-    owed = (_slot_duty(state, slot) for slot in slots if slot not in judged)
+    slots = range(generation.basis.implementation_slots)
+    owed = (_slot_duty(state, slot) for slot in slots if not generation.is_closed(slot))
     return tuple(duty for duty in owed if duty is not None)
 
 
 def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     generation, basis = open_basis(state)
+    if (reason := stale_reason(state, slot)) is not None:
+        return _stale_duty(state, slot, reason)
     edit = edit_of(state, slot)
     if edit is None or edit.kind in ("keep", "delete"):
-        return EditByRule(basis.seq, generation.number, slot)
+        waits = edit is not None and basis.lag > 0 and _waits_for_its_turn(state, slot, edit.operator)
+        return None if waits else EditByRule(basis.seq, generation.number, slot)
     proposal = generation.proposals.get(slot)
     if proposal is not None:
         waits = _waits_for_its_turn(state, slot, edit.operator) or not _rivals_are_measured(state, proposal)
         return None if waits else JudgeProposal(proposal.seq, slot)
-    if slot % basis.turns == 0 and (offer := bank_offers.next_offer(state, edit.operator)) is not None:
+    is_first = slot % basis.turns == 0 and slot < basis.asking_slots
+    if is_first and (offer := bank_offers.next_offer(state, edit.operator)) is not None:
         waits = _waits_for_its_turn(state, slot, edit.operator)
         return None if waits else JudgeOffer(basis.seq, slot, offer)
     cause = basis.seq
-    if slot % basis.turns:
+    if slot % basis.turns and slot < basis.asking_slots:
         before = generation.proposals.get(slot - 1)
         if before is None or not gate.is_measured(state, before):
             judged = generation.implementation_verdicts.get(slot - 1)
@@ -137,18 +162,47 @@ def _slot_duty(state: RunState, slot: int) -> ImplementationDuty | None:
     step = calls.next_call(state, "implement", slot, cause, calls.allowance(state, "implement", slot))
     if isinstance(step, GiveUp):
         return KeepPool(step.caused_by, generation.number, slot, step.reason)
+    if isinstance(step, AskModel) and basis.lag:
+        return replace(step, ticket=_ticket(state, slot))
     joins = isinstance(step, JudgeAnswer) and not gate.is_gated(state)
     return None if joins and _waits_for_its_turn(state, slot, edit.operator) else step
 
 
+def _stale_duty(state: RunState, slot: int, reason: str) -> ImplementationDuty | None:
+    """Return what is owed for an answer that no longer fits: a refusal when it has come, no call."""
+    generation, number = open_basis(state)[0], open_basis(state)[1].landing_call("implement", slot)
+    assert number is not None
+    call = state.ledger.calls_for(state.ledger.calls[number].subject)[-1]
+    if call.status == "reserved":
+        is_ours = call.reserved_seq >= state.process_seq
+        return None if is_ours else AbandonCall(state.process_seq, "implement", call.number)
+    assert call.ended_seq is not None
+    if call.status == "settled" and call.verdict is None:
+        return RefuseStale(call.ended_seq, slot, call.number, reason)
+    return KeepPool(call.judged_seq or call.ended_seq, generation.number, slot, f"{STALE}: {reason}")
+
+
+def _ticket(state: RunState, slot: int) -> Ticket:
+    (generation, basis), edit = open_basis(state), edit_to_ask(state, slot)
+    return Ticket(
+        slot=slot,
+        lands=generation.number + basis.lag,
+        operator=edit.operator,
+        parent=parent_of(basis, edit, state.settings.epsilon),
+        edge=None,
+    )
+
+
 def _waits_for_its_turn(state: RunState, slot: int, operator: OperatorId) -> bool:
     """Return whether an earlier slot of the same operator has to be judged first: one after the other, so
-    that answers may come in any order."""
-    generation = open_basis(state)[0]
-    verdicts, proposals = generation.implementation_verdicts, generation.proposals
+    that answers may come in any order. Under a lag an earlier slot of any operator: the credits that new code
+    begins with may name what other code replaces."""
+    generation, basis = open_basis(state)
+    proposals = generation.proposals
     for earlier in range(slot):
-        is_passed = earlier in verdicts or (earlier in proposals and slot not in proposals)
-        if not is_passed and (edit := edit_of(state, earlier)) is not None and edit.operator == operator:
+        if generation.is_closed(earlier) or (earlier in proposals and slot not in proposals):
+            continue
+        if basis.lag or ((edit := edit_of(state, earlier)) is not None and edit.operator == operator):
             return True
     return False
 
@@ -159,7 +213,7 @@ def _rivals_are_measured(state: RunState, proposal: Proposal) -> bool:
     generation, basis = open_basis(state)
     for slot in range(basis.implementation_slots):
         rival = generation.proposals.get(slot)
-        if rival is None and slot not in generation.implementation_verdicts:
+        if rival is None and not generation.is_closed(slot):
             edit = edit_of(state, slot)
             if edit is not None and edit.operator == proposal.operator:
                 return False
@@ -179,6 +233,11 @@ def decide(
             return _verdict(state, duty, observed)
         case JudgeProposal(), None:
             return _pass_gate(state, duty)
+        case RefuseStale(), None:
+            origin: _Origin = {"call": duty.call, "offer": None}
+            return _decision(
+                state, duty, _reject(state, duty.slot, origin, ProposalError(STALE, duty.reason))
+            )
         case EditByRule(), None:
             return _decision(state, duty, _edit_by_rule(state, duty))
         case KeepPool(), None:
@@ -232,16 +291,21 @@ def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> _Origin:
 def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: ImplementationId) -> None:
     """Refuse code that joined the pool in this generation, or that the gate has measured before."""
     operator = edit_to_ask(state, duty.slot).operator
+    call = state.ledger.calls[duty.call] if isinstance(duty, JudgeAnswer) else None
+    asked = call.generation if call is not None and call.ticket is not None else None
     if gate.is_gated(state):
-        if any(tried.implementation == new for tried in gate.tried_before(state, operator)):
-            raise ProposalError("duplicate", f"{new} was measured before")
+        before = [t for t in gate.tried_before(state, operator) if t.implementation == new]
+        if before:
+            is_news = asked is not None and all(tried.generation >= asked for tried in before)
+            raise ProposalError(STALE if is_news else "duplicate", f"{new} was measured before")
         generation, basis = open_basis(state)
         turn = duty.slot % basis.turns
         drafts = (generation.proposals.get(slot) for slot in range(duty.slot - turn, duty.slot))
         if any(draft is not None and draft.implementation == new for draft in drafts):
             raise ProposalError("duplicate", f"{new} is the answer of a turn before")
     elif new in state.pools[operator]:
-        raise ProposalError("duplicate", f"{new} joined the pool in this generation")
+        stage = "duplicate" if asked is None else STALE
+        raise ProposalError(stage, f"{new} joined the pool in this generation")
 
 
 def _propose(state: RunState, proposal: Proposal) -> ImplementationProposed:
@@ -299,9 +363,15 @@ def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer | JudgeOffer)
     Raises
     ------
     ProposalError
-        The text breaks a rule; see `parse_implementation`.
+        The text breaks a rule; see `parse_implementation`. ``stale``: it broke none when it was asked for in
+        an earlier generation, and does now.
     """
-    source = parse_implementation(answer.text, answer.task)
+    source = parse_implementation(answer.text, answer.asked or answer.task)
+    if answer.asked is not None:
+        try:
+            parse_implementation(answer.text, replace(answer.asked, pool=answer.task.pool))
+        except ProposalError as error:
+            raise ProposalError(STALE, error.diagnostic) from None
     origin = f"bank:{duty.offer}" if isinstance(duty, JudgeOffer) else f"call:{duty.call}"
     return Implementation(OperatorName(answer.task.operator.id), source, origin)
 
@@ -317,7 +387,8 @@ async def read_judged(
         )
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
-    return JudgedImplementation(task, await calls.read_answer(call, sources.blobs), None)
+    text, asked = await calls.read_answer(call, sources.blobs), await read_asked(state, task, call, sources)
+    return JudgedImplementation(task, text, None, asked)
 
 
 def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
@@ -359,7 +430,7 @@ def _join(state: RunState, new: Proposal) -> Payload:
     return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
-FINAL_STAGES = ("no_change", "gate")
+FINAL_STAGES = ("no_change", "gate", STALE)
 """Stages behind which there is nothing to repair."""
 
 

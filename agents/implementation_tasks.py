@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from dga2d.agents import calls
@@ -19,8 +21,8 @@ from dga2d.agents.proposing import (
 from dga2d.agents.proposing.answers import DIFF_STAGE
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId
-from dga2d.events.payloads import Step
-from dga2d.replay.state.ledger import NO_FAULT
+from dga2d.events.payloads import Step, Ticket
+from dga2d.replay.state.ledger import NO_FAULT, Call
 from dga2d.replay.state.run_state import Proposal, RunState
 
 LOOKED_BACK = 12
@@ -40,14 +42,21 @@ def answer_form(state: RunState) -> Literal["whole", "diff"]:
     number = open_basis(state)[0].number
     judged = [
         call
-        for _, call in sorted(state.ledger.calls.items())
-        if call.purpose == "implement" and call.verdict is not None and (call.generation or 0) < number
+        for call in sorted(state.ledger.calls.values(), key=_order)
+        if call.purpose == "implement" and call.verdict is not None and (call.taken_in or 0) < number
     ][-LOOKED_BACK:]
     faults = [call.diagnostic or "" for call in judged if call.verdict == "rejected"]
     faults = [fault for fault in faults if not fault.startswith(NO_FAULT)]
     misfits = sum(fault.startswith(f"{DIFF_STAGE}:") for fault in faults)
     is_strong = len(judged) >= ENOUGH_ANSWERS and 3 * len(faults) <= len(judged)
     return "diff" if is_strong and 4 * misfits <= len(judged) else "whole"
+
+
+def _order(call: Call) -> tuple[int, int, int, int]:
+    """Return the place of a call; those that land together are numbered in any order."""
+    if call.ticket is None:
+        return call.taken_in or 0, call.number, 0, 0
+    return call.taken_in or 0, *call.place, call.attempt
 
 
 async def read_task(
@@ -118,6 +127,28 @@ async def read_task(
         near_copy_lines=settings.near_copy_lines,
         **vars(past),
     )
+
+
+async def read_asked(
+    state: RunState, task: ImplementTask, call: Call, sources: SourceReader
+) -> ImplementTask | None:
+    """Return a task as it was when an earlier generation asked for it: the pool that it was to add to, and
+    the member that it was to improve on; ``None`` for a call of the open generation."""
+    ticket = call.ticket
+    if ticket is None or ticket.operator is None or ticket.parent is None:
+        return None
+    steps = [Step(operator=ticket.operator, implementation=c) for c in _asked_pool(state, call, ticket)]
+    texts = [(await sources.implementation(state, step)).source for step in steps]
+    pool = tuple(PoolEntry(step.implementation, text, 0.0) for step, text in zip(steps, texts, strict=True))
+    parent = next(entry for entry in pool if entry.id == ticket.parent)
+    form: Literal["whole", "diff"] = "whole" if state.settings.answer_form == "whole" else "diff"
+    return replace(task, pool=pool, parent=parent, answer_form=form)
+
+
+def _asked_pool(state: RunState, call: Call, ticket: Ticket) -> Sequence[ImplementationId]:
+    assert call.generation is not None
+    assert ticket.operator is not None
+    return state.bases[call.generation].pools[ticket.operator]
 
 
 async def _draft(state: RunState, draft: Proposal, sources: SourceReader) -> PoolEntry:

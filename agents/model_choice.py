@@ -75,22 +75,22 @@ def call_rewards(state: RunState, before: int) -> dict[str, list[float]]:
     The reward is the mean gain that the gate measured, as a part of the largest so far; 0 where nothing was
     gained or measured. Without a gate it is 1 for what was accepted.
     """
-    gains: dict[tuple[int, int], float] = {}
+    gains: dict[int | None, float] = {}
+    largest = 0.0
     for all_ in state.tried.values():
         for tried in all_:
             known = [gain for gain in tried.gains if gain is not None]
             if len(known) == len(tried.gains):
-                gains[tried.generation, tried.slot] = max(0.0, math.fsum(known) / len(known))
-    largest = max((g for (t, _), g in gains.items() if t < before), default=0.0)
+                gains[tried.call] = gain = max(0.0, math.fsum(known) / len(known))
+                largest = max(largest, gain if tried.generation < before else 0.0)
     found: dict[str, list[float]] = {}
-    for _, call in sorted(state.ledger.calls.items()):
-        if call.choice is None or call.purpose not in FOR_CODE or not call.generation:
+    for number, call in sorted(state.ledger.calls.items()):
+        if call.choice is None or call.purpose not in FOR_CODE or not call.taken_in:
             continue
-        if call.generation >= before:
+        if call.taken_in >= before:
             continue
-        slot = -1 if call.purpose == "operator" else int(call.subject.rpartition("/")[2])
         is_sound = call.verdict == "accepted" or (call.diagnostic or "").startswith("gate:")
-        gain = gains.get((call.generation, slot), 0.0)
+        gain = gains.get(number, 0.0)
         reward = gain / largest if largest > 0.0 else float(call.verdict == "accepted")
         found.setdefault(call.choice, []).append(reward if is_sound else 0.0)
     return found

@@ -29,6 +29,14 @@ class PoolEdit(NamedTuple):
     """The implementation to improve on; ``None`` for that of the highest credit."""
 
 
+class PoolTicket(NamedTuple):
+    """What code was asked for that a later generation takes."""
+
+    operator: OperatorId
+    parent: ImplementationId
+    """The implementation to improve on."""
+
+
 NOTHING_KEPT: frozenset[ImplementationId] = frozenset()
 
 
@@ -85,6 +93,8 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
     It is the same whatever verdicts of the generation are in the log.
     """
     basis, settings = open_basis(state)[1], state.settings
+    if (ticket := landing_ticket(state, slot)) is not None:
+        return _landing_edit(state, ticket)
     number, answer = divmod(slot, basis.slots_per_edit)
     if number >= basis.edits:
         return _incumbent_edit(state, number)
@@ -101,6 +111,55 @@ def edit_of(state: RunState, slot: int) -> PoolEdit | None:
     return edit
 
 
+def landing_ticket(state: RunState, slot: int) -> PoolTicket | None:
+    """Return what the answer is for that a slot takes; ``None`` where the slot asks for one."""
+    call = open_basis(state)[1].landing_call("implement", slot)
+    ticket = None if call is None else state.ledger.calls[call].ticket
+    if ticket is None:
+        return None
+    assert ticket.operator is not None
+    assert ticket.parent is not None
+    return PoolTicket(ticket.operator, ticket.parent)
+
+
+def _landing_edit(state: RunState, ticket: PoolTicket) -> PoolEdit:
+    """Return the edit for which code was asked in an earlier generation; `stale_reason` says if it still
+    fits."""
+    basis, settings = open_basis(state)[1], state.settings
+    pool = basis.pools.get(ticket.operator, ())
+    parent = _successor(state, ticket)
+    if parent is None:
+        return PoolEdit("keep", ticket.operator, ticket.parent)
+    worst = lowest_credit(basis, pool, settings.epsilon, kept_members(state))
+    return PoolEdit("add" if len(pool) < settings.pool_limit else "replace", ticket.operator, worst, parent)
+
+
+def stale_reason(state: RunState, slot: int) -> str | None:
+    """Return why the edit whose answer a slot takes no longer fits; ``None`` where it does, or the slot takes
+    none."""
+    ticket, basis = landing_ticket(state, slot), open_basis(state)[1]
+    if ticket is None:
+        return None
+    if ticket.operator not in basis.graph.operators:
+        return f"{ticket.operator} has left the graph"
+    if _successor(state, ticket) is None:
+        return f"{ticket.parent}, which it was to improve on, has left the pool"
+    pool = basis.pools[ticket.operator]
+    if len(pool) >= state.settings.pool_limit and kept_members(state).issuperset(pool):
+        return f"the pool of {ticket.operator} is full, and nothing may leave it"
+    return None
+
+
+def _successor(state: RunState, ticket: PoolTicket) -> ImplementationId | None:
+    """Return the implementation that an edit was to improve on, or what took its place with other constants;
+    ``None`` where neither is in the pool."""
+    pool = open_basis(state)[1].pools.get(ticket.operator, ())
+    if ticket.parent in pool:
+        return ticket.parent
+    text = state.unconfigured(ticket.parent)
+    return next((c for c in pool if state.unconfigured(c) == text), None)
+
+
 def edit_to_ask(state: RunState, slot: int) -> PoolEdit:
     """Return the edit of a slot that asks a model; it must have one."""
     edit = edit_of(state, slot)
@@ -110,17 +169,27 @@ def edit_to_ask(state: RunState, slot: int) -> PoolEdit:
 
 def rank_among_askers(state: RunState, slot: int) -> tuple[int, int]:
     """Return which of the slots that ask for code of its operator a slot is, from 1, and how many ask. Turns
-    of one proposal count as one."""
-    turns = open_basis(state)[1].turns
-    edits = {s: edit_of(state, s) for s in range(0, open_basis(state)[1].implementation_slots, turns)}
-    slot -= slot % turns
+    of one proposal count as one; answers in flight come first."""
+    (generation, basis), own = open_basis(state), edit_of(state, slot)
+    flying = [state.ledger.calls[number] for number in state.ledger.in_flight]
+    before = sum(
+        call.ticket is not None
+        and own is not None
+        and call.ticket.operator == own.operator
+        and call.generation != generation.number
+        for call in flying
+    )
+    if slot >= basis.asking_slots:  # a rejected answer is asked for again
+        return before + 1, before + 1
+    edits = {s: edit_of(state, s) for s in range(0, basis.asking_slots, basis.turns)}
+    slot -= slot % basis.turns
     own = edits[slot]
     askers = [
         number
         for number, edit in edits.items()
         if edit is not None and own is not None and edit.operator == own.operator and is_asked_for(edit)
     ]
-    return askers.index(slot) + 1, len(askers)
+    return before + askers.index(slot) + 1, before + len(askers)
 
 
 def is_asked_for(edit: PoolEdit) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dga2d.agents.agent import open_basis
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest, Evaluator, InstanceSource
 from dga2d.agents.proposing import ProposalError
@@ -58,15 +59,16 @@ class TrialRunner:
     ) -> ProposalError | None:
         """Run the walk of `graph` nearest to the incumbent along each of the `added` edges.
 
-        Return the first failure; ``None`` if there is none. An edge that no walk passes is not run.
+        Return the first failure; ``None`` if there is none. An edge that no walk passes is not run. Pools and
+        credits are those that the generation's edits are decided on, whatever of them has been made.
         """
-        program = incumbent(state)
+        program, (_, basis) = incumbent(state), open_basis(state)
         base = tuple(step.operator for step in program)
         for number, edge in enumerate(added):
             walk = walk_along(graph, base, edge, state.settings.max_length)
             if walk is None:
                 continue
-            chosen = fill(walk, program, state.pools, state.credits)
+            chosen = fill(walk, program, basis.pools, basis.credits)
             steps = [await self.sources.implementation(state, step) for step in chosen]
             failure = await self._run(state, f"{EDGE_STAGE}/{'>'.join(edge)}", steps, number)
             if failure is not None:

@@ -971,10 +971,25 @@ class PopulationUpdated(Payload, owner="method_runner", operation="population-up
     """What else the method has to remember, in its own words; replaces what was there."""
 
 
+class Ticket(Model):
+    """What an answer is for that is taken in a later generation than the one that asks for it."""
+
+    slot: int
+    """Of the generation that asks."""
+    lands: int
+    """Generation that takes the answer, and waits for it if it is late."""
+    operator: OperatorId | None
+    """Whose pool is edited; ``None`` for an edit of edges."""
+    parent: ImplementationId | None
+    """The implementation to improve on; ``None`` for an edit of edges."""
+    edge: Edge | None
+    """The edge to be exchanged; ``None`` for an edit of a pool."""
+
+
 class LLMCallReserved(Payload, owner=CALLERS, operation="llm-call/{call}"):
     """A call is charged before it is sent; the store refuses a number twice or over the limit."""
 
-    left_out: ClassVar[frozenset[str]] = frozenset({"choice"})
+    left_out: ClassVar[frozenset[str]] = frozenset({"choice", "ticket"})
 
     call: int
     """1, 2, … up to the limit."""
@@ -992,6 +1007,8 @@ class LLMCallReserved(Payload, owner=CALLERS, operation="llm-call/{call}"):
     choice: str | None = None
     """Of several models the one chosen for this call, as the settings name it; `model` is another where it
     was down. ``None`` where a run has a single one."""
+    ticket: Ticket | None = None
+    """Where edits are made in a later generation (``edit_lag``); ``None`` where the answer is waited for."""
 
 
 class LLMCallSettled(Payload, owner=CALLERS, operation="llm-call-end/{call}"):

@@ -69,6 +69,14 @@ class RunSettings(BaseModel):
     """Whether implementations and edges evolve; off leaves policy and credit learning alone."""
     edits_per_generation: int = Field(1, ge=1)
     """Lowest-credit operators and edges treated in one generation."""
+    edit_lag: int = Field(0, ge=0)
+    """Generations between asking a model for an edit and making it: answers that are asked for in generation
+    t are taken in generation t + L, after its credits, and generations in between do not wait for them. A
+    rejected answer is asked for again there. 0 waits in the same generation, as the paper does."""
+    edit_landing: Literal["fixed", "arrival"] = "fixed"
+    """When answers under `edit_lag` are taken: ``fixed`` exactly then, however early they came, so that a run
+    whose evaluations repeat (``work``) does not depend on anyone's speed; ``arrival`` in the first generation
+    after they came, at the latest then."""
     attempts_per_edit: int = Field(3, ge=1)
     """Proposals per edit, the repairs after a rejection included."""
     rejection_limit: int = Field(40, ge=0)
@@ -301,6 +309,10 @@ class RunSettings(BaseModel):
             )
         if self.turns > 1 and not (self.gate_instances and self.prompt_edition == 3):
             raise ValueError(f"turns = {self.turns} needs gate_instances and prompt_edition = 3")
+        if self.turns > 1 and self.edit_lag:
+            raise ValueError(f"turns = {self.turns} needs edit_lag = 0: each turn waits for the one before")
+        if self.edit_lag and not self.evolves_pipelines:
+            raise ValueError(f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers")
         if self.answer_form != "whole" and self.prompt_edition != 3:
             raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3")
         if self.new_operators and not self.gate_instances:

@@ -89,14 +89,23 @@ def _graph(graph: OperatorGraph) -> dict[str, Any]:
 
 
 def _ledger(ledger: Ledger) -> dict[str, Any]:
+    """Return the calls without their numbers; of those in flight no more than what was asked, since when
+    their answers come depends on the endpoint."""
+    flying = [ledger.calls[number] for number in ledger.in_flight]
+    answered = [call for call in flying if call.status == "settled"]
     return {
         "limit": ledger.limit,
         "used": ledger.used,
         "calls": sorted(
             [c.subject, c.attempt, c.purpose, c.status, c.verdict, c.prompt, c.response]
             for c in ledger.calls.values()
+            if not c.is_in_flight
         ),
-        "tokens": [ledger.prompt_tokens, ledger.completion_tokens],
+        **({"in_flight": sorted([c.subject, c.attempt, c.prompt] for c in flying)} if flying else {}),
+        "tokens": [
+            ledger.prompt_tokens - sum(call.prompt_tokens for call in answered),
+            ledger.completion_tokens - sum(call.completion_tokens for call in answered),
+        ],
     }
 
 

@@ -21,14 +21,14 @@ OfferedOrAnswered = (
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
     generation = open_generation(state, event, payload.generation)
     _check_slot(generation, event, payload.slot, is_edge=False)
-    require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
+    require(not generation.is_closed(payload.slot), event, "the slot has its verdict")
     verdicts = generation.implementation_verdicts.set(payload.slot, event.seq)
     return replace(state, generation=replace(generation, implementation_verdicts=verdicts))
 
 
 def _check_slot(generation: GenerationState, event: RecordedEvent, slot: int, *, is_edge: bool) -> None:
     basis = require(generation.basis, event, "the credits have not been updated")
-    slots = basis.edits if is_edge else basis.implementation_slots
+    slots = basis.edge_slots if is_edge else basis.implementation_slots
     require(0 <= slot < slots, event, f"there is no slot {slot}")
 
 
@@ -100,7 +100,7 @@ def _implementation_proposed(
 ) -> RunState:
     generation, new = open_generation(state, event, payload.generation), payload.implementation
     _check_slot(generation, event, payload.slot, is_edge=False)
-    require(payload.slot not in generation.implementation_verdicts, event, "the slot has its verdict")
+    require(not generation.is_closed(payload.slot), event, "the slot has its verdict")
     require(payload.slot not in generation.proposals, event, "the slot has its proposal")
     require(new.startswith(f"{payload.operator}."), event, f"{new} belongs elsewhere")
     steps = (*payload.program, p.Step(operator=payload.operator, implementation=payload.parent))
@@ -138,6 +138,7 @@ def _implementation_measured(
         proposal.idea,
         payload.gains,
         payload.is_accepted,
+        proposal.call,
     )
     operator, proposals = proposal.operator, generation.proposals
     return replace(
@@ -239,7 +240,8 @@ def _implementation_rejected(
 def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:
     generation = open_generation(state, event, number)
     _check_slot(generation, event, slot, is_edge=True)
-    require(slot not in generation.edge_verdicts, event, "the slot has its verdict")
+    is_closed = slot in generation.edge_verdicts or slot in generation.asked_edges
+    require(not is_closed, event, "the slot has its verdict")
     verdicts = generation.edge_verdicts.set(slot, event.seq)
     return replace(state, generation=replace(generation, edge_verdicts=verdicts))
 
@@ -305,8 +307,33 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
         reserved_tokens=payload.reserved_tokens,
         reserved_microusd=payload.reserved_microusd,
         choice=payload.choice,
+        ticket=payload.ticket,
     )
-    return replace(state, ledger=ledger.reserve(call))
+    state = replace(state, ledger=ledger.reserve(call))
+    return state if payload.ticket is None else _ticketed(state, event, payload, payload.ticket)
+
+
+def _ticketed(
+    state: RunState, event: RecordedEvent, payload: p.LLMCallReserved, ticket: p.Ticket
+) -> RunState:
+    """Close the slot of an edit whose answer a later generation takes."""
+    generation = open_generation(state, event, event.generation or 0)
+    is_edge, slot = payload.purpose == "connect", ticket.slot
+    _check_slot(generation, event, slot, is_edge=is_edge)
+    basis = require(generation.basis, event, "the credits have not been updated")
+    require(basis.lag and ticket.lands == generation.number + basis.lag, event, "it lands elsewhere")
+    taken = basis.landing_call(payload.purpose, slot)
+    subject = f"{payload.purpose}/{generation.number}/{slot}"
+    subject = subject if taken is None else state.ledger.calls[taken].subject
+    require(payload.subject == subject, event, f"its slot is that of {subject}")
+    if is_edge:
+        require(slot == generation.closed_edges, event, f"slot {generation.closed_edges} is next")
+        edges = generation.asked_edges.set(slot, event.seq)
+        return replace(state, generation=replace(generation, asked_edges=edges))
+    require(payload.purpose == "implement", event, "such an answer is waited for")
+    require(not generation.is_closed(slot), event, "the slot has its verdict")
+    asked = generation.asked_implementations.set(slot, event.seq)
+    return replace(state, generation=replace(generation, asked_implementations=asked))
 
 
 def _check_room(ledger: Ledger, event: RecordedEvent, payload: p.LLMCallReserved) -> None:

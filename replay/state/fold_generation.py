@@ -282,32 +282,69 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations))
         for t in payload.transitions
     )
-    edits, more = _slots(state.settings, generation.number, state.ledger.left)
+    edits, more = _slots(state, generation.number)
     left, many = state.ledger.left, (state.settings.answers_per_edit, state.settings.turns)
     every = state.settings.new_operators
     asks = int(bool(edits and every and generation.number % every == 0))
-    basis = EvolutionBasis(event.seq, graph, state.pools, credits, left, edits, more, *many, asks)
+    landing = (_landing(state, generation.number, "implement"), _landing(state, generation.number, "connect"))
+    basis = EvolutionBasis(
+        event.seq,
+        graph,
+        state.pools,
+        credits,
+        left,
+        edits,
+        more,
+        *many,
+        asks,
+        state.settings.edit_lag,
+        generation.number + state.settings.edit_lag <= _last_edited(state.settings),
+        *landing,
+    )
     return replace(
         state,
         credits=credits,
+        ledger=state.ledger.land((*landing[0], *landing[1]), generation.number),
         owed_trials=_trials_left(state, generation),
         contributions=_contributions(state, generation),
         generation=replace(generation, basis=basis),
     )
 
 
-def _slots(settings: RunSettings, number: int, calls_left: int) -> tuple[int, int]:
+def _last_edited(settings: RunSettings) -> int:
+    """Return the last generation in which edits are made."""
+    return settings.generations if settings.last_edits else settings.generations - 1
+
+
+def _landing(state: RunState, number: int, purpose: p.CallPurpose) -> tuple[int, ...]:
+    """Return the calls in flight whose answers generation `number` takes, in the order of their tickets."""
+    is_last, takes_early = number >= state.settings.generations, state.settings.edit_landing == "arrival"
+    due = []
+    for call in map(state.ledger.calls.__getitem__, state.ledger.in_flight):
+        if call.purpose != purpose or call.ticket is None:
+            continue
+        has_come = call.status != "reserved" or call.reserved_seq < state.process_seq
+        if is_last or call.ticket.lands <= number or (takes_early and has_come):
+            due.append((call.place, call.number))
+    return tuple(number for _, number in sorted(due))
+
+
+def _slots(state: RunState, number: int) -> tuple[int, int]:
     """Return the slots that credit fills and those for the incumbent's operators.
 
     Where calls are to be spent, the generations left share those left evenly; what a generation does not use
-    goes to the ones behind it.
+    goes to the ones behind it. Under a lag no answer is asked for that no generation would take, and none
+    once the run is to end for its rejections.
     """
-    last = settings.generations if settings.last_edits else settings.generations - 1
+    settings, ledger = state.settings, state.ledger
+    last = _last_edited(settings) - settings.edit_lag
     if not settings.evolution or number > last:
+        return 0, 0
+    if settings.edit_lag and 0 < settings.rejection_limit <= ledger.rejections.in_a_row:
         return 0, 0
     edits, more = settings.edits_per_generation, settings.incumbent_edits
     if settings.call_plan == "spend":
-        share = -(-calls_left // (last - number + 1)) - edits  # of which each edge takes one
+        share = -(-ledger.left // (last - number + 1)) - edits  # of which each edge takes one
         more = max(more, share // (settings.answers_per_edit * settings.turns) - edits)
     return edits, more
 
@@ -500,6 +537,7 @@ def _generation_completed(state: RunState, event: RecordedEvent, payload: p.Gene
     return replace(
         state,
         generation=None,
+        bases=_bases_in_use(state, generation),
         completed=generation.number,
         completed_seq=event.seq,
         history=state.history.set(generation.number, summary),
@@ -515,8 +553,7 @@ def _closed_generation(
     scoring = require(generation.scoring, event, "the generation is not scored")
     race = generation.race
     require(race is None or race.selected_seq, event, "the race is not over")
-    spoken = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-    require(spoken == basis.slots, event, "verdicts on edits are missing")
+    require(generation.closed_slots == basis.slots, event, "verdicts on edits are missing")
     return scoring.mean, basis.graph, basis.credits
 
 
@@ -530,6 +567,15 @@ def _closed_round(
     scores = [score for _, score in sorted(generation.scores.items())]
     mean = math.fsum(scores) / len(scores) if scores else state.settings.failure_reward
     return mean, graph, state.credits
+
+
+def _bases_in_use(state: RunState, generation: GenerationState) -> Map[int, EvolutionBasis]:
+    """Return what answers in flight were asked on, at the end of a generation."""
+    asked = {state.ledger.calls[call].generation for call in state.ledger.in_flight}
+    bases = dict(state.bases.items())
+    if generation.basis is not None:
+        bases[generation.number] = generation.basis
+    return Map({number: basis for number, basis in bases.items() if number in asked})
 
 
 def _race_summary(race: RaceState) -> RaceSummary:

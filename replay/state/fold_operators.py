@@ -19,8 +19,7 @@ def _asked(state: RunState, event: RecordedEvent, number: int) -> GenerationStat
     basis = require(generation.basis, event, "the credits have not been updated")
     require(basis.operator_slots, event, "no operator is asked for in this generation")
     require(not generation.operator_verdict, event, "the generation has its verdict on operators")
-    verdicts = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-    require(verdicts == basis.slots, event, "other edits have no verdict yet")
+    require(generation.closed_slots == basis.slots, event, "other edits have no verdict yet")
     return generation
 
 
@@ -73,7 +72,14 @@ def _tried(state: RunState, generation: GenerationState, gains: p.Gains, is_acce
     if proposal is None or not gains:
         return state
     tried = TriedCode(
-        generation.number, -1, proposal.implementation, NO_PARENT, proposal.idea, gains, is_accepted
+        generation.number,
+        -1,
+        proposal.implementation,
+        NO_PARENT,
+        proposal.idea,
+        gains,
+        is_accepted,
+        proposal.call,
     )
     operator = proposal.operator
     return replace(state, tried=state.tried.set(operator, (*state.tried.get(operator, ()), tried)))

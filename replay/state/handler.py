@@ -120,6 +120,7 @@ def judge(
     require(call.agent == event.agent, event, f"call {number} belongs to {call.agent}")
     require(call.status == "settled", event, f"call {number} was not answered")
     require(call.verdict is None, event, f"call {number} was judged before")
+    require(not call.is_in_flight, event, f"the answer to call {number} is for a later generation")
     return replace(state, ledger=state.ledger.judge(number, event.seq, verdict, diagnostic, bought))
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from immutables import Map
 
 from dga2d.events import BlobDigest
-from dga2d.events.payloads import CallPurpose, LimitKind, microusd
+from dga2d.events.payloads import CallPurpose, LimitKind, Ticket, microusd
 
-NO_FAULT = ("no_change:", "gate:")
+NO_FAULT = ("no_change:", "gate:", "stale:")
 """How diagnostics begin of answers with code that were sound and not taken."""
 BY_TASK = " by task"
 """How the name of a model ends whose answers were recorded for other prompts of the same kind."""
@@ -42,6 +43,10 @@ class Call:
     """Most it could cost, in millionths of a US dollar."""
     choice: str | None = None
     """Of several models the one chosen, as the settings name it; ``None`` where there was a single one."""
+    ticket: Ticket | None = None
+    """What the answer is for, where a later generation takes it; ``None`` where it is waited for."""
+    landed: int | None = None
+    """Generation that took it; ``None`` while it is in flight, and for calls without a ticket."""
     status: CallStatus = "reserved"
     ended_seq: int | None = None
     response: BlobDigest | None = None
@@ -63,6 +68,22 @@ class Call:
     """Why the answer was rejected."""
     bought: tuple[str, ...] = ()
     """What was accepted: an implementation, or edges as ``SOURCE>TARGET``."""
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a later generation takes the answer, whether or not it has come."""
+        return self.ticket is not None and self.landed is None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Generation and slot that first asked for the edit, by which its random stream is named."""
+        _, generation, slot = self.subject.split("/")
+        return int(generation), int(slot)
+
+    @property
+    def taken_in(self) -> int | None:
+        """Generation in which the answer is judged; ``None`` while it is in flight, and before the first."""
+        return self.generation if self.ticket is None else self.landed
 
     @property
     def charged_tokens(self) -> int:
@@ -107,6 +128,13 @@ class Rejections(NamedTuple):
         return f"{answers}, most often ({self.commonest_count}): {self.commonest}"
 
 
+def _judging_order(call: Call) -> tuple[int, tuple[int, int], int]:
+    """Return the place of a judged call: verdicts on answers that land together come in any order."""
+    if call.landed is None:
+        return 0, (0, 0), call.judged_seq or 0
+    return call.landed, call.place, call.attempt
+
+
 @dataclass(frozen=True)
 class Ledger:
     """All calls of a run by number, with totals."""
@@ -126,6 +154,8 @@ class Ledger:
     charged_microusd: int = 0
     refusals: Map[str, RefusedCall] = Map()
     """Subject → the reservation for it that was not taken."""
+    in_flight: tuple[int, ...] = ()
+    """Calls whose answers later generations take, in the order of their numbers."""
 
     @property
     def used(self) -> int:
@@ -138,7 +168,9 @@ class Ledger:
 
     @property
     def spent_reason(self) -> str | None:
-        """Why no further call can be made; ``None`` while one can."""
+        """Why no further call can be made; ``None`` while one can, or an answer is still to be taken."""
+        if self.in_flight:
+            return None
         if self.left <= 0:
             return f"all {self.limit} model calls spent"
         if self.refusals:
@@ -150,7 +182,7 @@ class Ledger:
         """Answers with code rejected since the last one that was accepted."""
         judged = [c for c in self.calls.values() if c.purpose in CODE and c.judged_seq is not None]
         judged = [c for c in judged if not (c.diagnostic or "").startswith(NO_FAULT)]
-        judged.sort(key=lambda call: call.judged_seq or 0)
+        judged.sort(key=_judging_order)
         after = 1 + max((i for i, call in enumerate(judged) if call.verdict == "accepted"), default=-1)
         reasons = [(call.diagnostic or "").partition("\n")[0] for call in judged[after:]]
         if not reasons:
@@ -167,8 +199,10 @@ class Ledger:
     def reserve(self, call: Call) -> Ledger:
         """Return the ledger after a reservation."""
         numbers = self.by_subject.get(call.subject, ())
+        in_flight = (*self.in_flight, call.number) if call.is_in_flight else self.in_flight
         return replace(
             self,
+            in_flight=in_flight,
             calls=self.calls.set(call.number, call),
             by_subject=self.by_subject.set(call.subject, (*numbers, call.number)),
             charged_tokens=self.charged_tokens + call.charged_tokens,
@@ -186,6 +220,13 @@ class Ledger:
             charged_tokens=self.charged_tokens + call.charged_tokens - call.reserved_tokens,
             charged_microusd=self.charged_microusd + call.charged_microusd - call.reserved_microusd,
         )
+
+    def land(self, numbers: Iterable[int], generation: int) -> Ledger:
+        """Return the ledger after a generation took the answers to calls in flight, come or not."""
+        calls, landed = self.calls, set(numbers)
+        for number in landed:
+            calls = calls.set(number, replace(calls[number], landed=generation))
+        return replace(self, calls=calls, in_flight=tuple(n for n in self.in_flight if n not in landed))
 
     def refuse(self, refused: RefusedCall) -> Ledger:
         """Return the ledger after the store did not take a reservation."""

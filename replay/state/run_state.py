@@ -24,6 +24,7 @@ from dga2d.events import (
     instance_and_copy,
 )
 from dga2d.events.payloads import (
+    CallPurpose,
     ChallengersCompared,
     Configuration,
     Contender,
@@ -183,10 +184,35 @@ class EvolutionBasis:
     """Slots of each of these proposals, one behind the other: each begins when the one before is measured."""
     operator_slots: int = 0
     """1 where an operator is asked for when all other edits are done."""
+    lag: int = 0
+    """Generations until the answers that are asked for now are taken; 0 for this one."""
+    can_ask: bool = True
+    """Whether that generation is one of the run, so that a rejected answer can be asked for again."""
+    landing: tuple[int, ...] = ()
+    """Calls whose answers are taken now, for pools, in the order of their tickets; each has a slot, behind
+    the others."""
+    landing_edges: tuple[int, ...] = ()
+    """The same for edges."""
+
+    @property
+    def asking_slots(self) -> int:
+        """Slots of implementations that this generation asks for."""
+        return (self.edits + self.incumbent_edits) * self.slots_per_edit
 
     @property
     def implementation_slots(self) -> int:
-        return (self.edits + self.incumbent_edits) * self.slots_per_edit
+        return self.asking_slots + len(self.landing)
+
+    @property
+    def edge_slots(self) -> int:
+        return self.edits + len(self.landing_edges)
+
+    def landing_call(self, purpose: CallPurpose, slot: int) -> int | None:
+        """Return the call whose answer a slot takes; ``None`` where the slot asks for one."""
+        first, landing = (
+            (self.edits, self.landing_edges) if purpose == "connect" else (self.asking_slots, self.landing)
+        )
+        return landing[slot - first] if slot >= first and purpose in ("connect", "implement") else None
 
     @property
     def slots_per_edit(self) -> int:
@@ -194,8 +220,8 @@ class EvolutionBasis:
 
     @property
     def slots(self) -> int:
-        """Verdicts that both evolvers owe together."""
-        return self.edits + self.implementation_slots
+        """Slots of both evolvers together."""
+        return self.edge_slots + self.implementation_slots
 
 
 @dataclass(frozen=True)
@@ -370,6 +396,8 @@ class TriedCode:
     idea: str
     gains: tuple[float | None, ...]
     is_accepted: bool
+    call: int | None = None
+    """``None`` for what the bank offered."""
 
 
 @dataclass(frozen=True)
@@ -395,6 +423,10 @@ class GenerationState:
     """Slot → event of its verdict."""
     edge_verdicts: Map[int, int] = Map()
     """Slot → event of its verdict."""
+    asked_implementations: Map[int, int] = Map()
+    """Slot → event that asked for an answer which a later generation takes; such a slot gets no verdict."""
+    asked_edges: Map[int, int] = Map()
+    """The same for edges."""
     proposals: Map[int, Proposal] = Map()
     """By slot."""
     proposed_operator: OperatorProposed | None = None
@@ -407,6 +439,20 @@ class GenerationState:
     """Of a method that evolves whole programs, once it is planned."""
     race: RaceState | None = None
     validation: ValidationState | None = None
+
+    @property
+    def closed_edges(self) -> int:
+        """Slots of edges that are done; they are treated one after the other."""
+        return len(self.edge_verdicts) + len(self.asked_edges)
+
+    @property
+    def closed_slots(self) -> int:
+        """Slots that have their verdict, or whose answer a later generation takes."""
+        return self.closed_edges + len(self.implementation_verdicts) + len(self.asked_implementations)
+
+    def is_closed(self, slot: int) -> bool:
+        """Return whether a slot of implementations is done."""
+        return slot in self.implementation_verdicts or slot in self.asked_implementations
 
 
 @dataclass(frozen=True)
@@ -577,6 +623,8 @@ class RunState:
     """Why calls wait for the model's endpoint; empty while it works."""
     generation: GenerationState | None = None
     """The open generation, ``None`` between generations."""
+    bases: Map[int, EvolutionBasis] = Map()
+    """What answers in flight were asked on, by the generation that asked."""
     completed: int = 0
     """Closed generations."""
     completed_seq: int = 0

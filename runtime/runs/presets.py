@@ -29,6 +29,7 @@ PAPER: Final[Mapping[str, Any]] = MappingProxyType(
         "time_limit": 90.0,
         # one edit of either kind in a generation, asked for by credit alone
         "edits_per_generation": 1,
+        "edit_lag": 0,
         "edit_scope": "graph",
         "edge_edit": "replace",
         "min_samples": 0,

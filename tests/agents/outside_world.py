@@ -66,12 +66,13 @@ class Instances:
 
 
 class Tardy:
-    """A language model whose answers take their time."""
+    """A language model whose answers take their time, the longer the higher the `patience`."""
 
-    def __init__(self, model: LanguageModel, order: random.Random) -> None:
+    def __init__(self, model: LanguageModel, order: random.Random, patience: int = 1) -> None:
         self.name = model.name
         self._model = model
         self._order = order
+        self._patience = patience
 
     async def ready(self) -> None:
         await _wait(self._order)
@@ -81,7 +82,8 @@ class Tardy:
         return self._model.quote(request)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        await _wait(self._order)
+        for _ in range(self._patience):
+            await _wait(self._order)
         return await self._model.complete(request)
 
 

@@ -59,6 +59,8 @@ class Simulation:
     seed: int = 1
     order: int = 0
     """Seed of the order in which things outside the log finish."""
+    patience: int = 1
+    """How long answers of the model take."""
     model: Models = field(default_factory=OfflineModel)
     fails: Fails = lambda request: False
     operators: tuple[Operator, ...] = OPERATORS
@@ -90,6 +92,11 @@ class Simulation:
         there = self.log() if log is None else log.until(len(log.events))
         anyio.run(lambda: self.process(there, there, **process))
         return fold_all(there.events), there
+
+    def run_in(self, log: MemoryLog) -> tuple[RunState, MemoryLog]:
+        """A whole run that is written to `log` itself."""
+        anyio.run(lambda: self.process(log, log))
+        return fold_all(log.events), log
 
     async def begin(self, log: EventAppender, events: Sequence[RecordedEvent]) -> RunState:
         """Append ``RunStarted`` or ``RunResumed``."""
@@ -147,9 +154,9 @@ class Simulation:
         order = random.Random(self.order)
         evaluator = HashEvaluator(order, self.fails)
         model: Models = (
-            ModelPool({name: Tardy(one, order) for name, one in self.model.models.items()})
+            ModelPool({name: Tardy(one, order, self.patience) for name, one in self.model.models.items()})
             if isinstance(self.model, ModelPool)
-            else Tardy(self.model, order)
+            else Tardy(self.model, order, self.patience)
         )
         splits = state.header.splits
         keys = [entry.key for part in (splits.train, splits.validation, splits.test) for entry in part]

@@ -151,6 +151,7 @@ def witnessed(simulation: Simulation) -> set[Link]:
         replace(simulation.changed(gate_instances=2, incumbent_edits=2, generations=2), model=Losing()),
         simulation.changed(race_contenders=4, race_instances=2, generations=2),
         simulation.changed(race_contenders=4, race_instances=2, generations=2, validation_interval=0),
+        replace(simulation.changed(edit_lag=1, edits_per_generation=2, generations=4), model=Losing()),
     ]
     asking = simulation.changed(new_operators=1, gate_instances=2, generations=2, operator_limit=5)
     runs += [

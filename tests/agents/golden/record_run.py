@@ -1,5 +1,6 @@
-"""Writes ``run-v<version>.zip`` for the present version of the file format, and ``dialogue.zip``, a run with
-new operators, turns and the third edition of prompts, if there are none yet.
+"""Writes ``run-v<version>.zip`` for the present version of the file format, ``dialogue.zip``, a run with new
+operators, turns and the third edition of prompts, and ``lagging.zip``, a run whose edits are made generations
+after they were asked for, if there are none yet.
 
 Run it from the root after raising the version: ``PYTHONPATH=. python -m tests.agents.golden.record_run``.
 A file that was part of a release is never changed or removed: today's program must read it for ever.
@@ -35,6 +36,9 @@ DIALOGUE = replace(PLAIN, seed=2).changed(
     operator_limit=5,
     max_length=6,
 )
+LAGGING = PLAIN.changed(
+    generations=6, edit_lag=3, edit_landing="arrival", gate_instances=2, incumbent_edits=1, prompt_edition=2
+)
 
 
 async def record(path: Path, simulation: Simulation) -> None:
@@ -49,6 +53,7 @@ async def record(path: Path, simulation: Simulation) -> None:
 if __name__ == "__main__":
     folder = Path(__file__).parent
     version = Manifest.model_fields["version"].default
-    for name, simulation in ((f"run-v{version}.zip", PLAIN), ("dialogue.zip", DIALOGUE)):
+    runs = {f"run-v{version}.zip": PLAIN, "dialogue.zip": DIALOGUE, "lagging.zip": LAGGING}
+    for name, simulation in runs.items():
         if not (folder / name).exists():
             anyio.run(record, folder / name, simulation)
