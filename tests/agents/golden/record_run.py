@@ -36,7 +36,7 @@ DIALOGUE = replace(PLAIN, seed=2).changed(
     operator_limit=5,
     max_length=6,
 )
-LAGGING = PLAIN.changed(
+LAGGING = replace(PLAIN, patience=4000).changed(
     generations=6, edit_lag=3, edit_landing="arrival", gate_instances=2, incumbent_edits=1, prompt_edition=2
 )
 
