@@ -312,7 +312,9 @@ class RunSettings(BaseModel):
         if self.turns > 1 and self.edit_lag:
             raise ValueError(f"turns = {self.turns} needs edit_lag = 0: each turn waits for the one before")
         if self.edit_lag and not self.evolves_pipelines:
-            raise ValueError(f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers")
+            raise ValueError(
+                f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers"
+            )
         if self.answer_form != "whole" and self.prompt_edition != 3:
             raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3")
         if self.new_operators and not self.gate_instances:
