@@ -326,10 +326,12 @@ class DecisionVerifier:
         for duty in method_runner.duties(state):
             if isinstance(duty, AskModel | AbandonCall) or getattr(duty, "slot", None) != slot:
                 continue
-            judged = None
+            observed: method_runner.Observed = None
             if isinstance(duty, JudgeAnswer):
-                judged = await method_runner.read_judged(state, duty, self._context, self._sources)
-            return _first(method_runner.decide(state, duty, judged))
+                observed = await method_runner.read_judged(state, duty, self._context, self._sources)
+            elif isinstance(duty, method_runner.UpdatePopulation):
+                observed = await method_runner.read_programs(state, self._sources)
+            return _first(method_runner.decide(state, duty, observed))
         return None
 
     async def _operator(self, state: RunState, payload: Payload) -> Expected | None:

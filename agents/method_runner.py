@@ -8,7 +8,7 @@ records what the method works on from then on. What is asked for and kept is the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -121,6 +121,15 @@ class JudgedText(NamedTuple):
     text: str
 
 
+class ProgramTexts(NamedTuple):
+    """Texts of all programs, those of the open round included."""
+
+    sources: Mapping[ImplementationId, str]
+
+
+Observed = JudgedText | ProgramTexts | Quoted | NoRoom | None
+
+
 class MethodRunner:
     """Owns rounds, programs, reflections and the population of a method."""
 
@@ -145,6 +154,9 @@ class MethodRunner:
             case JudgeAnswer():
                 judged = await read_judged(state, duty, self._context, self._sources)
                 await self._log.append(*decide(state, duty, judged))
+            case UpdatePopulation():
+                texts = await read_programs(state, self._sources)
+                await self._log.append(*decide(state, duty, texts))
             case _:
                 await self._log.append(*decide(state, duty, None))
 
@@ -206,7 +218,7 @@ def _open_round(state: RunState) -> RoundState:
 # ------------------------------------------------------------ decisions
 
 
-def decide(state: RunState, duty: MethodDuty, observed: JudgedText | Quoted | NoRoom | None) -> Decision:
+def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
     """Return the events that fulfil a duty."""
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
@@ -222,8 +234,8 @@ def decide(state: RunState, duty: MethodDuty, observed: JudgedText | Quoted | No
             return _decision(
                 state, duty, ProgramSkipped(generation=number, slot=duty.slot, reason=duty.reason)
             )
-        case UpdatePopulation(), None:
-            return _update(state, duty)
+        case UpdatePopulation(), ProgramTexts():
+            return _update(state, duty, observed.sources)
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
@@ -294,13 +306,12 @@ def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> Program
     )
 
 
-def _update(state: RunState, duty: UpdatePopulation) -> Decision:
+def _update(state: RunState, duty: UpdatePopulation, sources: Mapping[ImplementationId, str]) -> Decision:
     """Return what the method works on after a round whose programs are scored."""
     generation, planned = open_generation(state), _open_round(state)
     latest = round_programs(state, generation.scores)
-    population = get_method(state.settings.method).update(
-        search_of(state, duty.number, latest, planned.phase)
-    )
+    search = search_of(state, duty.number, latest, planned.phase, sources)
+    population = get_method(state.settings.method).update(search)
     updated = PopulationUpdated(
         generation=duty.number,
         population=population.members,
@@ -321,6 +332,15 @@ async def read_judged(
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
     return JudgedText(task, await calls.read_answer(call, sources.blobs))
+
+
+async def read_programs(state: RunState, sources: SourceReader) -> ProgramTexts:
+    """Return the texts of all programs."""
+    written = (program.implementation for program in _open_round(state).written.values())
+    names = sorted({*state.search.programs, *written})
+    steps = [Step(operator=PROGRAM, implementation=name) for name in names]
+    texts = [(await sources.implementation(state, step)).source for step in steps]
+    return ProgramTexts(dict(zip(names, texts, strict=True)))
 
 
 async def read_task(

@@ -32,9 +32,10 @@ class RunSettings(BaseModel):
     library: Literal["full", "basic"] = "full"
     """Start from the whole operator library or from its basic tier alone."""
     method: str = Field("dga2d", pattern=r"^[A-Za-z0-9_.:-]{1,100}$")
-    """How algorithms are searched for: ``dga2d``, or one that evolves complete programs: ``eoh``, ``random``,
-    or ``MODULE:CLASS`` for one of your own. All but ``dga2d`` end with their model calls, whatever the
-    number of generations, and take no heed of what concerns graph, credits, policy, gate and races."""
+    """How algorithms are searched for: ``dga2d``, or one that evolves complete programs: ``eoh``, ``reevo``,
+    ``mcts-ahd``, ``meoh``, ``tree``, ``random``, or ``MODULE:CLASS`` for one of your own. All but ``dga2d``
+    end with their model calls, whatever the number of generations, and take no heed of what concerns graph,
+    credits, policy, gate and races."""
     population: int = Field(0, ge=0)
     """Programs that a method of complete programs works on; 0 for the method's own number."""
     group: str = Field("all", min_length=1)

@@ -9,7 +9,7 @@ resuming, replay) is the same for every method.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -100,6 +100,8 @@ class Search:
     memory: str
     phase: str
     """Of the round that has just been evaluated; empty when a round is planned."""
+    sources: Mapping[ImplementationId, str] = field(default_factory=dict)
+    """Texts of all programs; empty when a round is planned."""
 
     @property
     def members(self) -> tuple[ProgramRecord, ...]:

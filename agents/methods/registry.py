@@ -14,6 +14,10 @@ GROUP = "dga2d.methods"
 SHIPPED = {
     "random": "dga2d.agents.methods.random_search:RandomSearch",
     "eoh": "dga2d.agents.methods.eoh:EvolutionOfHeuristics",
+    "reevo": "dga2d.agents.methods.reevo:ReflectiveEvolution",
+    "mcts-ahd": "dga2d.agents.methods.mcts_ahd:TreeOfHeuristics",
+    "meoh": "dga2d.agents.methods.meoh:MultiObjectiveEvolution",
+    "tree": "dga2d.agents.methods.tree_search:ProgramTreeSearch",
 }
 """Name → class, imported when it is used."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from dga2d.agents.methods.contract import Plan, Search, seeding
 from dga2d.agents.methods.registry import get_method
@@ -13,9 +14,14 @@ from dga2d.replay.state.search_state import PROGRAM, ProgramRecord
 
 
 def search_of(
-    state: RunState, number: int, latest: tuple[ProgramRecord, ...] = (), phase: str = ""
+    state: RunState,
+    number: int,
+    latest: tuple[ProgramRecord, ...] = (),
+    phase: str = "",
+    sources: Mapping[ImplementationId, str] = MappingProxyType({}),
 ) -> Search:
-    """Return what a method decides on in round `number`; with `latest` when these have been evaluated."""
+    """Return what a method decides on in round `number`; with `latest` when these have been evaluated, and
+    the `sources` of all programs."""
     search, ledger = state.search, state.ledger
     programs: Mapping[ImplementationId, ProgramRecord] = search.programs
     if latest:
@@ -36,6 +42,7 @@ def search_of(
         reflections=search.reflections,
         memory=search.memory,
         phase=phase,
+        sources=sources,
     )
 
 

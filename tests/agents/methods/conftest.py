@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from dga2d.replay.state.run_state import RunState
 
-METHODS = ("random", "eoh")
-CALLS = 24
+METHODS = ("random", "eoh", "reevo", "mcts-ahd", "meoh", "tree")
+CALLS = 26
 
 
-def small(method: str, calls: int = CALLS, **settings: object) -> Simulation:
-    """A short run of a method with three programs."""
+def small(method: str, calls: int = CALLS, population: int = 3, **settings: object) -> Simulation:
+    """A short run of a method with few programs."""
     return Simulation(SMALL).changed(
-        method=method, population=3, llm_calls=calls, prompt_edition=3, generations=6, **settings
+        method=method, population=population, llm_calls=calls, prompt_edition=3, generations=6, **settings
     )
 
 

@@ -11,6 +11,7 @@ from tests.agents.outside_world import Answers
 
 from dga2d.agents.method_runner import ROUND
 from dga2d.agents.ports import EvaluationRequest
+from dga2d.agents.proposing import Completion, CompletionRequest
 from dga2d.events import RecordedEvent
 from dga2d.events.payloads import (
     EvaluationRecorded,
@@ -80,19 +81,19 @@ def test_what_a_method_works_on_is_its_pool(method_run: Run) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_order_in_which_answers_come_changes_no_decision(method: str) -> None:
-    runs = [replace(small(method, 7), order=order).run()[0] for order in range(2)]
+    runs = [replace(small(method, 13, 2), order=order).run()[0] for order in range(2)]
     assert len({tuple(digests(state)) for state in runs}) == 1
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_killed_run_goes_on_to_the_same_end(method: str) -> None:
-    simulation = small(method, 7)
+    simulation = small(method, 13, 2)
     whole, log = simulation.run()
-    for seq in range(9, len(log.events), len(log.events) // 4):
+    for seq in range(20, len(log.events), len(log.events) // 2):
         _, cut = simulation.run(log.until(seq))
         state = fold_all(cut.events)
         assert state.status == "completed"
-        assert state.ledger.used <= 7
+        assert state.ledger.used <= 13
         lost = [call for call in state.ledger.calls.values() if call.status == "abandoned"]
         if not lost:
             assert set(state.search.programs) == set(whole.search.programs)
@@ -138,6 +139,8 @@ def test_an_answer_that_is_no_program_is_repaired_at_the_cost_of_a_call() -> Non
     rejected = [e.payload for e in log.events if isinstance(e.payload, ProgramRejected)]
     assert [r.stage for r in rejected if r.slot == 0][:2] == ["code_block", "signature"]
     assert state.ledger.used == 9
+    assert isinstance(simulation.model, Answers)
+    assert len(simulation.model.requests) == 9  # by the endpoint's own count
     assert len(state.search.programs) == 1 + 3
     assert "signature" in model_prompt(simulation)
     simulation.made_again(log)
@@ -174,3 +177,40 @@ def test_there_is_no_method_of_that_name() -> None:
         make_settings({}, {"method": "nope"})
     with pytest.raises(SettingsError, match="No module named"):
         make_settings({}, {"method": "nope:Class"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_killed_at_any_of_twenty_moments_makes_the_same_decisions(method: str) -> None:
+    simulation = small(method, 13, 2)
+    whole, log = simulation.run()
+    for seq in range(3, len(log.events), max(1, len(log.events) // 20)):
+        _, cut = simulation.run(log.until(seq))
+        state = fold_all(cut.events)
+        assert state.ledger.used <= 13
+        simulation.made_again(cut)
+        if all(call.status == "settled" for call in state.ledger.calls.values()):
+            assert set(state.search.programs) == set(whole.search.programs)
+            assert state.search == whole.search
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_makes_more_than_500_calls_by_the_endpoints_own_count(method: str) -> None:
+    """With an endpoint that answers every seventh call with nonsense."""
+    endpoint = Unreliable()
+    state, _ = replace(small(method, 500, 0), model=endpoint).run()
+    assert len(endpoint.requests) == state.ledger.used <= 500
+    assert state.ledger.used > 480 or state.reason.startswith("no further round fits")
+    assert state.status == "completed"
+
+
+class Unreliable(Answers):
+    """Offline answers, every seventh of which is none."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        answer = await super().complete(request)
+        return replace(answer, text="") if len(self.requests) % 7 == 0 else answer
