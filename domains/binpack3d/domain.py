@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.domains.binpack3d import generator, reader, suite
+from dga2d.domains.binpack3d import generator, suite
 from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
 from dga2d.domains.binpack3d.reader import BinPackingData, operator_environment
 from dga2d.domains.binpack3d.verifier import solution_text_of, verify_sequence
@@ -24,13 +24,11 @@ from dga2d.domains.core.library import LibraryDomain, fields_of
 class BinPacking(LibraryDomain):
     """Three-dimensional bin packing without rotation; few bins first, then a full last bin."""
 
-    name = "binpack3d"
     card = CARD
     invalid_score = INVALID_SCORE
     safe_pipeline = ("volume_order", "goal_driven_search", "last_bin_filling")
     basic_pipeline = ("volume_order", "sequence_annealing")
     ils_pipeline = ("volume_order", "iterated_sequence_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return the eight classes of Martello, Pisinger and Vigo: 720 instances in nine groups by size."""

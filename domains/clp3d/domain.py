@@ -20,7 +20,6 @@ from dga2d.domains.core.library import LibraryDomain, fields_of
 class ContainerLoading(LibraryDomain):
     """Loading of a single container; the objective is the fill rate in percent."""
 
-    name = "clp3d"
     card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = INVALID_SCORE

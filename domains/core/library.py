@@ -86,11 +86,6 @@ class LibraryDomain:
     Without the last two files the domain has no picture, or no model for OR-Tools.
     """
 
-    suffixes: ClassVar[Collection[str]] = ()
-    """Endings of instance files, as :func:`~dga2d.domains.core.published.list_instances` takes them."""
-
-    name: str
-    """What it is called on the command line."""
     sense: Literal["min", "max"] = "min"
     """Whether objectives are to be small or large."""
     safe_pipeline: ClassVar[tuple[str, ...]]
@@ -99,6 +94,20 @@ class LibraryDomain:
     """Operators of its counterpart for the basic library."""
     ils_pipeline: ClassVar[tuple[str, ...]]
     """Operators of the iterated local search."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line: as its package, unless a subclass says otherwise."""
+        return self._package.rpartition(".")[2]
+
+    @property
+    def suffixes(self) -> Collection[str]:
+        """Endings of instance files, as :func:`~dga2d.domains.core.published.list_instances` takes them.
+
+        Unless a domain says otherwise they are the ``SUFFIXES`` of its module ``reader``, where it has one.
+        """
+        module = f"{self._package}.reader"
+        return () if find_spec(module) is None else cast(Collection[str], import_module(module).SUFFIXES)
 
     def read(self, path: Path) -> Mapping[str, Any]:
         """Return the data of the instance in a file; raises InstanceFormatError.

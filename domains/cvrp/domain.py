@@ -35,13 +35,11 @@ _REHEARSED = Recipe(100, "random", "half", "1-100", 8.0, 47_110_815)
 class VehicleRouting(LibraryDomain):
     """The CVRP with a free number of routes; `Instance.data` holds ``routing``, a `reader.RoutingData`."""
 
-    name = "cvrp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("savings", "ruin_and_recreate")
     basic_pipeline = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")
     ils_pipeline = ("savings", "iterated_local_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         return suite.generated_refs()

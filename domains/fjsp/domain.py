@@ -39,13 +39,11 @@ def _in_its_group(ref: InstanceRef) -> InstanceRef:
 class FlexibleJobShop(LibraryDomain):
     """The flexible job shop scheduling problem, makespan objective."""
 
-    name = "fjsp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("earliest_completion", "path_relinking_tabu")
     basic_pipeline = ("earliest_completion", "critical_annealing")
     ils_pipeline = ("earliest_completion", "iterated_local_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return the instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""

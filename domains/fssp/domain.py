@@ -15,7 +15,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.library import fields_of
-from dga2d.domains.fssp import reader, taillard
+from dga2d.domains.fssp import taillard
 from dga2d.domains.fssp.card import CARD, INVALID_SCORE
 from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
@@ -27,13 +27,11 @@ FOLDER = "taillard"
 class FlowShop(ShopDomain):
     """The permutation flow shop scheduling problem, makespan objective."""
 
-    name = "fssp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
     basic_pipeline = ("neh", "simulated_annealing")
     ils_pipeline = ("neh", "iterated_local_search")
-    suffixes = reader.SUFFIXES
     group = FOLDER
 
     def generated(self) -> tuple[InstanceRef, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.library import fields_of
-from dga2d.domains.jsp import reader, taillard
+from dga2d.domains.jsp import taillard
 from dga2d.domains.jsp.card import CARD, INVALID_SCORE
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
@@ -23,13 +23,11 @@ from dga2d.domains.shared.shops.domain import ShopDomain
 class JobShop(ShopDomain):
     """The job shop scheduling problem, makespan objective."""
 
-    name = "jsp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("giffler_thompson", "path_relinking_tabu")
     basic_pipeline = ("giffler_thompson", "critical_block_annealing")
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
-    suffixes = reader.SUFFIXES
     group = "ta"
     tables = ("machines", "times")
 

@@ -17,7 +17,7 @@ import numpy as np
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain, fields_of
 from dga2d.domains.core.published import list_instances
-from dga2d.domains.maxcut import gset, reader
+from dga2d.domains.maxcut import gset
 from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.reader import operator_environment
@@ -28,14 +28,12 @@ from dga2d.domains.maxcut.verifier import sides_text, verify_sides
 class MaxCut(LibraryDomain):
     """The maximum cut problem; `Instance.data` holds ``n_vertices``, ``edges`` and ``weights``."""
 
-    name = "maxcut"
     card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("greedy_construction", "partition_crossover_annealing")
     basic_pipeline = ("greedy_construction", "simulated_annealing")
     ils_pipeline = ("greedy_construction", "iterated_local_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return 41 graphs of the G-set; their published files hold the same edges."""
@@ -43,7 +41,7 @@ class MaxCut(LibraryDomain):
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         """As in the contract; what the table leaves out is looked up in the G-set by the file's name."""
-        refs = list_instances(self.name, data_dir / self.name, reader.SUFFIXES, needs_table=False)
+        refs = list_instances(self.name, data_dir / self.name, self.suffixes, needs_table=False)
         return tuple(
             replace(ref, reference=ref.reference or gset.reference_of_name(ref.name)) for ref in refs
         )

@@ -29,14 +29,12 @@ from dga2d.domains.mis.verifier import selected, set_text, verify_vector
 class IndependentSet(LibraryDomain):
     """The maximum independent set problem; `Instance.data` holds ``adjacency`` alone."""
 
-    name = "mis"
     card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("min_degree_greedy", "phased_local_search", "edge_weighting_cover")
     basic_pipeline = ("min_degree_greedy", "two_improvement", "simulated_annealing")
     ils_pipeline = ("min_degree_greedy", "iterated_two_improvement")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return constructions that equal DIMACS graphs, and Model RB graphs with BHOSLIB's parameters."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.library import fields_of
-from dga2d.domains.ossp import reader, taillard
+from dga2d.domains.ossp import taillard
 from dga2d.domains.ossp.card import CARD, INVALID_SCORE
 from dga2d.domains.ossp.reader import OpenShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
@@ -22,13 +22,11 @@ from dga2d.domains.shared.shops.domain import ShopDomain
 class OpenShop(ShopDomain):
     """The open shop scheduling problem, makespan objective."""
 
-    name = "ossp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("dispatching_rules", "ruin_and_recreate")
     basic_pipeline = ("dispatching_rules", "critical_block_annealing")
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
-    suffixes = reader.SUFFIXES
     group = "taillard"
 
     def smoke_instance(self) -> Instance:

@@ -31,13 +31,11 @@ class ProjectScheduling(LibraryDomain):
     `Instance.data` holds the arrays of a :class:`~dga2d.domains.rcpsp.project.Project`.
     """
 
-    name = "rcpsp"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("justified_sampling", "ruin_and_recreate")
     basic_pipeline = ("priority_rules", "simulated_annealing")
     ils_pipeline = ("priority_rules", "iterated_local_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return ProGen-style projects of 30, 60, 90 and 120 activities with references by CP-SAT."""

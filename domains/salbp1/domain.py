@@ -18,7 +18,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain, fields_of
-from dga2d.domains.salbp1 import generator, reader
+from dga2d.domains.salbp1 import generator
 from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
 from dga2d.domains.salbp1.line import LineData
 from dga2d.domains.salbp1.reader import operator_environment
@@ -32,13 +32,11 @@ _REHEARSED = generator.Setting(50, 0.6, "mixed", "bimodal", 47_110_815)
 class AssemblyLine(LibraryDomain):
     """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
 
-    name = "salbp1"
     card = CARD
     invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
     basic_pipeline = ("priority_rules", "station_annealing")
     ils_pipeline = ("priority_rules", "iterated_station_search")
-    suffixes = reader.SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return the small set of 525 lines with 20 tasks; all references are proven optima."""

@@ -19,16 +19,12 @@ from dga2d.domains.tsp.reader import format_tour, operator_environment, read_tsp
 from dga2d.domains.tsp.suite import find_generated, generated_refs
 from dga2d.domains.tsp.verifier import verify_tour
 
-SUFFIXES = (".tsp",)
-"""Endings of instance files."""
-
 
 class TspDomain(LibraryDomain):
     """Implements :class:`dga2d.domains.core.contract.Domain`; `Instance.data` is what
     :meth:`dga2d.domains.tsp.reader.TsplibFile.data` returns: ``coords`` alone where distances are EUC_2D.
     """
 
-    name = "tsp"
     card = CARD
     invalid_score = 999_999_999.0
     safe_pipeline = ("greedy_edge", "or_two_opt", "iterated_lin_kernighan")
@@ -39,7 +35,7 @@ class TspDomain(LibraryDomain):
         return generated_refs()
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
-        return list_instances(self.name, data_dir / self.name, SUFFIXES, needs_table=False)
+        return list_instances(self.name, data_dir / self.name, self.suffixes, needs_table=False)
 
     def read(self, path: Path) -> Mapping[str, Any]:
         return read_tsplib(path).data()

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from dga2d.domains.shared.integer_lines import read_text
 from dga2d.domains.shared.routing.tsplib import TRIANGLES, Dialect, TsplibReader
 
+SUFFIXES = (".tsp",)
+"""Endings of instance files."""
+
 MAX_CITIES: Final = 10_000
 """Largest instance read: its int64 distance matrix takes 800 MB."""
 EDGE_TYPES: Final = ("EUC_2D", "CEIL_2D", "MAN_2D", "MAX_2D", "GEO", "ATT", "EXPLICIT")

@@ -20,6 +20,8 @@ TOUR = State(np.arange(4, dtype=np.int32))
 class Bare(TspDomain):
     """Its package has neither `picture` nor `cp_sat`: that of this test."""
 
+    name = "tsp"
+
     @property
     def _package(self) -> str:
         return LibraryDomain.__module__.rpartition(".")[0]
@@ -27,6 +29,8 @@ class Bare(TspDomain):
 
 class Failing(TspDomain):
     """Its code fails as one does that knows another problem's data."""
+
+    name = "tsp"
 
     def picture(self, instance: Instance, state: State) -> Any:
         instance.data["values"]
@@ -37,6 +41,8 @@ class Failing(TspDomain):
 
 class Unequipped(TspDomain):
     """As on a machine without OR-Tools and matplotlib."""
+
+    name = "tsp"
 
     def picture(self, instance: Instance, state: State) -> Any:
         raise ModuleNotFoundError("No module named 'matplotlib.figure'", name="matplotlib.figure")
