@@ -35,10 +35,12 @@ def next_offer(state: RunState, operator: OperatorId) -> int | None:
     made = {offer.entry for offer in state.offers if offer.operator == operator}
     if len(made) >= state.settings.bank_offers:
         return None
-    return next((entry for entry in _suited(state, operator) if entry not in made), None)
+    return next((entry for entry in suited_entries(state, operator) if entry not in made), None)
 
 
-def _suited(state: RunState, operator: OperatorId) -> Iterator[int]:
+def suited_entries(state: RunState, operator: OperatorId) -> Iterator[int]:
+    """Return the places of the entries that have the role of an operator: what was written for it in this
+    domain, then for other operators, then in other domains; the best first."""
     bank, domain = state.header.bank or (), state.header.domain
     target = _role(state, operator)
     ranked = sorted(

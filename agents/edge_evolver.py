@@ -184,6 +184,22 @@ def _lowest_edge(state: RunState, slot: int) -> tuple[Edge, float] | None:
     return removable_edge(basis, slot, settings.epsilon, is_judged)
 
 
+def _why(state: RunState, slot: int) -> str:
+    """Return what sets the edge of a slot apart from all others, as a sentence goes on."""
+    settings = state.settings
+    among = ["that do not lead to END"]
+    if settings.min_samples:
+        among.append(f"that at least {settings.min_samples} samples went along")
+    if settings.trial_samples:
+        among.append("that are not still being tried")
+    if settings.edit_scope == "walks":
+        among.append("that lie on a walk and that no operator needs to stay on one")
+    if not slot:
+        return f"of the edges {', '.join(among)}, it has the lowest credit"
+    began = "of the edges with which this generation began"
+    return f"{began} and {', '.join(among)}, at most {slot} had a lower credit"
+
+
 def is_last_way(graph: OperatorGraph, edge: Edge, longest: int) -> bool:
     """Return whether some operator would be on no walk of at most `longest` operators without `edge`."""
     return graph.edit((edge,), ()).on_walks(longest) != graph.on_walks(longest)
@@ -328,6 +344,7 @@ def connect_task(
         allows_no_change=state.settings.no_change,
         keeps_reach=state.settings.edit_scope == "walks",
         edition=state.settings.prompt_edition,
-        facts=edge_facts(state) if state.settings.prompt_edition == 3 else None,
+        chosen_for=_why(state, slot),
+        facts=edge_facts(state) if state.settings.prompt_edition >= 3 else None,
         **vars(past),
     )

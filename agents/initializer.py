@@ -135,7 +135,7 @@ def initialize_task(state: RunState, context: PromptContext, past: PastAttempts)
         ),
         baseline=tuple(step.operator for step in state.header.baseline),
         max_length=state.settings.max_length,
-        facts=start_facts(state) if state.settings.prompt_edition == 3 else None,
+        facts=start_facts(state) if state.settings.prompt_edition >= 3 else None,
         **vars(past),
     )
 

@@ -7,23 +7,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 from dga2d.agents.agent import open_basis
+from dga2d.agents.bank_offers import suited_entries
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import gate_result, tried_before
-from dga2d.agents.pool_edits import rank_among_askers
-from dga2d.agents.proposing import PoolEntry, RunFacts
+from dga2d.agents.pool_edits import edit_to_ask, parent_of, rank_among_askers
+from dga2d.agents.prompt_program import FOURTH, budget_text, neighbours, program_rows, shown_program
+from dga2d.agents.proposing import BankExample, PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, OperatorId
-from dga2d.events.payloads import Step
+from dga2d.events.payloads import BankEntry
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import Outcome, Proposal, RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""
+MOST_EXAMPLE = 24_000
+"""Characters of an entry of the bank; longer ones are no examples."""
+SOLVED = 1e-9
+"""Percent behind the best known objective up to which an instance counts as solved."""
 MOST_DIAGNOSTIC = 1_000
 """Characters of a failure that are told."""
 DIRECTIONS = (
@@ -35,6 +42,10 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
+def _edition(state: RunState) -> Literal[3, 4]:
+    return 4 if state.settings.prompt_edition == 4 else 3
+
+
 async def run_facts(
     state: RunState,
     slot: int,
@@ -43,13 +54,14 @@ async def run_facts(
     sources: SourceReader,
 ) -> RunFacts:
     """Return what a proposer is told for a slot of the open generation and its operator."""
-    program = incumbent(state)
-    near = _neighbours(program, operator)
+    program = shown_program(state, slot)
+    near = neighbours(program, operator)
+    parent = parent_of(open_basis(state)[1], edit_to_ask(state, slot), state.settings.epsilon)
     texts = [PoolEntry(s.implementation, (await sources.implementation(state, s)).source, 0.0) for s in near]
     facts = RunFacts(
-        incumbent=_incumbent_rows(state, program, operator),
+        incumbent=program_rows(state, program, operator),
         neighbours=tuple(texts),
-        budget=_budget(state, len(program)),
+        budget=budget_text(state, len(program), parent),
         instances=_instances(state),
         gaps=_gap_rows(state, operator),
         positions=_position_rows(state, operator),
@@ -57,11 +69,13 @@ async def run_facts(
         blocks=_blocks(others),
         max_tokens=state.settings.prompt_tokens,
     )
-    if state.settings.prompt_edition == 2:
+    if state.settings.prompt_edition <= 2:
         return facts
     return replace(
         facts,
-        edition=3,
+        edition=_edition(state),
+        examples=await _examples(state, operator, sources),
+        is_incumbent=program == incumbent(state),
         sizes=_sizes(state),
         direction=_direction(state, slot),
         feedback=_feedback(state, slot),
@@ -110,11 +124,11 @@ def edge_facts(state: RunState) -> RunFacts:
     """Return what a proposer of edges is told in the third edition."""
     program = incumbent(state)
     return RunFacts(
-        edition=3,
-        budget=_budget(state, len(program)),
+        edition=_edition(state),
+        budget=budget_text(state, len(program)),
         instances=_instances(state),
         sizes=_sizes(state),
-        incumbent=_incumbent_rows(state, program, None),
+        incumbent=program_rows(state, program),
         gaps=_gap_rows(state, None),
         edits=_graph_edits(state),
         max_tokens=state.settings.prompt_tokens,
@@ -134,11 +148,11 @@ async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
         if not one.parent and one.generation < number
     )
     return RunFacts(
-        edition=3,
-        budget=_budget(state, len(program)),
+        edition=_edition(state),
+        budget=budget_text(state, len(program)),
         instances=_instances(state),
         sizes=_sizes(state),
-        incumbent=_incumbent_rows(state, program, None),
+        incumbent=program_rows(state, program),
         neighbours=tuple(texts),
         gaps=_gap_rows(state, None),
         tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
@@ -158,8 +172,8 @@ def _tried_operator(operator: OperatorId, tried: TriedCode) -> str:
 def start_facts(state: RunState) -> RunFacts:
     """Return what a proposer of the first graph is told in the third edition."""
     return RunFacts(
-        edition=3,
-        budget=_budget(state, len(state.header.baseline)),
+        edition=_edition(state),
+        budget=budget_text(state, len(state.header.baseline)),
         instances=_instances(state),
         sizes=_sizes(state),
         max_tokens=state.settings.prompt_tokens,
@@ -191,6 +205,25 @@ def _direction(state: RunState, slot: int) -> str:
     )
 
 
+async def _examples(state: RunState, operator: OperatorId, sources: SourceReader) -> tuple[BankExample, ...]:
+    """Return the first entries of the run's bank for an operator, without those that its pool has."""
+    bank, pool = state.header.bank or (), open_basis(state)[1].pools[operator]
+    known = {state.sources[c] for c in pool}
+    suited = [bank[entry] for entry in suited_entries(state, operator) if bank[entry].source not in known]
+    found = []
+    for entry in suited[: state.settings.bank_examples]:
+        text = (await sources.blobs.get_blob(entry.source)).decode()
+        if len(text) <= MOST_EXAMPLE:
+            found.append(BankExample(f"{entry.operator} of {entry.domain}", _gained(entry), text))
+    return tuple(found)
+
+
+def _gained(entry: BankEntry) -> str:
+    if entry.gain is None:
+        return "its gain was not measured"
+    return f"{100 * entry.gain:+.2f} points in {entry.pairs} comparisons ({entry.how})"
+
+
 def _sizes(state: RunState) -> tuple[str, ...]:
     """Return the exact sizes of training instances, the commonest first."""
     sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
@@ -206,6 +239,8 @@ def _graph_edits(state: RunState) -> tuple[str, ...]:
     for number, (before, after) in enumerate(pairwise(graphs), start=1):
         told = []
         for edge in sorted(after.edges - before.edges):
+            if edge[0] == edge[1] and state.settings.prompt_edition >= FOURTH:
+                continue  # came with a program of the races, not with an edit
             error = basis.credits.edge_error(edge, basis.pools, rate)
             credit = basis.credits.edge_credit(edge, basis.pools, state.settings.epsilon)
             became = "never used since" if error is None else f"credit {credit:+.3f} +- {error:.3f} now"
@@ -221,42 +256,6 @@ def pool_figures(state: RunState, c: ImplementationId) -> tuple[int, float | Non
     """Return how often candidates used an implementation, and the standard error of its credit."""
     credits: CreditTable = open_basis(state)[1].credits
     return credits.samples(c), credits.implementation_error(c, state.settings.credit_rate)
-
-
-def _neighbours(program: Sequence[Step], operator: OperatorId) -> list[Step]:
-    """Return the steps of other operators beside each position of an operator; the last ones where it is not
-    part of the program."""
-    places = [i for i, step in enumerate(program) if step.operator == operator]
-    beside = [i + d for i in places for d in (-1, 1)] if places else range(len(program) - 2, len(program))
-    steps = [program[i] for i in beside if 0 <= i < len(program)]
-    return list(dict.fromkeys(step for step in steps if step.operator != operator))
-
-
-def _incumbent_rows(state: RunState, program: Sequence[Step], operator: OperatorId | None) -> tuple[str, ...]:
-    rows = []
-    for number, step in enumerate(program, start=1):
-        found = state.contributions.get(step.implementation)
-        told = (
-            ""
-            if found is None or not found.runs
-            else (
-                f": {100 * found.effort / found.runs:.0f} % of the effort and "
-                f"{100 * found.gain / found.runs:.0f} % of the improvement of the pipelines it was part of"
-            )
-        )
-        mark = "   <- the operator in question" if step.operator == operator else ""
-        rows.append(f"{number}. {step.implementation}{told}{mark}")
-    return tuple(rows)
-
-
-def _budget(state: RunState, positions: int) -> str:
-    amount, unit = state.settings.budget
-    per_step = f"{amount:g} work units" if unit == "work" else f"{amount:g} seconds"
-    whole = f"{per_step} per instance for the whole pipeline, of {positions} positions in the incumbent"
-    return (
-        f"{whole}. Each position gets its part of what is left when it begins, so what it leaves goes to "
-        "those behind it; compilation is not counted. The result is the best complete state after a position."
-    )
 
 
 def _instances(state: RunState) -> str:
@@ -293,7 +292,10 @@ def _gap_rows(state: RunState, operator: OperatorId | None) -> tuple[str, ...]:
         ]
         if operator is None and gaps[False]:
             told = [f"{min(gaps[False]):.2f} to {max(gaps[False]):.2f} %"]
-        rows.append(f"{key}: {', '.join(told) or 'all failed'}")
+        best = min((*gaps[True], *gaps[False]), default=None)
+        is_solved = best is not None and best <= SOLVED and state.settings.prompt_edition >= FOURTH
+        solved = " (solved: the best known objective is reached)" if is_solved else ""
+        rows.append(f"{key}: {', '.join(told) or 'all failed'}{solved}")
     return tuple(rows)
 
 
@@ -308,7 +310,7 @@ def _position_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
                     continue
                 before = "nothing" if did.score_before is None else f"{did.score_before:g}"
                 spent = f"{did.work} units" if state.settings.work is not None else f"{did.elapsed_s:.2f} s"
-                if state.settings.prompt_edition == 3 and did.work and did.elapsed_s >= 0.01:
+                if state.settings.prompt_edition >= 3 and did.work and did.elapsed_s >= 0.01:
                     spent += f" ({did.work / did.elapsed_s:.3g} units per second)"
                 where = f"position {place} of {len(pipeline.steps)}, {key}"
                 rows.append(f"{step.implementation}, {where}: {before} to {did.score_after:g} in {spent}")

@@ -22,6 +22,7 @@ from dga2d.agents.proposing.offline import OFFLINE_WAYS, OfflineModel
 from dga2d.agents.proposing.program_answers import parse_program, parse_reflection
 from dga2d.agents.proposing.prompts import Prompt, answer_schema, render
 from dga2d.agents.proposing.tasks import (
+    BankExample,
     ConnectTask,
     EdgeCredit,
     HBounds,
@@ -43,6 +44,7 @@ from dga2d.agents.proposing.tasks import (
 
 __all__ = [
     "OFFLINE_WAYS",
+    "BankExample",
     "CallLostError",
     "Completion",
     "CompletionRequest",

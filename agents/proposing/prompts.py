@@ -51,9 +51,12 @@ THIRD: dict[type[Task], str] = {
     ProgramTask: "program@1",
 }
 """Task → template of its third edition."""
+FOURTH: dict[type[Task], str] = {**THIRD, ImplementTask: "implement@4", ConnectTask: "connect@4"}
+"""Task → template of its fourth edition, in which more is told of the same facts."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH}
 CHARS_PER_TOKEN = 4
 """Of prompts, as counted against their bound."""
-LEAST_FIRST = ("blocks", "feedback", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
+LEAST_FIRST = ("blocks", "examples", "feedback", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
 """Facts that a prompt over its bound leaves out, one item after the other, in this order."""
 OLDEST_FIRST = frozenset({"edits", "tried"})
 """Facts of which the first items are left out first."""
@@ -94,7 +97,7 @@ def _within_bound(task: Task, facts: RunFacts) -> Prompt:
 
     From the third edition on the answer refused before is shortened as well, after all facts.
     """
-    template = (SECOND if facts.edition == 2 else THIRD)[type(task)]
+    template = EDITIONS[facts.edition][type(task)]
     bound = facts.max_tokens * CHARS_PER_TOKEN
     prompt = _render(task, template)
     for field in LEAST_FIRST:

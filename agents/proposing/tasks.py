@@ -96,6 +96,17 @@ class EdgeCredit:
 
 
 @dataclass(frozen=True)
+class BankExample:
+    """Code of another run that a prompt shows."""
+
+    origin: str
+    """Operator and domain that it was written for."""
+    gain: str
+    """What it gained there."""
+    source: str
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """What prompts tell of a run from their second edition on; lines of text."""
 
@@ -115,7 +126,7 @@ class RunFacts:
     """Earlier proposals with what they gained, the oldest first."""
     blocks: tuple[str, ...] = ()
     """Exchangeable functions of other operators."""
-    edition: Literal[2, 3] = 2
+    edition: Literal[2, 3, 4] = 2
     sizes: tuple[str, ...] = ()
     """Exact sizes of the training instances."""
     edits: tuple[str, ...] = ()
@@ -124,6 +135,10 @@ class RunFacts:
     """What was measured of the answer of the turn before."""
     direction: str = ""
     """What sets this proposal apart from others asked for at the same time."""
+    examples: tuple[BankExample, ...] = ()
+    """Entries of the run's bank with the operator's role, the best first."""
+    is_incumbent: bool = True
+    """Whether `incumbent` is that; else the nearest program that has the operator."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,10 +230,12 @@ class ConnectTask(PastAttempts):
     allows_no_change: bool = False
     keeps_reach: bool = False
     """Whether every operator that is on some walk must stay on one."""
-    edition: Literal[1, 2, 3] = 1
+    edition: Literal[1, 2, 3, 4] = 1
     """Of the prompt."""
     facts: RunFacts | None = None
-    """For the third edition of the prompt."""
+    """From the third edition of the prompt on."""
+    chosen_for: str = ""
+    """Why it is that edge, as the fourth edition tells it."""
 
     def __post_init__(self) -> None:
         if self.mode == "replace" and self.remove is None:

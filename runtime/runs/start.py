@@ -154,7 +154,7 @@ def run_started(
         code_version=present_version(domain.name),
         library=tuple(library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline_of(domain, settings)),
-        splits=problem.manifest(measured, tells_sizes=settings.prompt_edition == 3),
+        splits=problem.manifest(measured, tells_sizes=settings.prompt_edition >= 3),
         batch=shared_batch(problem, settings, seed),
         policy=policy,
         llm=llm,
