@@ -19,6 +19,7 @@ _MODULES = {
     "jsp": "dga2d.domains.jsp",
     "maxcut": "dga2d.domains.maxcut",
     "mis": "dga2d.domains.mis",
+    "ode": "dga2d.domains.ode",
     "ossp": "dga2d.domains.ossp",
     "rcpsp": "dga2d.domains.rcpsp",
     "salbp1": "dga2d.domains.salbp1",

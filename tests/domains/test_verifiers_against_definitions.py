@@ -380,4 +380,6 @@ def test_the_solutions_that_are_broken_were_solutions_before(name: str) -> None:
 
 
 def test_no_domain_is_left_out() -> None:
-    assert set(PROBLEMS) == set(domain_names())
+    """But those whose answers are measured by an oracle, not decoded."""
+    decoded = {name for name in domain_names() if not hasattr(get_domain(name), "oracle_data")}
+    assert set(PROBLEMS) == decoded

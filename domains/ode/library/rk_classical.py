@@ -1,0 +1,17 @@
+"""The classical Runge-Kutta method of order 4.
+
+Method: four slopes, weighted like Simpson's rule.
+Source: W. Kutta, "Beitrag zur naeherungsweisen Integration totaler Differentialgleichungen" (1901).
+Complexity: O(n). Evaluations: 4 per step.
+"""
+
+from parts.explicit import explicit_step
+
+NODES = (0.0, 0.5, 0.5, 1.0)
+ROWS = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+WEIGHTS = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
+
+
+def run(env_data, state, calc_makespan_fn):
+    explicit_step(env_data, state.metadata, NODES, ROWS, WEIGHTS)
+    return state
