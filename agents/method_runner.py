@@ -264,7 +264,7 @@ def _seed(state: RunState, slot: int) -> ProgramWritten:
         implementation=name,
         source=state.sources[name],
         call=None,
-        idea="",
+        idea="The safe baseline as one program.",
     )
 
 

@@ -189,6 +189,8 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
         click.echo(f"bank         {ledger['bank']['sentence']}")
     if ledger["rejections"]["sentence"] is not None:
         click.echo(f"rejected     {shown(ledger['rejections']['sentence'])}")
+    if view["search"] is not None:
+        _print_population(view["search"])
     columns = ("generation", "best %", "so far %", "validation %", "failed", "calls")
     keys = ("generation", "best_gap_percent", "best_so_far_percent", "validation_gap_percent")
     if view["history"]:
@@ -202,6 +204,15 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
         )
     if internals:
         _print_internals(view)
+
+
+def _print_population(search: dict[str, Any]) -> None:
+    programs = {row["id"]: row for row in search["programs"]}
+    click.echo(f"method       {search['method']}, {len(programs)} programs evaluated; the population:")
+    rows = [programs[name] for name in search["population"]]
+    columns = ("program", "round", "by", "gap %", "idea")
+    keys = ("id", "round", "variation", "gap_percent", "idea")
+    print_table(columns, [tuple(shown(row[k]) if k == "idea" else row[k] for k in keys) for row in rows])
 
 
 def _print_internals(view: dict[str, Any]) -> None:

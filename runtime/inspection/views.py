@@ -12,6 +12,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.ledger import BY_TASK, Call, Ledger
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
+from dga2d.runtime.inspection.method_views import search_view
 from dga2d.store import RunSummary
 
 if TYPE_CHECKING:
@@ -335,10 +336,14 @@ def offers_view(state: RunState) -> list[dict[str, Any]]:
     ]
 
 
+WORDS = ("initialize", "reflect", "describe")
+"""Purposes of calls that ask for no code or edges."""
+
+
 def trials_view(state: RunState) -> dict[str, Any]:
     """Return how many calls for code or edges were answered, and how many of them led to a trial: what they
     brought was part of a candidate, or was measured against its parent."""
-    calls = [c for c in state.ledger.calls.values() if c.purpose != "initialize" and c.status == "settled"]
+    calls = [c for c in state.ledger.calls.values() if c.purpose not in WORDS and c.status == "settled"]
     walks = {walk for summary in state.history.values() for walk in summary.walks}
     if state.generation is not None:
         sampled = state.generation.pipelines.values()
@@ -531,6 +536,7 @@ def run_view(run_id: str, state: RunState, achievement: Achievement) -> dict[str
         "history": history_view(state),
         "ledger": ledger_view(state),
         "policy": policy_view(state),
+        "search": search_view(state),
     }
 
 

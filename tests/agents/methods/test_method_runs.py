@@ -27,6 +27,8 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.inspection.method_views import search_view
+from dga2d.runtime.inspection.views import trials_view
 from dga2d.runtime.runs.config import make_settings
 
 if TYPE_CHECKING:
@@ -214,3 +216,16 @@ class Unreliable(Answers):
     async def complete(self, request: CompletionRequest) -> Completion:
         answer = await super().complete(request)
         return replace(answer, text="") if len(self.requests) % 7 == 0 else answer
+
+
+def test_a_run_is_shown_with_its_programs_and_reported(method_run: Run) -> None:
+    _, state, _ = method_run
+    view = search_view(state)
+    assert view is not None
+    assert len(view["programs"]) == len(state.search.programs)
+    assert [row["id"] for row in view["programs"] if row["is_in_population"]] == [
+        p.id
+        for p in sorted(state.search.programs.values(), key=lambda p: p.number)
+        if p.id in state.search.population
+    ]
+    assert trials_view(state)["tried"] == len(state.search.programs) - 1
