@@ -38,6 +38,6 @@ def type_words(annotation: Any) -> str:
         return f"list of exactly {', '.join(map(type_words, inner))}"
     if origin is dict:
         return f"object, {type_words(inner[0])} → {type_words(inner[1])}"
-    if isinstance(annotation, type) and annotation.__module__ == "dga2d.events.payloads":
+    if isinstance(annotation, type) and annotation.__module__.startswith("dga2d.events.payloads"):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     raise TypeError(f"no words for {annotation!r}")
