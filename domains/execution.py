@@ -24,6 +24,8 @@ from dga2d.domains.core.oracle import Ask
 
 MOST_PASSES = 1_000_000
 """Passes after which a walk that repeats ends, whatever its decoder and its budget say."""
+MOST_IDLE_STEPS = 1000
+"""Steps in a row without a charge after which it ends as well: nothing in it does anything."""
 Run = Callable[[Mapping[str, Any], State, Decoder], State]
 
 
@@ -152,6 +154,7 @@ def _repeated(
     budget.put_together()
     state = State()
     trace = list[PositionEffect]()
+    idle = 0
     for position in _walk_again(len(runs)):
         start, work = time.perf_counter(), budget.work
         state = runs[position](env_data, state, charged)
@@ -163,7 +166,8 @@ def _repeated(
         trace[position] = known._replace(
             elapsed_s=known.elapsed_s + elapsed_s, work=known.work + charged_units
         )
-        if is_done(state) or budget.exhausted():
+        idle = 0 if charged_units else idle + 1
+        if is_done(state) or budget.exhausted() or idle >= MOST_IDLE_STEPS:
             break
     score = float(decoder(state))
     trace[-1] = trace[-1]._replace(score_after=score)

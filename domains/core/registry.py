@@ -22,6 +22,7 @@ _MODULES = {
     "ode": "dga2d.domains.ode",
     "ossp": "dga2d.domains.ossp",
     "rcpsp": "dga2d.domains.rcpsp",
+    "rootfind": "dga2d.domains.rootfind",
     "salbp1": "dga2d.domains.salbp1",
     "tsp": "dga2d.domains.tsp",
 }
@@ -33,6 +34,16 @@ SOLVER_ENTRIES = (
     ("verifier", "solution_text"),
 )
 """Module of a domain's package → function that ``dga2d solver`` puts into a solver file."""
+
+
+ORACLE_ENTRIES = (
+    ("oracle", "own_environment"),
+    ("oracle", "own_oracle"),
+    ("decoder", "make_decoder"),
+    ("verifier", "own_verdict"),
+    ("verifier", "solution_text"),
+)
+"""The same for a domain with an oracle, whose solver files are given a function."""
 
 
 def domain_names() -> tuple[str, ...]:
@@ -77,13 +88,16 @@ def loaded_plugin(name: str) -> LoadedPlugin | None:
 
 
 def solver_entries(name: str) -> tuple[tuple[str, str], ...]:
-    """Return the module and name of the four functions that a solver file of the domain is made of.
+    """Return the module and name of the functions that a solver file of the domain is made of.
 
     Each domain's package defines them in modules of the same names. Raises as `get_domain`.
     """
     plugin = loaded_plugin(name)
     package = _MODULES[name] if plugin is None else plugin.package
-    return tuple((f"{package}.{module}".lstrip("."), function) for module, function in SOLVER_ENTRIES)
+    has_oracle = hasattr(get_domain(name), "oracle_data")
+    entries = ORACLE_ENTRIES if has_oracle else SOLVER_ENTRIES
+    found = tuple((f"{package}.{module}".lstrip("."), function) for module, function in entries)
+    return (*found, ("dga2d.domains.core.oracle", "with_record")) if has_oracle else found
 
 
 @cache

@@ -56,6 +56,7 @@ def solver_source(
         The domain cannot be exported.
     """
     domain = get_domain(provenance.domain)
+    kind = "_function" if hasattr(domain, "oracle_data") else ""
     collected = bundle(
         [
             *(PARTS if isinstance(domain, OwnDomain) else solver_entries(provenance.domain)),
@@ -81,7 +82,7 @@ def solver_source(
         "PIPELINE = (" + "".join(f'"{name}", ' for name in names) + ")",
         f"SHARES = {shares}",
         _section("The command line"),
-        files(__package__).joinpath("templates/main.py.txt").read_text(encoding="utf-8").rstrip(),
+        *(_template(name) for name in (f"solve{kind}", "loading", f"command{kind}")),
     ]
     text = "\n\n\n".join(parts) + "\n"
     try:
@@ -101,7 +102,11 @@ def _own_problem(domain: OwnDomain) -> Iterator[str]:
     yield _section("The problem as its author wrote it")
     yield as_function("problem_text", text).removesuffix("return run") + "return None"
     yield f"PROBLEM = {expression!r}\nPROGRAM_NAMES = {program_names(domain)!r}"
-    yield files(__package__).joinpath("templates/own_problem.py.txt").read_text(encoding="utf-8").rstrip()
+    yield _template("own_problem")
+
+
+def _template(name: str) -> str:
+    return files(__package__).joinpath(f"templates/{name}.py.txt").read_text(encoding="utf-8").rstrip()
 
 
 _KEEPS_NOTHING = re.compile(r"^@(numba\.)?njit$", re.MULTILINE)
@@ -132,6 +137,16 @@ def _section(title: str) -> str:
     return f"# {'-' * 20} {title}"
 
 
+_USE = """    python solver.py INSTANCE --time-limit 10 -o SOLUTION
+
+    from solver import solve
+    solve("INSTANCE", time_limit=10)"""
+_USE_OF_FUNCTIONS = """    python solver.py PROBLEM.py  # a file that defines `function` and the dict `fields`
+
+    from solver import solve
+    solve(function, **fields)"""
+
+
 def _header(steps: Sequence[Implementation], provenance: Provenance, shares: tuple[float, ...]) -> str:
     parts = ", ".join(f"{part:.0%}" for part in bounded_shares(shares))
     facts = [
@@ -144,12 +159,10 @@ def _header(steps: Sequence[Implementation], provenance: Provenance, shares: tup
         f"Written by: dga2d {provenance.program}, {provenance.written_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     ]
     lines = "\n".join(_plain(fact) for fact in facts)
+    use = _USE_OF_FUNCTIONS if hasattr(get_domain(provenance.domain), "oracle_data") else _USE
     return f'''"""Solver for the {_plain(provenance.title)}. Needs Python 3.11, numpy and numba.
 
-    python solver.py INSTANCE --time-limit 10 -o SOLUTION
-
-    from solver import solve
-    solve("INSTANCE", time_limit=10)
+{use}
 
 {lines}
 """'''

@@ -26,10 +26,12 @@ def write_package(folder: Path, domain: Domain, exported: SolverExport) -> list[
     Raises
     ------
     UsageError
-        There is something in the folder.
+        There is something in the folder, or the solver takes a function, which a package could not test.
     OutputFileError
         It cannot be written.
     """
+    if hasattr(domain, "oracle_data"):
+        raise UsageError(f"--package: a solver of {domain.name} is given a function; write one file with -o")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--package {folder}: is there already; name a new folder")
     module = re.sub(r"\W", "_", f"{domain.name}_solver")
