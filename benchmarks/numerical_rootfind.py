@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from dga2d.domains.budget import Budget
+from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, PipelineStep
-from dga2d.domains.core.library import pipeline
 from dga2d.domains.core.oracle import Ask, with_record
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.domains.rootfind import DOMAIN
@@ -263,7 +263,9 @@ def table(arguments: argparse.Namespace) -> None:
         for name, (method, scalar) in METHODS.items()
     }
     named = {"safe": DOMAIN.safe_baseline(), "basic": DOMAIN.basic_baseline()}
-    named |= {chain: pipeline(DOMAIN.operators(), *chain.split("+")) for chain in arguments.pipelines}
+    named |= {
+        chain: libraries.pipeline(DOMAIN.operators(), *chain.split("+")) for chain in arguments.pipelines
+    }
     for name, steps in named.items():
         rows[name] = [fmean(of_pipeline(steps, one) for one in held_out) for held_out in families.values()]
     for name, row in rows.items():

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, InstanceRef, OwnScore, State, Verdict
 from dga2d.domains.core.errors import InvalidSolutionError
-from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.rootfind.card import CARD
 from dga2d.domains.rootfind.families import SEEDS, TOLERANCE, draw, generate, generated_refs
 from dga2d.domains.rootfind.reader import public_environment, read_equation
 from dga2d.domains.rootfind.verifier import solution_text, verify_root
 
 
-class RootFindingDomain(LibraryDomain):
+class RootFindingDomain(libraries.LibraryDomain):
     """Implements :class:`dga2d.domains.core.oracle.OracleDomain`; `Instance.data` is that of an
     `Equation`."""
 
