@@ -266,7 +266,7 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
             [(purpose, *row.values()) for purpose, row in ledger["by_purpose"].items()],
         )
         if (matched := ledger["recorded"]["sentence"]) is not None:
-            click.echo(f"recorded     {matched}")
+            click.echo(f"recorded: {matched}")
         if (banked := ledger["bank"]["sentence"]) is not None:
             click.echo(f"bank: {banked}")
         trials = ledger["trials"]

@@ -263,3 +263,9 @@ def test_usage_errors_are_value_errors_of_one_line() -> None:
     error = SettingsError("wrong")
     assert isinstance(error, ValueError)
     assert str(error) == "wrong"
+
+
+def test_hand_tuned_code_is_tested_where_there_is_a_test() -> None:
+    result = CliRunner().invoke(app, ["evolve", "tsp", "--hand-tuned"])
+    assert result.exit_code == 2
+    assert "--hand-tuned is a part of the held-out test: give --test, too" in result.output
