@@ -84,7 +84,7 @@ SYSTEMS = [pytest.param(s, marks=pytest.mark.slow if s in SLOW else ()) for s in
 def test_a_model_recovered_from_evaluations_reaches_the_paper_on_the_test_instances(
     system: str, tmp_path: Path
 ) -> None:
-    texts = ("start", "polynomial_identification", "taylor_model")
+    texts = ("start", "polynomial_model")
     found = [integrate(f"{system}/test{i}", *texts, cache=tmp_path).verdict.objective for i in range(1, 5)]
     assert np.mean([score or -20.0 for score in found]) >= PAPER[system]
 
@@ -135,7 +135,7 @@ def test_fields_of_a_problem_of_ones_own_are_checked(initial: list[Any], end: fl
 def test_a_function_that_is_no_polynomial_leaves_no_model(tmp_path: Path) -> None:
     environment = DOMAIN.environment(instance_of("lotka_volterra/design"))
     oracle = own_oracle(environment, lambda t, y: np.array([np.sin(y[1]), -y[0] * np.cos(t)]))
-    texts = ("start", "polynomial_identification", "taylor_model", "pair_dop853", "pi_controller")
+    texts = ("start", "polynomial_model", "pair_dop853", "pi_controller")
     found = integrate("lotka_volterra/design", *texts, cache=tmp_path, oracle=oracle)
     assert found.metadata["identified"] is False
     assert found.metadata["t"] == environment["t_end"]

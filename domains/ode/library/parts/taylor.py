@@ -1,19 +1,9 @@
-"""Integrate an identified polynomial right-hand side by Taylor series in multiple precision.
-
-Method: Taylor series of high order by Leibniz's rule, in integers of fixed point, from here to the end; for
-small linear systems the matrix exponential by scaling and squaring. Nothing is evaluated. Without a model,
-which polynomial_identification leaves, nothing is done.
-Source: G. Corliss, Y. Chang, "Solving ordinary differential equations using Taylor series" (1982); A.
-Jorba, M. Zou, "A software package for the numerical integration of ODEs by means of high-order Taylor
-methods" (2005).
-Complexity: O(m k^2) per step of order k for m products. Evaluations: none.
-"""
+"""Taylor series of polynomial systems in integers of fixed point."""
 
 import numpy as np
-from parts.steps import commit
 
 BITS = 140
-ORDER = 30  # tunable: int 12..60
+ORDER = 30
 SMALL = 20
 ONE = 1 << BITS
 
@@ -87,26 +77,19 @@ def taylor(terms, products, y, time):
     return y
 
 
-def run(env_data, state, calc_makespan_fn):
-    work = state.metadata
-    if "model" not in work:
-        return state
-    commit(work)
-    if work["t"] >= work["end"]:
-        return state
-    model, n = work["model"], work["y"].size
-    y, time = [fixed(v) for v in work["y"]], fixed(work["end"] - work["t"])
-    if n <= SMALL and all(len(m) == 1 for m, _ in model):
+def solution(model, y, time):
+    """The solution float64 (n,) after `time` of the autonomous system with a polynomial `model`."""
+    n = y.size
+    model = {m: row for m, row in model.items() if np.any(row)}
+    state, time = [fixed(v) for v in y], fixed(time)
+    if n <= SMALL and all(len(m) == 1 for m in model):
         matrix = np.array([[0] * n for _ in range(n)], dtype=object)
-        for m, coefficients in model:
-            for i, c in enumerate(coefficients):
+        for m, row in model.items():
+            for i, c in enumerate(row):
                 matrix[i, m[0]] = fixed(c)
-        y = list((matrix_exponential(matrix, time) @ np.array(y, dtype=object)) >> BITS)
+        state = list((matrix_exponential(matrix, time) @ np.array(state, dtype=object)) >> BITS)
     else:
-        terms = [(m, [(i, fixed(c)) for i, c in enumerate(row) if c]) for m, row in model]
-        wanted = {m[:k] for m, _ in model for k in range(2, len(m) + 1)}
-        y = taylor(terms, sorted(wanted, key=len), y, time)
-    work["y"] = np.array([v / ONE for v in y])
-    work["t"] = work["end"]
-    work.pop("f", None)
-    return state
+        terms = [(m, [(i, fixed(c)) for i, c in enumerate(row) if c]) for m, row in model.items()]
+        wanted = {m[:k] for m in model for k in range(2, len(m) + 1)}
+        state = taylor(terms, sorted(wanted, key=len), state, time)
+    return np.array([v / ONE for v in state])

@@ -1,23 +1,9 @@
-"""Recover a polynomial right-hand side of low degree from its values.
-
-Method: at points whose coordinates are powers of two of very different size, one monomial outweighs all
-others by more than a double can tell, and the value there gives its coefficient to the last bit; unknowns
-that a monomial does not contain are 0. Degree by degree, until the polynomial gives the values at two
-ordinary points and times; otherwise nothing is left behind. Acts once.
-Source: D. Grigoriev, M. Karpinski, "The matching problem for bipartite graphs with polynomially bounded
-permanents is in NC" (1987) and M. Ben-Or, P. Tiwari, "A deterministic algorithm for sparse multivariate
-polynomial interpolation" (1988), for interpolation of polynomials in black boxes; S. Brunton, J. Proctor,
-J. Kutz, "Discovering governing equations from data by sparse identification of nonlinear dynamical systems"
-(2016).
-Complexity: O(m) for m monomials. Evaluations: one per monomial, and 2.
-"""
+"""Polynomials recovered from their values at points of very different size."""
 
 import itertools
 
 import numpy as np
 
-DEGREE = 3  # tunable: int 1..3
-MOST = 150  # tunable: int 10..400
 GAP = 110
 TINY = 2.0**-70
 
@@ -87,17 +73,15 @@ def recover(rhs, n, degree, seen):
     return model
 
 
-def run(env_data, state, calc_makespan_fn):
-    work, rhs = state.metadata, env_data["rhs"]
-    if "identified" in work:
-        return state
-    work["identified"] = False
-    n, y, seen = work["y"].size, work["y"], {}
+def identify(rhs, t, y, end, highest, most):
+    """Coefficients float64 (n,) by monomial of a polynomial that gives the values of f at ordinary points, of
+    the lowest degree up to `highest` and at most `most` monomials; None if there is none."""
+    n, seen = y.size, {}
     points = (y, 1.25 * y + 0.4375 + 0.03125 * np.arange(n))
-    values = [rhs(work["t"] + 0.375 * i * work["end"], point) for i, point in enumerate(points)]
-    for degree in range(1, DEGREE + 1):
-        if len(monomials(n, degree)) > MOST:
-            break
+    values = [rhs(t + 0.375 * i * (end - t), point) for i, point in enumerate(points)]
+    for degree in range(1, highest + 1):
+        if len(monomials(n, degree)) > most:
+            return None
         model = recover(rhs, n, degree, seen)
         if model is None:
             continue
@@ -106,7 +90,5 @@ def run(env_data, state, calc_makespan_fn):
             expected, size = value_of(model, point)
             fits = fits and bool(np.all(np.abs(value - expected) <= 1e-14 * size + 1e-300))
         if fits:
-            work["identified"] = True
-            work["model"] = [(m, tuple(float(c) for c in coefficients)) for m, coefficients in model.items()]
-            break
-    return state
+            return model
+    return None
