@@ -22,6 +22,7 @@ PLACES = {
     "test": "run_commands:hold_out",
     "runs": "inspect_commands:runs",
     "show": "inspect_commands:show",
+    "compare": "compare_commands:compare",
     "replay": "inspect_commands:replay",
     "audit": "inspect_commands:audit",
     "log": "log_commands:log",

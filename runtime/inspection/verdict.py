@@ -142,7 +142,7 @@ async def read_achievement(store: EventStore, run_id: str, state: RunState) -> A
 
 def achievement_of(state: RunState, record: ValidationRecord) -> Achievement:
     """Return what the run had achieved in `state`, given its validations."""
-    program, tested = state.checkpoint, _tested_gaps(state)
+    program, tested = state.checkpoint, held_out_gaps(state)
     estimates = None if tested is None else {name: estimate_gap(gaps) for name, gaps in tested.items()}
     if program is None:
         return Achievement(test=estimates)
@@ -268,7 +268,7 @@ def _in_seconds_too(test: TestState, verdict: RunVerdict, timed: RunVerdict) -> 
 def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> TestedPairs | None:
     """Return what the last finished test compared under the run's own budget, or under one of seconds
     instead; ``None`` where there was no such test."""
-    gaps = _tested_gaps(state, is_timed)
+    gaps = held_out_gaps(state, is_timed)
     if gaps is None:
         return None
     return TestedPairs(
@@ -277,7 +277,7 @@ def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> Tes
     )
 
 
-def _tested_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:
+def held_out_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:
     """Return the gaps of the last finished test by label; the baseline's are both arms' where it was kept.
 
     They are those under the run's own budget, or those under a limit of seconds instead.
