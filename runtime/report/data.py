@@ -48,6 +48,7 @@ from dga2d.runtime.report.lineage import (
 )
 from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
+from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
 from dga2d.runtime.runs.config import make_settings
 from dga2d.store import EventStore, open_store, verified
 
@@ -104,6 +105,8 @@ class ReportData:
     """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where texts were asked for."""
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
+    utilisation: Utilisation | None
+    """How busy evaluators and models were; ``None`` where nothing took any time."""
     milestones: Milestones
     """Validations with their intervals, the baseline's and the held-out figures, and accepted edits."""
     incumbents: tuple[Incumbent, ...]
@@ -191,6 +194,7 @@ async def gather_report_data(
         credit=credit_map(notes.closings),
         calls=await _calls(store, state, "call texts" in parts),
         incidents=tuple(notes.incidents),
+        utilisation=utilisation_of(state, notes),
         milestones=_milestones(state, notes, record, achievement.test or {}),
         incumbents=found,
         picture=await _picture(store, state, found) if "picture" in parts else None,

@@ -14,7 +14,14 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
 from dga2d.runtime.inspection.views import gap_of, rejections_view, test_label
 from dga2d.runtime.terminal.output import shown
-from dga2d.runtime.terminal.phase import clock, is_testing, phase, time_left_s
+from dga2d.runtime.terminal.phase import (
+    calls_in_flight,
+    clock,
+    is_testing,
+    phase,
+    time_left_s,
+    waits_for,
+)
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -42,6 +49,7 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
         rows.add_row("gap", _gaps(state))
         rows.add_row("evaluations", _evaluations(state, measured))
         rows.add_row("model calls", _calls(state.ledger))
+        rows.add_row("utilisation", _utilisation(state, measured))
     for index, (number, change) in enumerate(_last_changes(measured)):
         line = Text(f"{number:>4}  ", "dim", no_wrap=True, overflow="ellipsis")
         rows.add_row("edits" if index == 0 else "", line.append(shown(change), "not dim"))
@@ -159,8 +167,7 @@ def curve(state: RunState) -> str:
 
 def _evaluations(state: RunState, measured: Measurements) -> Text:
     rate = "–" if measured.evaluations_per_s is None else f"{measured.evaluations_per_s:.1f}"
-    text = Text(f"{measured.evaluations:,} ({rate}/s)   workers busy ")
-    text.append("–" if measured.workers is None else f"{measured.busy} of {measured.workers}")
+    text = Text(f"{measured.evaluations:,} ({rate}/s)")
     if measured.compiling:
         text.append(f"   compiling {measured.compiling}", "cyan")
     if state.completed:
@@ -168,6 +175,13 @@ def _evaluations(state: RunState, measured: Measurements) -> Text:
         style = "yellow" if summary.failures else ""
         text.append("   failed ").append(f"{summary.failures} of {summary.candidates}", style)
     return text
+
+
+def _utilisation(state: RunState, measured: Measurements) -> Text:
+    busy = "–" if measured.workers is None else f"{measured.busy} of {measured.workers}"
+    text = Text(f"evaluators busy {busy}   calls in flight {calls_in_flight(state)}")
+    waited = waits_for(state)
+    return text.append(f"   waits for {waited}" if waited else "", "dim")
 
 
 def _calls(ledger: Ledger) -> Text:

@@ -51,14 +51,46 @@ def _generation_phase(state: RunState, generation: GenerationState) -> str:
     if len(generation.outcomes) < due:
         return f"evaluating, {len(generation.outcomes)} of {due} evaluations"
     if generation.basis is not None and generation.basis.slots:
-        decided = len(generation.implementation_verdicts) + len(generation.edge_verdicts)
-        if decided < generation.basis.slots:
-            return f"evolving code and edges, {decided} of {generation.basis.slots} edits decided"
+        done, slots = generation.closed_slots, generation.basis.slots
+        if done < slots:
+            told = "decided or asked for" if generation.basis.lag else "decided"
+            return f"evolving code and edges, {done} of {slots} edits {told}"
     race = generation.race
     if race is not None and not race.selected_seq:
         left = f"{len(race.left)} of {len(race.contenders) - 1} contenders left"
         return f"racing against the incumbent, {left}, {len(race.outcomes)} evaluations"
     return "learning from the rewards"
+
+
+def waits_for(state: RunState) -> str:
+    """Return what the run cannot go on without at this moment; empty where it is not running."""
+    generation = state.generation
+    if state.status != "running" or generation is None:
+        return ""
+    if state.suspension:
+        return "the model's endpoint"
+    if generation.basis is None:
+        due = generation.size * len(state.header.batch)
+        return "the policy" if len(generation.pipelines) < generation.size else f"{due} evaluations"
+    late = [n for n in _calls_waited_for(state, generation) if state.ledger.calls[n].status == "reserved"]
+    if late:
+        asked = sorted({state.ledger.calls[n].generation or 0 for n in late})
+        since = "" if asked == [generation.number] else f" asked in generation {', '.join(map(str, asked))}"
+        return f"{len(late)} answer{'s' if len(late) > 1 else ''}{since}"
+    return "the policy" if not generation.policy_updated_seq else "evaluations"
+
+
+def _calls_waited_for(state: RunState, generation: GenerationState) -> list[int]:
+    """Return the calls whose answers the open generation takes."""
+    basis = generation.basis
+    taken = () if basis is None else (*basis.landing, *basis.landing_edges)
+    asked = (c.number for c in state.ledger.calls.values() if c.ticket is None)
+    return [*taken, *(n for n in asked if state.ledger.calls[n].generation == generation.number)]
+
+
+def calls_in_flight(state: RunState) -> int:
+    """Return how many model calls have been made and not answered."""
+    return sum(call.status == "reserved" for call in state.ledger.calls.values())
 
 
 def time_left_s(state: RunState, measured: Measurements) -> float | None:

@@ -62,7 +62,7 @@ def test_a_run_without_a_closed_generation_promises_no_end() -> None:
     assert "making the initial graph" in told
     assert "0 of 10" in told
     assert "time left not known yet" in told
-    assert "workers busy –" in told
+    assert "evaluators busy –" in told
 
 
 def test_a_running_generation_shows_all_that_matters() -> None:
@@ -74,7 +74,8 @@ def test_a_running_generation_shows_all_that_matters() -> None:
         "evaluating, 1 of 8 evaluations",
         "best -0.0123 (generation 2)   mean -0.2500 (generation 2)",
         "incumbent 1.23 %   baseline 5.00 %   █▁",
-        "214 (1.8/s)   workers busy 1 of 2   failed 1 of 4",
+        "214 (1.8/s)   failed 1 of 4",
+        "evaluators busy 1 of 2   calls in flight 21   waits for",
         "21 of 500   tokens 1,700,000 of 2,000,000   cost $0.12 of $5.00",
         "1  + implementation nearest.2",
         "2  - edge a→b",
@@ -112,7 +113,7 @@ def test_a_wish_to_stop_is_acknowledged() -> None:
 
 def test_code_that_is_compiled_is_counted() -> None:
     assert "compiling" not in text(RUNNING, MEASURED)
-    assert "workers busy 1 of 2   compiling 3" in text(RUNNING, replace(MEASURED, compiling=3))
+    assert "214 (1.8/s)   compiling 3" in text(RUNNING, replace(MEASURED, compiling=3))
 
 
 def test_a_paused_run_shows_why_and_offers_no_key() -> None:

@@ -1,0 +1,175 @@
+"""How much of a slow model's time a lag hides, and what stale answers cost, as Markdown tables.
+
+    python benchmarks/overlap.py --answer 2 --evaluation 0.5 --generations 40 --lags 1 2 4 8
+    python benchmarks/overlap.py --quality --seeds 20
+
+The first runs the real agents and the real gateway against an endpoint on the loopback interface that takes
+its time over each answer; evaluations sleep, so that a busy machine counts for little. Beside each lag stand,
+measured in the same process, the same run with answers that come at once (pure evaluation) and the run that
+waits (lag 0). The second runs the agents on made-up problems with planted losses (`races.py`), where asking
+goes on for equally many generations with every lag. Progress goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import anyio
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import races
+import tests.agents.simulation as simulated
+from tests.agents.memory_log import MemoryLog
+from tests.agents.outside_world import Fails, HashEvaluator
+from tests.agents.simulation import SMALL, Simulation
+from tests.fakes.behaviours import answer
+from tests.fakes.endpoint import Asked, Behaviour, Exchange, Server, serving
+from tests.fakes.obliging import useful
+
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.gateway.opening import open_models
+from dga2d.runtime.gateway.retries import OutageRecorder
+
+PIPELINES, BATCH, WORKERS = 4, 3, 2
+
+
+class SleepingEvaluator(HashEvaluator):
+    """Takes its share of a generation's evaluation time for each evaluation, on so many workers."""
+
+    seconds = 0.0
+    """Of the training evaluations of a generation."""
+
+    def __init__(self, order: random.Random, fails: Fails) -> None:
+        super().__init__(order, fails)
+        self._workers = anyio.CapacityLimiter(WORKERS)
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        """Sleep, then answer."""
+        if request.key.startswith("evaluation/"):
+            async with self._workers:
+                await anyio.sleep(self.seconds * WORKERS / (PIPELINES * BATCH))
+        return await super().evaluate(request)
+
+
+class Timed(NamedTuple):
+    """A run and what it took."""
+
+    wall_s: float
+    calls: int
+    state: RunState
+
+
+def after(seconds: float) -> Behaviour:
+    """Return an endpoint that answers usefully, but late."""
+
+    def late(exchange: Exchange, asked: Asked) -> None:
+        time.sleep(seconds)
+        answer(exchange, asked, useful(asked.prompt, asked.number))
+
+    return late
+
+
+async def timed(server: Server, behaviour: str, options: argparse.Namespace, lag: int) -> Timed:
+    """Run once against an endpoint."""
+    settings = RunSettings.model_validate(
+        {
+            **SMALL.model_dump(),
+            "generations": options.generations,
+            "pipelines": PIPELINES,
+            "batch_size": BATCH,
+            "pool_limit": 10,
+            "validation_interval": 0,
+            "llm": "openai:fake",
+            "llm_base_url": server.url(behaviour),
+            "llm_concurrent": options.concurrent,
+            "llm_calls": 1000,
+            "edit_lag": lag,
+        }
+    )
+    log = MemoryLog(settings.llm_calls)
+    async with open_models(settings, "", OutageRecorder()) as model:
+        began = time.perf_counter()
+        await Simulation(settings, model=model).process(log, log)
+        wall_s = time.perf_counter() - began
+    state = fold_all(log.events)
+    print(f"{behaviour}, lag {lag}: {wall_s:.1f} s, {state.ledger.used} calls", file=sys.stderr, flush=True)
+    return Timed(wall_s, state.ledger.used, state)
+
+
+def times(options: argparse.Namespace) -> None:
+    """Print what each lag hides."""
+    simulated.HashEvaluator = SleepingEvaluator  # type: ignore[misc]
+    SleepingEvaluator.seconds = options.evaluation
+    with serving({"late": after(options.answer), "soon": after(0.0)}) as server:
+        waiting = anyio.run(timed, server, "late", options, 0)
+        print(
+            f"Answers after {options.answer:g} s, {options.concurrent} at a time, "
+            f"{options.evaluation:g} s of evaluation in each of {options.generations} generations.\n"
+        )
+        print("| lag | calls | stale | wall, s | evaluation, s | model ÷ concurrency, s | ratio | hidden |")
+        print("|--:|--:|--:|--:|--:|--:|--:|--:|")
+        for lag in (0, *options.lags):
+            run = waiting if lag == 0 else anyio.run(timed, server, "late", options, lag)
+            alone = anyio.run(timed, server, "soon", options, lag)
+            print(row(options, lag, run, alone.wall_s, waiting), flush=True)
+
+
+def row(options: argparse.Namespace, lag: int, run: Timed, alone_s: float, waiting: Timed) -> str:
+    """Return a line of the table: the ratio is to the larger of evaluation and model time, and hidden is the
+    part of the time that waiting costs in the run without a lag, for as many calls."""
+    model_s = run.calls * options.answer / options.concurrent
+    bound = max(alone_s, model_s)
+    verdicts = [call.diagnostic or "" for call in run.state.ledger.calls.values()]
+    stale = sum(diagnostic.startswith("stale:") for diagnostic in verdicts)
+    lost = (waiting.wall_s - alone_s) * run.calls / max(1, waiting.calls)
+    hidden = 1.0 - max(0.0, run.wall_s - bound) / lost if lost > 0 else 0.0
+    return (
+        f"| {lag} | {run.calls} | {stale} | {run.wall_s:.1f} | {alone_s:.1f} | {model_s:.1f} | "
+        f"{run.wall_s / bound:.2f} | {100 * hidden:.0f} % |"
+    )
+
+
+def quality(options: argparse.Namespace) -> None:
+    """Print what runs with each lag come to when they ask for equally many generations."""
+    simulated.HashEvaluator = races.PlantedEvaluator  # type: ignore[misc, assignment]
+    print("| lag | seeds | evaluations | loss gone, %: champion (95 %) | checkpoint |")
+    print("|--:|--:|--:|---|---|")
+    for lag in (0, *options.lags):
+        rules: dict[str, Any] = {"edit_lag": lag, "race_contenders": 0 if options.no_races else 12}
+        rows: list[tuple[float, float, int]] = []
+        for seed in range(options.seeds):
+            rows.append(races.evolve(rules, seed, options.generations + lag))
+            print(f"lag {lag}, seed {seed}: {rows[-1]}", file=sys.stderr, flush=True)
+        champions, kept, counts = (list[float](column) for column in zip(*rows, strict=True))
+        told: Sequence[str] = [races.interval(champions), races.interval(kept)]
+        print(f"| {lag} | {options.seeds} | {fmean(counts):.0f} | {' | '.join(told)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--answer", type=float, default=2.0, help="seconds until an answer")
+    parser.add_argument("--evaluation", type=float, default=0.5, help="seconds of evaluation in a generation")
+    parser.add_argument("--generations", type=int, default=None, help="40; with --quality 8")
+    parser.add_argument("--concurrent", type=int, default=4, help="requests at a time")
+    parser.add_argument("--lags", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--quality", action="store_true", help="what staleness costs, instead of times")
+    parser.add_argument("--no-races", action="store_true", help="with --quality: no races beside the edits")
+    parser.add_argument("--seeds", type=int, default=20)
+    options = parser.parse_args()
+    options.generations = options.generations or (8 if options.quality else 40)
+    quality(options) if options.quality else times(options)
+
+
+if __name__ == "__main__":
+    main()
