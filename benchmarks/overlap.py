@@ -5,8 +5,8 @@
 
 The first runs the real agents and the real gateway against an endpoint on the loopback interface that takes
 its time over each answer; evaluations sleep, so that a busy machine counts for little. Beside each lag stand,
-measured in the same process, the same run with answers that come at once (pure evaluation) and the run that
-waits (lag 0). The second runs the agents on made-up problems with planted losses (`races.py`), where asking
+measured in the same process, the same run with answers that come at once (evaluation and agents alone) and
+the run that waits (lag 0). A key is wanted, any text in DGA2D_LLM_KEY. The second runs the agents on made-up problems with planted losses (`races.py`), where asking
 goes on for equally many generations with every lag. Progress goes to stderr.
 """
 
@@ -70,6 +70,14 @@ class Timed(NamedTuple):
     state: RunState
 
 
+class Pair(NamedTuple):
+    """The run that waits for its answers."""
+
+    late: Timed
+    alone_s: float
+    """Seconds that it takes where they come at once."""
+
+
 def after(seconds: float) -> Behaviour:
     """Return an endpoint that answers usefully, but late."""
 
@@ -112,28 +120,33 @@ def times(options: argparse.Namespace) -> None:
     simulated.HashEvaluator = SleepingEvaluator  # type: ignore[misc]
     SleepingEvaluator.seconds = options.evaluation
     with serving({"late": after(options.answer), "soon": after(0.0)}) as server:
-        waiting = anyio.run(timed, server, "late", options, 0)
+        late = anyio.run(timed, server, "late", options, 0)
+        waiting = Pair(late, anyio.run(timed, server, "soon", options, 0).wall_s)
         print(
             f"Answers after {options.answer:g} s, {options.concurrent} at a time, "
             f"{options.evaluation:g} s of evaluation in each of {options.generations} generations.\n"
         )
         print("| lag | calls | stale | wall, s | evaluation, s | model ÷ concurrency, s | ratio | hidden |")
         print("|--:|--:|--:|--:|--:|--:|--:|--:|")
-        for lag in (0, *options.lags):
-            run = waiting if lag == 0 else anyio.run(timed, server, "late", options, lag)
+        print(row(options, 0, *waiting, waiting))
+        for lag in options.lags:
+            run = anyio.run(timed, server, "late", options, lag)
             alone = anyio.run(timed, server, "soon", options, lag)
             print(row(options, lag, run, alone.wall_s, waiting), flush=True)
 
 
-def row(options: argparse.Namespace, lag: int, run: Timed, alone_s: float, waiting: Timed) -> str:
-    """Return a line of the table: the ratio is to the larger of evaluation and model time, and hidden is the
-    part of the time that waiting costs in the run without a lag, for as many calls."""
+def row(options: argparse.Namespace, lag: int, run: Timed, alone_s: float, waiting: Pair) -> str:
+    """Return a line of the table.
+
+    The ratio is to the larger of evaluation and model time. What could be hidden lies between that and the
+    time of a run that waits for as many calls.
+    """
     model_s = run.calls * options.answer / options.concurrent
     bound = max(alone_s, model_s)
     verdicts = [call.diagnostic or "" for call in run.state.ledger.calls.values()]
     stale = sum(diagnostic.startswith("stale:") for diagnostic in verdicts)
-    lost = (waiting.wall_s - alone_s) * run.calls / max(1, waiting.calls)
-    hidden = 1.0 - max(0.0, run.wall_s - bound) / lost if lost > 0 else 0.0
+    waited_s = alone_s + (waiting.late.wall_s - waiting.alone_s) * run.calls / waiting.late.calls
+    hidden = (waited_s - run.wall_s) / (waited_s - bound) if waited_s > bound else 0.0
     return (
         f"| {lag} | {run.calls} | {stale} | {run.wall_s:.1f} | {alone_s:.1f} | {model_s:.1f} | "
         f"{run.wall_s / bound:.2f} | {100 * hidden:.0f} % |"
