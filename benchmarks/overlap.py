@@ -6,8 +6,9 @@
 The first runs the real agents and the real gateway against an endpoint on the loopback interface that takes
 its time over each answer; evaluations sleep, so that a busy machine counts for little. Beside each lag stand,
 measured in the same process, the same run with answers that come at once (evaluation and agents alone) and
-the run that waits (lag 0). A key is wanted, any text in DGA2D_LLM_KEY. The second runs the agents on made-up problems with planted losses (`races.py`), where asking
-goes on for equally many generations with every lag. Progress goes to stderr.
+the run that waits (lag 0). A key is wanted, any text in DGA2D_LLM_KEY. The second runs the agents on made-up
+problems with planted losses (`races.py`), where asking goes on for equally many generations with every lag.
+Progress goes to stderr.
 """
 
 from __future__ import annotations
