@@ -18,6 +18,7 @@ from dga2d.agents import (
     credit_keeper,
     edge_evolver,
     evaluator_pool,
+    implementation_duties,
     implementation_evolver,
     implementation_tasks,
     initializer,
@@ -265,7 +266,7 @@ class DecisionVerifier:
         if purpose == "initialize":
             return initializer.duties(state)
         if purpose == "implement":
-            return implementation_evolver.duties(state)
+            return implementation_duties.duties(state)
         if purpose == "operator":
             return operator_evolver.duties(state)
         if calls.CALLERS[purpose] == "method_runner":
@@ -297,7 +298,7 @@ class DecisionVerifier:
         return None
 
     async def _implementation(self, state: RunState, payload: p.ImplementationEdit) -> Expected | None:
-        for duty in implementation_evolver.duties(state):
+        for duty in implementation_duties.duties(state):
             if isinstance(duty, AskModel | AbandonCall) or duty.slot != payload.slot:
                 continue
             if not isinstance(duty, JudgeAnswer | JudgeOffer):
