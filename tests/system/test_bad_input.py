@@ -29,7 +29,7 @@ EOF
 FILES = {
     "word.tsp": TSP.replace("2 3 4", "2 3 x"),
     "cut.tsp": TSP[: TSP.index("3 0 1")],
-    "other.tsp": TSP.replace("EUC_2D", "GEO"),
+    "other.tsp": TSP.replace("EUC_2D", "XRAY1"),
     "word.jsp": "2 2\n0 1 1 2\n0 1 one 2\n",
     "cut.jsp": "3 2\n0 1 1 2\n0 1 1 2\n",
     "short.jsp": "2 2\n0 1 1 2\n0 1 1\n",
@@ -78,8 +78,8 @@ def store(name: str) -> tuple[str, str]:
         (("evolve",), ("DOMAIN",)),
         # malformed and truncated instances
         (("solve", "tsp", "word.tsp"), ("word.tsp:7:", "'x'")),
-        (("solve", "tsp", "cut.tsp"), ("cut.tsp:7:", "2 of 3 cities")),
-        (("solve", "tsp", "other.tsp"), ("other.tsp:4:", "GEO")),
+        (("solve", "tsp", "cut.tsp"), ("cut.tsp:7:", "2 of 3 nodes")),
+        (("solve", "tsp", "other.tsp"), ("other.tsp:4:", "XRAY1")),
         (("solve", "tsp", "binary"), ("binary",)),
         (("solve", "jsp", "word.jsp"), ("word.jsp:3:", "'one'")),
         (("solve", "jsp", "cut.jsp"), ("cut.jsp:3:", "expected 3 job lines, found 2")),

@@ -21,7 +21,7 @@ from dga2d.runtime.evaluation.decoders import load_domain_file
 HERE = Path(__file__).parent
 DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"
 LIMITS = EvaluationLimits(
-    work_wall_s=1.5, load_s=3.0, prepare_run_s=1.5, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
+    work_wall_s=4.0, load_s=8.0, prepare_run_s=4.0, prepare_s=30.0, memory_bytes=1 << 28, answer_bytes=1 << 22
 )
 HARNESS = """
 
@@ -126,7 +126,7 @@ class Host:
         return self.domain.load(InstanceRef("line", "line", "line20-1", None))
 
     def task(self, program: Implementation) -> EvaluationRequest:
-        return EvaluationRequest(program.id, self.instance(), (program,), (3,), 100)
+        return EvaluationRequest(program.id, self.instance(), (program,), (3,), 100, cpu_limit_s=1.5)
 
     def snapshot(self) -> dict[str, object]:
         """State of the host that no attack may change."""
