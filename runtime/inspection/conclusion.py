@@ -18,7 +18,9 @@ class TestedPairs(NamedTuple):
     start: PairedGaps | None
     """The algorithm beside the safe baseline; ``None`` where it is that baseline."""
     hand_tuned: PairedGaps | None
-    """Beside the safe baseline of the whole library; ``None`` where that was not tested."""
+    """Beside the safe baseline of the whole library; ``None`` where that was not tested, or not fairly."""
+    is_unmeasured: bool = False
+    """Whether the hand-tuned code was tested under work units that nobody could make comparable."""
 
 
 def conclusion(
@@ -57,6 +59,8 @@ def _beside_start(found: PairedGaps) -> str:
 
 def _beside_hand_tuned(pairs: TestedPairs) -> str:
     found = pairs.hand_tuned
+    if pairs.is_unmeasured:
+        return "; the work of the hand-tuned baseline could not be measured, so it is not compared"
     if found is None:
         return ""
     if found.points is None:

@@ -271,10 +271,19 @@ def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> Tes
     gaps = held_out_gaps(state, is_timed)
     if gaps is None:
         return None
-    return TestedPairs(
-        None if is_kept else paired(gaps["evolved"], gaps["baseline"]),
-        paired(gaps["evolved"], gaps["hand_tuned"]) if "hand_tuned" in gaps else None,
-    )
+    start = None if is_kept else paired(gaps["evolved"], gaps["baseline"])
+    if "hand_tuned" not in gaps:
+        return TestedPairs(start, None)
+    if not is_timed and _is_unmeasured(state):
+        return TestedPairs(start, None, is_unmeasured=True)
+    return TestedPairs(start, paired(gaps["evolved"], gaps["hand_tuned"]))
+
+
+def _is_unmeasured(state: RunState) -> bool:
+    """Return whether a measurement of the work of hand-tuned code failed: on no size was anything done."""
+    brought = () if state.test is None else state.test.hand_tuned
+    measured = [state.work_rates.measured.get(operator.implementations[0].id) for operator in brought]
+    return any(points is not None and not any(point.work for point in points) for points in measured)
 
 
 def held_out_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from immutables import Map
 from tests.runtime.run_states import BEGUN, STEPS, event, header
 
-from dga2d.events import ImplementationId, InstanceKey, OperatorId
+from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Outcome, Outcomes, RunState, ScoredProgram, TestState
+from dga2d.replay.state.work_rates import WorkRates
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.pairs import Gaps, interval, paired
 from dga2d.runtime.inspection.verdict import (
@@ -279,6 +281,32 @@ def test_the_last_sentence_tells_failures_and_noise() -> None:
         "on 4 held-out instances (95 % interval), and solves no instance that the hand-tuned baseline solves "
         "(it failed on 1, the other on 4)."
     )
+
+
+def test_hand_tuned_code_whose_work_could_not_be_measured_is_not_compared_in_work() -> None:
+    """Its own units may be worth any time."""
+    state, record = validated(EVOLVED)
+    arms = {"evolved": EVOLVED, "baseline": STEPS, "hand_tuned": HAND_TUNED}
+    done = after_test(state, dict(arms), 2.0)
+    brought = p.LibraryOperator(
+        id=OperatorId("lin_kernighan"),
+        category="local_search",
+        requires="complete",
+        provides="complete",
+        tier="advanced",
+        implementations=(p.LibraryImplementation(id=ImplementationId("lk.1"), source=BlobDigest("0" * 64)),),
+    )
+    assert done.test is not None
+    point = p.WorkRatePoint(instance=KEYS[0], size=9, work=0, cpu_s=0.0)
+    rates = WorkRates(measured=Map({"lk.1": (point,)}))
+    failed = replace(done, test=replace(done.test, hand_tuned=(brought,)), work_rates=rates)
+    verdict = results_view(*told(record, failed))["verdict"]
+    assert verdict["hand_tuned"] is None
+    assert (
+        "; the work of the hand-tuned baseline could not be measured, so it is not compared. In"
+        in (verdict["conclusion"])
+    )
+    assert verdict["conclusion"].endswith("behind the hand-tuned baseline.")
 
 
 def told(record: ValidationRecord, done: RunState) -> tuple[RunState, Achievement]:
