@@ -28,7 +28,7 @@ from dga2d.domains.claims.examination import Claim, Contradictions, Examination,
 from dga2d.domains.claims.leftovers import leftovers_claim, skeleton_texts
 from dga2d.domains.claims.operators import OPERATOR_CLAIMS, Trial, TrialOutcome
 from dga2d.domains.claims.outputs import cp_sat_claim, picture_claim, solver_functions_claim, writing_claim
-from dga2d.domains.claims.scoring import scoring_claim
+from dga2d.domains.claims.scoring import measured_claim, scoring_claim
 
 __all__ = [
     "BASELINES_TITLE",
@@ -45,6 +45,7 @@ __all__ = [
     "examine",
     "instances_claim",
     "leftovers_claim",
+    "measured_claim",
     "picture_claim",
     "published_claim",
     "scoring_claim",

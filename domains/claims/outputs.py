@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from dga2d.domains.claims.examination import Contradictions
-from dga2d.domains.claims.scoring import BREAKAGES
+from dga2d.domains.claims.scoring import broken_states
 from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.errors import InvalidSolutionError, NotOfferedError, described
 from dga2d.domains.core.optional_parts import draw_picture, run_cp_sat
@@ -43,9 +43,9 @@ def picture_claim(domain: Domain, instance: Instance, state: State) -> Contradic
 def _broken_are_refused(
     name: str, call: Callable[[Instance, State], Any], instance: Instance, state: State
 ) -> Iterator[str]:
-    for what, broken in BREAKAGES.items():
+    for what, broken in broken_states(state):
         try:
-            call(instance, State(broken(state.sequence), dict(state.metadata)))
+            call(instance, broken)
         except InvalidSolutionError:
             continue
         except Exception as error:  # the claim is that it is InvalidSolutionError
@@ -84,6 +84,8 @@ def solver_functions_claim(domain: Domain, instance: Instance, states: Sequence[
     functions: Mapping[str, Any] = {
         name: getattr(import_module(module), name) for module, name in solver_entries(domain.name)
     }
+    if hasattr(domain, "oracle_data"):  # they are given a function of the user's own
+        return f"{len(functions)} functions for a function of one's own"
     environment = domain.environment(instance)
     decode, theirs = domain.decoder(environment), functions["make_decoder"](environment)
     for state in states:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dga2d.domains.claims.examination import Contradictions
 from dga2d.domains.core.contract import Decoder, Domain, Instance, State
 from dga2d.domains.core.errors import described
+from dga2d.domains.core.oracle import MEASURED, with_record
 
 MUTATIONS_PER_STATE = 12
 MOST_COMPARED = 200
@@ -192,6 +193,42 @@ def _scribbled_on(domain: Domain, instance: Instance, start: State) -> Iterator[
         yield "writing into the environment's arrays changes the decoder's scores; let it keep copies"
     if domain.verify(instance, start).objective != objective:
         yield "writing into the environment's arrays changes the instance; hand out copies"
+
+
+def measured_claim(domain: Domain, instance: Instance, states: Sequence[State]) -> Contradictions:
+    """The verifier takes answers that an oracle measured, and neither broken ones nor such that nobody
+    measured."""
+    for state in states:
+        if not domain.verify(instance, state).is_feasible:
+            yield f"the verifier refuses an answer that it took before ({instance.key})"
+        if domain.verify(instance, with_record(state, {})).is_feasible:
+            yield f"the verifier takes an answer that nobody measured ({instance.key})"
+        for what, broken in broken_states(state):
+            try:
+                if domain.verify(instance, broken).is_feasible:
+                    yield f"the verifier takes {what} for an answer"
+            except Exception as error:  # the claim is that nothing is raised
+                yield f"the verifier raises {described(error)} when the answer is {what}"
+    nothing: Any = object()
+    if domain.verify(instance, nothing).is_feasible:
+        yield "the verifier takes something that is no state for an answer"
+    return f"{len(states)} answers, broken ones among them"
+
+
+def broken_states(state: State) -> Iterator[tuple[str, State]]:
+    """Yield what is no solution any more: the sequence of a state broken, or its arrays where it has no
+    sequence."""
+    arrays = {
+        name: value
+        for name, value in state.metadata.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not name.startswith(MEASURED)
+    }
+    for what, broken in BREAKAGES.items():
+        if state.sequence.size or not arrays:
+            yield what, State(broken(state.sequence), dict(state.metadata))
+        elif what != "floats":
+            spoilt = {name: broken(value) for name, value in arrays.items()}
+            yield what, State(state.sequence, {**state.metadata, **spoilt})
 
 
 def _shown(state: State) -> str:

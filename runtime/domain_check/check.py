@@ -40,6 +40,7 @@ LEFTOVERS = "nothing of the skeleton's problem is left"
 SCORING = "decoder and verifier agree"
 CONDUCT = "operators stop in time and leave their input alone"
 BASELINES = "baselines solve their instances"
+MEASURED = "the verifier takes what was measured, and nothing else"
 WRITING = "solutions can be written"
 PICTURE = "a picture can be drawn"
 CP_SAT = "OR-Tools gives solutions"
@@ -192,6 +193,11 @@ async def _scoring(
     """Compare decoder and verifier on the solutions that were found, and on mutations of them."""
     if not instances:
         return Finding(SCORING, None, UNSOLVED)
+    if hasattr(problem.domain, "oracle_data"):
+        instance = instances[0]
+        return Finding.of(
+            MEASURED, examine(claims.measured_claim, problem.domain, instance, states[instance.key])
+        )
     smoke = problem.smoke_instance().key
     tried, contradictions = list[str](), list[str]()
     for instance in instances:

@@ -11,8 +11,16 @@ import anyio
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.claims import Examination, Trial, TrialOutcome, watched
 from dga2d.domains.claims.conduct import faults_in
-from dga2d.domains.claims.operators import grouped
-from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, normalised_gap
+from dga2d.domains.claims.operators import grouped, is_unfinished
+from dga2d.domains.core.contract import (
+    Domain,
+    Implementation,
+    Instance,
+    Operator,
+    normalised_gap,
+    own_score_of,
+    settings_of,
+)
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.runs.solving import decode_solution
 
@@ -87,7 +95,7 @@ async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Op
         outcome = outcome_of(results[task.key])
         found = faults_in(results[task.key].diagnostic)
         faults += [f"{places[task.key]} {fault}" for fault in found]
-        if outcome.failure is not None and not found:
+        if outcome.failure is not None and not found and not is_unfinished(domain, outcome.failure):
             failures.append((f"{places[task.key]} could not be watched", outcome.failure))
     return Examination(f"{len(tasks)} implementations", (*faults, *grouped(failures)))
 
@@ -113,7 +121,7 @@ async def solve_with_baselines(
             instance,
             tuple(step.implementation for step in steps),
             (SEEDS[0],),
-            WORK,
+            float(settings_of(domain).get("work", WORK)),
         )
         for name, steps in named.items()
         for instance in instances
@@ -121,12 +129,20 @@ async def solve_with_baselines(
     results = await _evaluate(pool, list(tasks.values()))
     failures = list[tuple[str, str]]()
     gaps: dict[str, list[float]] = {name: [] for name in named}
+    scores: dict[str, list[float]] = {name: [] for name in named}
     for (name, _), task in tasks.items():
         outcome, reference = outcome_of(results[task.key]), task.instance.reference
         if outcome.objective is None:
-            failures.append((task.key, outcome.failure or "no objective"))
+            if name == "safe" or not is_unfinished(domain, outcome.failure or ""):
+                failures.append((task.key, outcome.failure or "no objective"))
+        elif own_score_of(domain) is not None:
+            scores[name].append(outcome.objective)
         elif reference is not None:
             gaps[name].append(normalised_gap(outcome.objective, reference.value, domain.sense))
     means = [f"{name} {100 * sum(found) / len(found):.2f} %" for name, found in gaps.items() if found]
     text = "mean gaps: " + ", ".join(means) if means else f"{len(tasks)} solutions"
+    if told := [
+        f"{name} {sum(found) / len(found):.3f} ({len(found)})" for name, found in scores.items() if found
+    ]:
+        text = "mean scores: " + ", ".join(told)
     return Examination(text, tuple(grouped(failures)))

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dga2d.domains.claims import Examination
+from dga2d.domains.core.contract import settings_of
+from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.inspection.runs import replay_run
-from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.inspection.views import amount_text, gap_of, measure_of, measure_word
 from dga2d.runtime.runs.problem import Problem, settings_for
 from dga2d.runtime.runs.sessions import evolve
 from dga2d.runtime.solver_export import Provenance, solver_source
@@ -42,7 +44,7 @@ def check_settings(domain: str, n_training: int, evaluators: int | None) -> RunS
             "policy": "uniform",
             "validation_interval": GENERATIONS,
             "validation_instances": 2,
-            "work": WORK,
+            "work": settings_of(get_domain(domain)).get("work", WORK),
             "llm_calls": 12,
             "evaluators": evaluators,
         },
@@ -66,7 +68,11 @@ async def evolve_and_replay(
     report = await replay_run(url, finished.run_id, verify=True)
     if report["difference"] is not None:
         faults.append(f"the replay differs: {report['difference']}")
-    best = "no gap" if gap is None else f"best gap {gap:.2f} %"
+    best = (
+        "no gap"
+        if gap is None
+        else f"best {measure_word(measure_of(state))} {amount_text(gap, measure_of(state))}"
+    )
     return Examination(
         f"{best}, {report['events']} events, {report['decisions']} decisions repeated", tuple(faults)
     )

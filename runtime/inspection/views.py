@@ -29,6 +29,22 @@ def gap_of(score: float, failure_reward: float) -> float | None:
     return None if score <= failure_reward else percent(-score)
 
 
+def measure_of(state: RunState) -> dict[str, str]:
+    """Return the entry of views of a run whose domain has a score of its own: its gaps are a hundred times
+    its negated scores. Of other runs, none."""
+    return {} if state.header.own_score is None else {"measure": "score"}
+
+
+def measure_word(view: Mapping[str, Any]) -> str:
+    """Return what the figures of a view are called: ``gap`` or ``score``."""
+    return str(view.get("measure", "gap"))
+
+
+def amount_text(gap_percent: float, view: Mapping[str, Any]) -> str:
+    """Return a figure of a view for people: a gap in percent, or the score that stands behind it."""
+    return f"{gap_percent:.2f} %" if measure_word(view) == "gap" else f"{-gap_percent / 100.0:.4f}"
+
+
 def best_gap(state: RunState) -> float | None:
     """Return the gap in percent of A*, ``None`` while there is none."""
     return None if state.best is None else gap_of(state.best.score, state.settings.failure_reward)
@@ -90,6 +106,7 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
         "gap_percent": gap_of(program.score, state.settings.failure_reward),
         "is_safe_baseline": program.steps == state.header.baseline,
         "pipeline": steps_view(program.steps),
+        **measure_of(state),
     }
 
 
@@ -143,10 +160,15 @@ def figure_text(view: Mapping[str, Any]) -> str:
     if view["gap_percent"] is None:
         return "failed"
     bounds, instances = view.get("interval_percent"), view.get("instances")
-    facts = [] if bounds is None else [f"95 % interval {bounds[0]:.2f} to {bounds[1]:.2f}"]
+    facts = []
+    if bounds is not None:
+        low, high = bounds if measure_word(view) == "gap" else reversed(bounds)
+        facts.append(
+            f"95 % interval {' to '.join(amount_text(b, view).removesuffix(' %') for b in (low, high))}"
+        )
     if instances is not None:
         facts.append(count_instances(instances))
-    return f"{view['gap_percent']:.2f} %" + (f" ({', '.join(facts)})" if facts else "")
+    return amount_text(view["gap_percent"], view) + (f" ({', '.join(facts)})" if facts else "")
 
 
 def test_label(candidate: TestCandidate) -> str:
@@ -169,6 +191,7 @@ def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
                 "gap_percent": view["gap_percent"][label],
                 "interval_percent": view["interval_percent"][label],
                 "instances": view["instances"],
+                "measure": measure_word(view),
             }
         )
         for label in view["gap_percent"]
@@ -177,6 +200,8 @@ def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
 
 def gaps_against(header: RunStarted) -> str:
     """Return what the run's gaps are measured against, in words."""
+    if header.own_score is not None:
+        return "a score of 0"
     splits = header.splits
     origins = {entry.origin for part in (splits.train, splits.validation, splits.test) for entry in part}
     baseline = "what the safe baseline reached before the run began"
@@ -571,4 +596,5 @@ def test_view(state: RunState, achievement: Achievement) -> dict[str, Any] | Non
             key: {label: estimates[label][key] if estimates else None for label in labels}
             for key in ("gap_percent", "interval_percent")
         },
+        **measure_of(state),
     }

@@ -24,7 +24,7 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.runs import state_at
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
-from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
+from dga2d.runtime.inspection.views import figure_text, measure_word, results_view, test_texts
 from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 from dga2d.store import open_store
 
@@ -240,16 +240,17 @@ async def export_solver(
 def _results(state: RunState, program: ScoredProgram, achievement: Achievement) -> list[str]:
     """Return the figures of `program`, and of no other."""
     view = results_view(state, achievement)
+    word = measure_word(view["best"] or {})
     if program != state.checkpoint:
         figure = figure_text(view["best"])
-        return [f"training gap {figure}, on the instances that chose it; not validated yet"]
-    lines = [f"validation gap {figure_text(view['checkpoint'])}, on the instances that chose it"]
+        return [f"training {word} {figure}, on the instances that chose it; not validated yet"]
+    lines = [f"validation {word} {figure_text(view['checkpoint'])}, on the instances that chose it"]
     test, verdict = state.test, achievement.verdict
     if test is not None and achievement.test is not None:
         tested = {candidate.label: candidate.pipeline for candidate in test.candidates}
         if program.steps in tested.values():
             label = next(label for label, pipeline in tested.items() if pipeline == program.steps)
-            lines.append(f"held-out gap {test_texts(view['test'])[label]}")
+            lines.append(f"held-out {word} {test_texts(view['test'])[label]}")
     if verdict is not None:
         lines.append(verdict.sentence)
     return lines

@@ -12,7 +12,14 @@ from rich.text import Text
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
-from dga2d.runtime.inspection.views import gap_of, rejections_view, test_label
+from dga2d.runtime.inspection.views import (
+    amount_text,
+    gap_of,
+    measure_of,
+    measure_word,
+    rejections_view,
+    test_label,
+)
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.phase import (
     calls_in_flight,
@@ -46,7 +53,7 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
     rows.add_row("now", _line(phase(state)))
     if state.started is not None:
         rows.add_row("score", _scores(state))
-        rows.add_row("gap", _gaps(state))
+        rows.add_row(measure_word(measure_of(state)), _gaps(state))
         rows.add_row("evaluations", _evaluations(state, measured))
         rows.add_row("model calls", _calls(state.ledger))
         rows.add_row("utilisation", _utilisation(state, measured))
@@ -150,7 +157,7 @@ def _gap(state: RunState, score: float | None) -> str:
     if score is None:
         return "–"
     gap = gap_of(score, state.settings.failure_reward)
-    return "failed" if gap is None else f"{gap:.2f} %"
+    return "failed" if gap is None else amount_text(gap, measure_of(state))
 
 
 def curve(state: RunState) -> str:
@@ -215,7 +222,7 @@ def _held_out(state: RunState) -> Text:
     if test.mean_gaps is None:
         return Text(f"attempt {test.attempt} on {len(test.instances)} instances under way")
     parts = [
-        f"{test_label(candidate)} {'failed' if gap is None else f'{100 * gap:.2f} %'}"
+        f"{test_label(candidate)} {'failed' if gap is None else amount_text(100 * gap, measure_of(state))}"
         for candidate, gap in zip(test.candidates, test.mean_gaps, strict=True)
     ]
     return Text(f"{'   '.join(parts)}   ({len(test.instances)} instances)")
