@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-DOMAINS = ("rootfind", "ode", "control")
+DOMAINS = ("rootfind", "ode")
 
 
 def main() -> None:
