@@ -168,6 +168,7 @@ def test_the_settings_of_an_endpoint_are_those_that_work(tmp_path: Path, endpoin
 def test_no_page_is_left_out() -> None:
     pages = {README, *TUTORIALS.glob("*.md")} - {TUTORIALS / "python.md"}  # tests/docs/test_python.py
     own = {TUTORIALS / "own-problem.md", TUTORIALS / "own-domain.md"}  # tests/docs/test_own_problem.py
+    own |= {TUTORIALS / "own-method.md"}  # tests/docs/test_own_method.py
     assert pages - set(SMALLER) == own
     for page in pages:
         languages = {block.language for block in blocks(page.read_text(encoding="utf-8"))}
