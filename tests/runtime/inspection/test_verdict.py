@@ -297,8 +297,11 @@ def test_hand_tuned_code_whose_work_could_not_be_measured_is_not_compared_in_wor
         implementations=(p.LibraryImplementation(id=ImplementationId("lk.1"), source=BlobDigest("0" * 64)),),
     )
     assert done.test is not None
-    point = p.WorkRatePoint(instance=KEYS[0], size=9, work=0, cpu_s=0.0)
-    rates = WorkRates(measured=Map({"lk.1": (point,)}))
+    points = tuple(
+        p.WorkRatePoint(instance=key, size=9, work=work, cpu_s=0.003 * work)
+        for key, work in zip(KEYS[:3], (0, 0, 1), strict=True)
+    )
+    rates = WorkRates(measured=Map({"lk.1": points}))
     failed = replace(done, test=replace(done.test, hand_tuned=(brought,)), work_rates=rates)
     verdict = results_view(*told(record, failed))["verdict"]
     assert verdict["hand_tuned"] is None
