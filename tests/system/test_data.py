@@ -36,7 +36,7 @@ def test_data_check_names_file_and_line_of_every_fault(program: Any, command: An
         3,
         ["own/short", "own/word"],
     )
-    for fault, line in zip(row["faults"], (7, 6), strict=True):
+    for fault, line in zip(row["faults"], (6, 6), strict=True):
         assert f"{fault['instance'].split('/')[1]}.tsp:{line}: " in fault["error"]
     (folder / "short.tsp").unlink()
     (folder / "word.tsp").unlink()
