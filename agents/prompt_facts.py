@@ -266,6 +266,12 @@ def _instances(state: RunState) -> str:
     sizes = sorted({point.size for point in points})
     if sizes:
         told += f"; their data hold {sizes[0]} to {sizes[-1]} numbers"
+    if (score := state.header.own_score) is not None:
+        return (
+            f"{len(train)} training instances by group: {told}. Score of an instance, larger is better: "
+            f"{score.formula}; a failure counts {score.failure:g}. Gaps are -100 times scores, so the lower "
+            "the better, and a point is 0.01 of the score."
+        )
     references = sorted(entry.reference for entry in train)
     middle = references[len(references) // 2]
     return (

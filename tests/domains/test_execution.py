@@ -153,3 +153,72 @@ def test_planted_byte_code_is_not_run(tmp_path: Path) -> None:
     assert load_implementation(text, tmp_path)({}, state, total) is state
     path.write_text("raise SystemExit('replaced')\n", encoding="utf-8")
     assert load_implementation(text, tmp_path)({}, state, total) is state
+
+
+class Countdown:
+    """A decoder that repeats walks until the sequence's first entry is 0."""
+
+    repeats = True
+
+    def __call__(self, state: State) -> float:
+        return float(state.sequence[0])
+
+    def is_done(self, state: State) -> bool:
+        return bool(state.sequence[0] == 0)
+
+
+def lowering(cost: int) -> Run:
+    """An operator that takes 1 from the first entry and charges `cost`."""
+
+    def run(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        state.sequence[0] -= 1
+        env_data["budget"].charge(cost)
+        return state
+
+    return run
+
+
+def test_a_walk_that_repeats_goes_on_behind_its_first_position_until_it_is_done() -> None:
+    result = execute(
+        [setting(5), lowering(1), lowering(2)], {}, Countdown(), Budget(99, "work", 3), generator()
+    )
+    assert result.state.sequence.tolist() == [0]
+    assert [(step.score_before, step.score_after, step.work) for step in result.trace] == [
+        (None, 5.0, 0),
+        (5.0, 4.0, 3),
+        (4.0, 0.0, 4),
+    ]
+
+
+@pytest.mark.parametrize(("budget", "left"), [(3, 2), (4, 1)])
+def test_a_walk_that_repeats_ends_with_the_whole_budget(budget: int, left: int) -> None:
+    runs = [setting(5), lowering(1), lowering(1)]
+    result = execute(runs, {}, Countdown(), Budget(budget, "work", 3), generator())
+    assert result.state.sequence.tolist() == [left]
+
+
+def test_a_walk_that_does_nothing_ends() -> None:
+    idle = setting(7)
+    result = execute([idle, idle], {}, Countdown(), Budget(99, "work", 2), generator())
+    assert result.state.sequence.tolist() == [7]
+    alone = execute([idle], {}, Countdown(), Budget(99, "work", 1), generator())
+    assert len(alone.trace) == 1
+
+
+def test_positions_it_did_not_come_to_are_in_the_trace() -> None:
+    result = execute([setting(0), lowering(1)], {}, Countdown(), Budget(99, "work", 2), generator())
+    assert [(step.score_after, step.work) for step in result.trace] == [(0.0, 0), (0.0, 0)]
+
+
+def test_every_question_to_an_oracle_charges_a_unit() -> None:
+    class Asking(Countdown):
+        def connect(self, ask: Any) -> None:
+            self.helpers = {"ask": ask}
+
+    def asking(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        state.sequence = np.array([len(env_data["ask"](np.zeros((3, 1))))], np.int32) - 3
+        return state
+
+    budget = Budget(99, "work", 1)
+    result = execute([asking], {}, Asking(), budget, generator(), ask=lambda rows: rows)
+    assert (result.state.sequence.tolist(), budget.work) == ([0], 3)
