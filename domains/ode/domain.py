@@ -36,7 +36,7 @@ class Ode(library.LibraryDomain):
         "checkpoint_rule": "pairs",
     }
     safe_pipeline = (
-        *("start", "initial_step", "compensated_summation", "krylov_exponential", "stiffness_detection"),
+        *("start", "initial_step", "compensated_summation", "stiffness_detection"),
         *("high_order_pair", "radau", "pi_controller"),
     )
     basic_pipeline = ("start", "embedded_pair", "integral_controller")

@@ -10,8 +10,8 @@ Complexity: O(n). Evaluations: none.
 from parts.control import decide, scaled_error
 from parts.steps import commit
 
-RELATIVE = 1e-13  # tunable: float 1e-14..1e-3
-ABSOLUTE = 1e-15  # tunable: float 1e-16..1e-5
+RELATIVE = 3e-14  # tunable: float 1e-14..1e-3
+ABSOLUTE = 1e-16  # tunable: float 1e-16..1e-5
 SAFETY = 0.9  # tunable: float 0.5..0.98
 MEMORY = 0.04  # tunable: float 0.0..0.2
 
