@@ -20,6 +20,7 @@ PLACES = {
     "resume": "run_commands:resume",
     "fork": "run_commands:fork",
     "test": "run_commands:hold_out",
+    "study": "study_commands:study",
     "runs": "inspect_commands:runs",
     "show": "inspect_commands:show",
     "compare": "compare_commands:compare",

@@ -51,6 +51,7 @@ def _use_domain_path(context: click.Context, parameter: click.Parameter, folders
     """Let the registry look for plug-ins there; a subcommand without the option keeps its group's."""
     from dga2d.domains.core.plugins import use_domain_path, use_problem_file
 
+    context.meta[GIVEN_PATHS_KEY] = (*context.meta.get(GIVEN_PATHS_KEY, ()), *folders)
     for file in (folder for folder in folders if folder.suffix == ".py"):
         use_problem_file(file)
     folders = tuple(folder for folder in folders if folder.suffix != ".py")
@@ -60,6 +61,8 @@ def _use_domain_path(context: click.Context, parameter: click.Parameter, folders
 
 
 _DOMAIN_PATH_KEY = "dga2d.domain_path"
+GIVEN_PATHS_KEY = "dga2d.given_domain_paths"
+"""Where a command's context keeps what ``--domain-path`` named, for commands that start others."""
 domain_path_option = click.option(
     "--domain-path",
     type=click.Path(path_type=Path),

@@ -292,21 +292,25 @@ def held_out_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | 
 
     They are those under the run's own budget, or those under a limit of seconds instead.
     """
+    found = {
+        label: gaps_of(state.header, "test", objectives)
+        for label, objectives in held_out_objectives(state, is_timed).items()
+    }
+    return {"evolved": found["baseline"], **found} if found else None
+
+
+def held_out_objectives(state: RunState, is_timed: bool = False) -> dict[str, dict[InstanceKey, float | None]]:
+    """Return the objectives of the last finished test by label and instance, under the run's own budget or
+    one of seconds instead; nothing where there was no such test.
+    """
     test = state.test
     if test is None or test.mean_gaps is None:
-        return None
-    found: dict[str, Gaps] = {
-        candidate.label: gaps_of(
-            state.header,
-            "test",
-            {key: outcome.objective for key, outcome in test.outcomes.row(number).items()},
-        )
+        return {}
+    return {
+        candidate.label: {key: outcome.objective for key, outcome in test.outcomes.row(number).items()}
         for number, candidate in enumerate(test.candidates)
         if (candidate.time_limit_s is not None) == is_timed
     }
-    if not found:
-        return None
-    return {"evolved": found["baseline"], **found}
 
 
 def gaps_of(

@@ -40,7 +40,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: {error}") from error
     for key in values:
-        _check_key(key, str(path))
+        check_key(key, str(path))
     return values
 
 
@@ -106,7 +106,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         key, separator, text = item.partition("=")
         if not separator:
             raise SettingsError(f"--set {item!r}: expected key=value")
-        _check_key(key.strip(), "--set")
+        check_key(key.strip(), "--set")
         try:
             values[key.strip()] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
@@ -114,7 +114,8 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
     return values
 
 
-def _check_key(key: str, where: str) -> None:
+def check_key(key: str, where: str) -> None:
+    """Raise SettingsError, which names the nearest one, if there is no setting `key`."""
     known = list(RunSettings.model_fields)
     if key in known:
         return

@@ -1,0 +1,227 @@
+"""``study``: many runs of one plan, and what they found together."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dga2d.runtime.cli.options import GIVEN_PATHS_KEY, data_option, json_option, store_option
+from dga2d.runtime.errors import ExitCode, UsageError
+from dga2d.runtime.terminal.output import check_writable, print_json, print_table, shown, write_file
+
+if TYPE_CHECKING:
+    from dga2d.runtime.study.running import Options, StudyOutcome
+
+plan_argument = click.argument("plan", metavar="PLAN")
+
+
+class StudyGroup(click.Group):
+    """``study PLAN`` is ``study run PLAN``."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=StudyGroup, short_help="Carry out and report many runs of one plan.")
+def study() -> None:
+    """Carry out a plan: domains × arms × seeds, each a run in one database, with tables of what they found.
+    PLAN is a TOML file or the name of a shipped one (`dga2d study list`); `study PLAN` is `study run PLAN`.
+
+    \b
+    Examples:
+      dga2d study structure-small --dry-run
+      dga2d study structure-small --store studies.db --jobs 2
+      dga2d study report structure-small --store studies.db -o structure.html
+    """
+
+
+@study.command(name="list", short_help="List the shipped plans.")
+@json_option
+def list_plans(as_json: bool) -> None:
+    """List the plans that come with the program, with the table of the paper that each repeats."""
+    from dga2d.runtime.study.plan import read_plan, shipped_plans
+
+    plans = [(name, read_plan(name)) for name in shipped_plans()]
+    if as_json:
+        rows = [
+            {"plan": name, "title": plan.title, "repeats": plan.repeats, "runs": len(plan.cells)}
+            for name, plan in plans
+        ]
+        print_json(rows)
+    else:
+        print_table(
+            ["plan", "runs", "title", "repeats"],
+            [(name, len(plan.cells), plan.title, plan.repeats) for name, plan in plans],
+        )
+
+
+@study.command(short_help="Carry out a plan, or go on with it.")
+@plan_argument
+@click.option("--dry-run", is_flag=True, help="Only say what is left to do and what it may cost.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(0, min_open=True),
+    metavar="USD",
+    help="Begin no further run once the runs have cost so much.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+@data_option
+@store_option
+@json_option
+def run(
+    plan: str,
+    dry_run: bool,
+    jobs: int,
+    max_cost: float | None,
+    quiet: bool,
+    data_dir: Path | None,
+    url: str,
+    as_json: bool,
+) -> int:
+    """Carry out what is left of PLAN. Tested runs are not repeated, begun ones are resumed; after an
+    interruption the same command goes on.
+    """
+    import anyio
+
+    from dga2d.runtime.study.cells import read_progress
+    from dga2d.runtime.study.estimate import estimate
+    from dga2d.runtime.study.plan import read_plan
+    from dga2d.runtime.study.running import Options
+
+    found = read_plan(plan)
+    progress = anyio.run(read_progress, url, found)
+    expected = estimate(found, progress, jobs)
+    if dry_run:
+        cells = [one.view() for one in progress]
+        _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
+        return ExitCode.OK
+    options = Options(url, data_dir, jobs, max_cost, _domain_paths())
+
+    def announce(text: str) -> None:
+        if not quiet:
+            click.echo(shown(text), err=True)
+
+    outcome = _carried_out(found, options, announce)
+    cells = [one.view() for one in outcome.cells]
+    view = {"plan": found.name, "cells": cells, "failures": outcome.failures, "stopped": outcome.stopped}
+    _show(view, as_json)
+    return outcome.exit_code
+
+
+def _domain_paths() -> tuple[Path, ...]:
+    return tuple(click.get_current_context().meta.get(GIVEN_PATHS_KEY, ()))
+
+
+def _carried_out(plan: Any, options: Options, announce: Any) -> StudyOutcome:
+    import anyio
+
+    from dga2d.runtime.study.running import run_study
+
+    return anyio.run(functools.partial(run_study, plan, options, announce))
+
+
+def _show(view: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(view)
+        return
+    print_table(
+        ["domain", "arm", "seed", "status", "calls", "cost, $", "seconds"],
+        [
+            (c["domain"], c["arm"], c["seed"], c["status"], c["calls"], c["cost_usd"], c["seconds"])
+            for c in view["cells"]
+        ],
+    )
+    if "estimate" in view:
+        for line in _estimate_lines(view["estimate"]):
+            click.echo(line)
+    for name, why in view.get("failures", {}).items():
+        click.echo(f"{name}: {shown(why)}", err=True)
+    if view.get("stopped"):
+        click.echo(f"stopped: {view['stopped']}", err=True)
+
+
+def _estimate_lines(view: dict[str, Any]) -> list[str]:
+    money = "no limit" if view["money_usd"] is None else f"{view['money_usd']:g} US dollars at most"
+    tokens = "no limit" if view["tokens"] is None else f"{view['tokens']} at most"
+    hours = view["hours"]
+    time = "known when the first run has ended" if hours is None else f"about {hours:.1f} hours"
+    return [
+        f"left      {view['runs']} runs, {view['training_evaluations']} training evaluations",
+        f"calls     {view['calls']} at most",
+        f"tokens    {tokens}",
+        f"money     {money}",
+        f"time      {time}",
+    ]
+
+
+@study.command(short_help="Report what a plan's runs found.")
+@plan_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default.",
+)
+@click.option(
+    "--figures",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write convergence and performance profiles here, PNG and SVG (needs matplotlib).",
+)
+@data_option
+@store_option
+@json_option
+def report(
+    plan: str, output: Path | None, folder: Path | None, data_dir: Path | None, url: str, as_json: bool
+) -> int:
+    """Report the held-out figures of PLAN's tested runs: mean ± standard deviation over seeds, the best of
+    each domain, paired tests against the plan's reference arm, calls and tokens. Exit code 1 while runs are
+    missing.
+    """
+    import anyio
+
+    from dga2d.runtime.study.plan import read_plan
+    from dga2d.runtime.study.results import read_results, row_view
+    from dga2d.runtime.study.tables import FORMATS, markdown
+
+    del data_dir  # gaps are in the logs
+    kind = "md" if output is None else output.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        raise UsageError(f"-o {output}: expected a name that ends in {', '.join(f'.{k}' for k in FORMATS)}")
+    if output is not None:
+        check_writable(output)
+    results = anyio.run(read_results, url, read_plan(plan))
+    files: list[Path] = []
+    if folder is not None:
+        from dga2d.runtime.runs.solving import require_package
+        from dga2d.runtime.study.figures import write_figures
+
+        require_package("matplotlib", "figures", "--figures")
+        files = write_figures(results, folder)
+    if output is not None:
+        write_file(output, FORMATS[kind](results))
+        files.insert(0, output)
+    if as_json:
+        view = {
+            "plan": results.plan.name,
+            "is_complete": results.is_complete,
+            "rows": [row_view(row) for row in results.rows],
+            "files": [str(file) for file in files],
+        }
+        print_json(view)
+    elif files:
+        for file in files:
+            click.echo(file)
+    else:
+        click.echo(markdown(results), nl=False)
+    return ExitCode.OK if results.is_complete else ExitCode.DIFFERENCE

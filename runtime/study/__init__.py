@@ -1,0 +1,1 @@
+"""Studies: many runs of one plan (domains × arms × seeds), carried out, resumed and reported as one."""

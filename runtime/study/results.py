@@ -1,0 +1,284 @@
+"""What a study found: figures of its tested runs by domain and arm, and which differences are not luck."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from dga2d.events import InstanceKey
+from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.pairs import Gaps
+from dga2d.runtime.inspection.verdict import held_out_gaps, held_out_objectives
+from dga2d.runtime.inspection.views import history_view
+from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.study.cells import CellProgress, read_progress
+from dga2d.runtime.study.plan import Cell, StudyPlan
+from dga2d.store import open_store
+
+FAILED = 100.0
+"""Gap in percent that a failed evaluation counts as."""
+START = "start"
+"""The row of what the runs began with: the safe baseline of their library."""
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A tested run."""
+
+    cell: Cell
+    gaps: Mapping[InstanceKey, float]
+    """Gap of its algorithm in percent, by held-out instance."""
+    start: Mapping[InstanceKey, float]
+    """Gap of the safe baseline it began with."""
+    in_seconds: Mapping[InstanceKey, float] | None
+    """Gap of its algorithm in the seconds that its work stands for; ``None`` where its budget is in seconds
+    or not calibrated."""
+    objectives: Mapping[InstanceKey, float | None]
+    progress: CellProgress
+    course: tuple[tuple[int, int, float], ...]
+    """Calls, tokens and validation gap in percent, one entry for each validated generation."""
+
+
+class Spread(NamedTuple):
+    """Mean over seeds and sample standard deviation; 0 for one seed."""
+
+    mean: float
+    sd: float
+    seeds: int
+
+
+class Difference(NamedTuple):
+    """An arm beside the reference arm on the same instances."""
+
+    points: float
+    """Gap of the reference arm minus that of the arm, mean over instances: above 0 the arm is ahead."""
+    won: int
+    lost: int
+    p_value: float
+    """Of Wilcoxon's signed-rank test over instances (means over seeds)."""
+    adjusted: float
+    """The same, corrected for all comparisons of the study."""
+
+    @property
+    def is_significant(self) -> bool:
+        return self.adjusted < LEVEL
+
+
+@dataclass(frozen=True)
+class Row:
+    """An arm in a domain."""
+
+    domain: str
+    arm: str
+    gap: Spread
+    in_seconds: Spread | None
+    """The gap in equal seconds; ``None`` where not all of its runs were tested so."""
+    objective: float | None
+    """Mean over instances and seeds; ``None`` where an evaluation failed."""
+    is_best: bool
+    difference: Difference | None
+    """``None`` for the reference arm, and where an arm has other seeds or instances than it."""
+    calls: float
+    tokens: float
+    cost_usd: float
+    seconds: float
+    """Means over its runs."""
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """All figures of a study."""
+
+    plan: StudyPlan
+    cells: tuple[CellProgress, ...]
+    results: tuple[CellResult, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        return all(cell.status == "tested" for cell in self.cells)
+
+
+async def read_results(url: str, plan: StudyPlan) -> StudyResults:
+    """Return the figures of all tested runs of a study. Raises as `read_progress`."""
+    cells = await read_progress(url, plan)
+    results = []
+    if any(cell.status == "tested" for cell in cells):
+        async with open_store(url, create=False, read_only=True) as store:
+            for found in cells:
+                if found.status == "tested":
+                    state = await load_state(store, plan.run_id(found.cell))
+                    results.append(_result(found, state))
+    return StudyResults(plan, tuple(cells), tuple(results), rows_of(plan, results))
+
+
+def _result(progress: CellProgress, state: RunState) -> CellResult:
+    gaps = held_out_gaps(state)
+    assert gaps is not None
+    timed = held_out_gaps(state, is_timed=True)
+    objectives = held_out_objectives(state)
+    return CellResult(
+        cell=progress.cell,
+        gaps=_counted(gaps["evolved"]),
+        start=_counted(gaps["baseline"]),
+        in_seconds=None if timed is None else _counted(timed["evolved"]),
+        objectives=objectives.get("evolved", objectives["baseline"]),
+        progress=progress,
+        course=_course(state),
+    )
+
+
+def _counted(gaps: Gaps) -> dict[InstanceKey, float]:
+    return {key: FAILED if gap is None else gap for key, gap in gaps.items()}
+
+
+def _course(state: RunState) -> tuple[tuple[int, int, float], ...]:
+    """Return the validation gap so far beside what the calls had used."""
+    calls = [state.ledger.calls[number] for number in sorted(state.ledger.calls)]
+    tokens = [0]
+    for call in calls:
+        tokens.append(tokens[-1] + call.prompt_tokens + call.completion_tokens)
+    course: list[tuple[int, int, float]] = []
+    for closed in history_view(state):
+        gap = closed["validation_gap_percent"]
+        if gap is not None:
+            best = min(gap, course[-1][2]) if course else gap
+            course.append((closed["calls"], tokens[min(closed["calls"], len(calls))], best))
+    return tuple(course)
+
+
+def rows_of(plan: StudyPlan, results: Sequence[CellResult]) -> tuple[Row, ...]:
+    """Return a row for every domain and arm that has a tested run, and one for what they began with."""
+    rows: list[Row] = []
+    for domain in plan.domains:
+        found = {
+            arm: [one for one in results if (one.cell.domain, one.cell.arm) == (domain, arm)]
+            for arm in plan.arms
+        }
+        found = {arm: runs for arm, runs in found.items() if runs}
+        if not found:
+            continue
+        means = {arm: fmean(fmean(run.gaps.values()) for run in runs) for arm, runs in found.items()}
+        rows.append(_start_row(domain, [run for runs in found.values() for run in runs]))
+        for arm, runs in found.items():
+            other = found.get(plan.reference_arm, []) if arm != plan.reference_arm else []
+            rows.append(_row(domain, arm, runs, other, means[arm] <= min(means.values())))
+    return _corrected(rows)
+
+
+def _start_row(domain: str, runs: Sequence[CellResult]) -> Row:
+    by_seed: dict[int, list[float]] = {}
+    for run in runs:
+        by_seed.setdefault(run.cell.seed, []).append(fmean(run.start.values()))
+    return Row(
+        domain, START, spread([fmean(v) for v in by_seed.values()]), None, None, False, None, 0, 0, 0, 0
+    )
+
+
+def _row(domain: str, arm: str, runs: Sequence[CellResult], other: Sequence[CellResult], best: bool) -> Row:
+    objectives = [value for run in runs for value in run.objectives.values()]
+    timed = [fmean(run.in_seconds.values()) for run in runs if run.in_seconds is not None]
+    solved = [value for value in objectives if value is not None]
+    return Row(
+        domain=domain,
+        arm=arm,
+        gap=spread([fmean(run.gaps.values()) for run in runs]),
+        in_seconds=spread(timed) if len(timed) == len(runs) else None,
+        objective=fmean(solved) if solved and len(solved) == len(objectives) else None,
+        is_best=best,
+        difference=_difference(other, runs) if other else None,
+        calls=fmean(run.progress.calls for run in runs),
+        tokens=fmean(run.progress.tokens for run in runs),
+        cost_usd=fmean(run.progress.cost_usd for run in runs),
+        seconds=fmean(run.progress.seconds or 0.0 for run in runs),
+    )
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Return mean and sample standard deviation of one value per seed."""
+    return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0, len(values))
+
+
+def _difference(reference: Sequence[CellResult], runs: Sequence[CellResult]) -> Difference | None:
+    """Return how `runs` differ from the reference arm's on the seeds and instances that both have."""
+    seeds = {run.cell.seed for run in runs} & {run.cell.seed for run in reference}
+    theirs, ours = (_by_instance(arm, seeds) for arm in (reference, runs))
+    keys = sorted(theirs.keys() & ours.keys())
+    if not keys:
+        return None
+    gains = [theirs[key] - ours[key] for key in keys]
+    won, lost = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    return Difference(fmean(gains), won, lost, p_value(gains), math.nan)
+
+
+def _by_instance(runs: Iterable[CellResult], seeds: set[int]) -> dict[InstanceKey, float]:
+    values: dict[InstanceKey, list[float]] = {}
+    for run in runs:
+        if run.cell.seed in seeds:
+            for key, gap in run.gaps.items():
+                values.setdefault(key, []).append(gap)
+    return {key: fmean(gaps) for key, gaps in values.items()}
+
+
+def p_value(gains: Sequence[float]) -> float:
+    """Return Wilcoxon's two-sided p-value of paired differences; 1 where all are 0.
+
+    References
+    ----------
+    F. Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1(6), 1945.
+    """
+    if not any(gains):
+        return 1.0
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(gains).pvalue)
+
+
+def _corrected(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Fill in the p-values corrected for the false discovery rate of all comparisons.
+
+    References
+    ----------
+    Y. Benjamini, Y. Hochberg, Controlling the false discovery rate, Journal of the Royal Statistical Society
+    B 57(1), 1995.
+    """
+    values = [row.difference.p_value for row in rows if row.difference is not None]
+    if not values:
+        return tuple(rows)
+    from scipy.stats import false_discovery_control
+
+    adjusted = iter(false_discovery_control(values).tolist())
+    return tuple(
+        row
+        if row.difference is None
+        else replace(row, difference=row.difference._replace(adjusted=next(adjusted)))
+        for row in rows
+    )
+
+
+def row_view(row: Row) -> dict[str, Any]:
+    """Return plain values for JSON and CSV."""
+    found = row.difference
+    return {
+        "domain": row.domain,
+        "arm": row.arm,
+        "seeds": row.gap.seeds,
+        "gap_percent": round(row.gap.mean, 4),
+        "gap_sd": round(row.gap.sd, 4),
+        "gap_in_seconds_percent": None if row.in_seconds is None else round(row.in_seconds.mean, 4),
+        "objective": row.objective,
+        "is_best": row.is_best,
+        "gain_points": None if found is None else round(found.points, 4),
+        "won": None if found is None else found.won,
+        "lost": None if found is None else found.lost,
+        "p_value": None if found is None else found.p_value,
+        "p_adjusted": None if found is None else found.adjusted,
+        "calls": row.calls,
+        "tokens": row.tokens,
+        "cost_usd": row.cost_usd,
+        "seconds": round(row.seconds, 1),
+    }

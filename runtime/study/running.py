@@ -1,0 +1,189 @@
+"""Carrying out a study: what ``dga2d evolve``, ``resume`` and ``test`` do, each in a process of its own.
+
+A study that was killed, interrupted or stopped at its limit of money goes on where it was: a tested run is
+never repeated, a begun one is resumed from its log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import anyio
+from anyio.abc import Process
+
+from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.study.cells import CellProgress, read_progress
+from dga2d.runtime.study.estimate import hours_left
+from dga2d.runtime.study.plan import Cell, StudyPlan
+
+LAST_LINES = 3
+"""Lines of a failed command's messages that are shown."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a study is carried out; nothing of it changes what a run finds."""
+
+    url: str
+    data_dir: Path | None = None
+    jobs: int = 1
+    """Runs at a time."""
+    max_cost_usd: float | None = None
+    """No further run begins once the runs have cost so much."""
+    domain_paths: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """A study after a command has worked on it."""
+
+    cells: tuple[CellProgress, ...]
+    failures: dict[str, str]
+    """Run → the last lines of the command that failed."""
+    stopped: str | None
+    """Why cells were left undone; ``None`` where none were, or only failed ones."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        is_done = all(cell.status == "tested" for cell in self.cells)
+        return ExitCode.OK if is_done else ExitCode.STOPPED
+
+
+def commands_for(plan: StudyPlan, progress: CellProgress, options: Options) -> list[list[str]]:
+    """Return the commands that a cell still needs, each as arguments of ``dga2d``."""
+    run, cell = plan.run_id(progress.cell), progress.cell
+    common = ["--store", options.url, "--quiet", "--no-report", "--json"]
+    if options.data_dir is not None:
+        common += ["--data", str(options.data_dir)]
+    for folder in options.domain_paths:
+        common += ["--domain-path", str(folder)]
+    test = ["test", run, *(["--hand-tuned"] if plan.hand_tuned else []), *common]
+    if progress.status == "absent":
+        given = [f"--set={key}={_toml(value)}" for key, value in plan.given(cell).items()]
+        return [["evolve", cell.domain, "--seed", str(cell.seed), "--run-id", run, *given, *common], test]
+    if progress.status == "begun":
+        return [["resume", run, *common], test]
+    return [test] if progress.status == "evolved" else []
+
+
+def _toml(value: Any) -> str:
+    """Return a setting's value in TOML notation, of which JSON's scalars and lists are a part."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+async def run_study(plan: StudyPlan, options: Options, announce: Callable[[str], None]) -> StudyOutcome:
+    """Carry out what is left of a study, `options.jobs` runs at a time; `announce` is told of every step.
+
+    Cancelling waits for the runs under way, which pause at their next event.
+    """
+    study = _Study(plan, options, announce, await read_progress(options.url, plan))
+    study.report("", None)
+    async with anyio.create_task_group() as group:
+        for _ in range(options.jobs):
+            group.start_soon(study.work)
+    cells = await read_progress(options.url, plan)
+    return StudyOutcome(tuple(cells), study.failures, study.stopped)
+
+
+class _Study:
+    """The queue of cells, shared by the workers."""
+
+    def __init__(
+        self,
+        plan: StudyPlan,
+        options: Options,
+        announce: Callable[[str], None],
+        progress: Sequence[CellProgress],
+    ) -> None:
+        self._plan, self._options, self._announce = plan, options, announce
+        self._progress = {found.cell: found for found in progress}
+        self._queue = [found.cell for found in progress if found.status in ("absent", "begun", "evolved")]
+        self.failures: dict[str, str] = {}
+        self.stopped: str | None = None
+
+    async def work(self) -> None:
+        while self._queue:
+            spent = sum(found.cost_usd for found in self._progress.values())
+            limit = self._options.max_cost_usd
+            if limit is not None and spent >= limit:
+                self.stopped = f"the runs cost {spent:.2f} US dollars, the limit is {limit:g}"
+                return
+            await self._carry_out(self._queue.pop(0))
+
+    async def _carry_out(self, cell: Cell) -> None:
+        run = self._plan.run_id(cell)
+        if self._progress[cell].is_running:
+            self.failures[run] = "another process is writing it"
+            return
+        for command in commands_for(self._plan, self._progress[cell], self._options):
+            self.report(command[0], cell)
+            trouble = await _dga2d(command)
+            if trouble is not None:
+                self.failures[run] = trouble
+                self._announce(f"{run}: {command[0]} ended early: {trouble}")
+                break
+        found = await read_progress(self._options.url, self._plan)
+        own = next(progress for progress in found if progress.cell == cell)
+        self._progress[cell] = replace(own, is_running=False)
+        if own.status == "tested":
+            self.report("finished", cell)
+
+    def report(self, step: str, cell: Cell | None) -> None:
+        """Say what is done and how much is left."""
+        done = sum(found.status == "tested" for found in self._progress.values())
+        hours = hours_left(self._plan, list(self._progress.values()), self._options.jobs)
+        rest = "" if hours is None or done == len(self._progress) else f", about {_duration(hours)} left"
+        what = "" if cell is None else f"{step} {self._plan.run_id(cell)}; "
+        self._announce(f"{what}{done} of {len(self._progress)} runs done{rest}")
+
+
+def _duration(hours: float) -> str:
+    minutes = round(hours * 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{max(minutes, 1)} min"
+
+
+async def _dga2d(arguments: Sequence[str]) -> str | None:
+    """Run a command to its end; return the last lines of its messages if it did not end well.
+
+    Where this process is to stop, the command is asked to pause and waited for.
+    """
+    command = [sys.executable, "-P", "-m", "dga2d", *arguments]
+    async with await anyio.open_process(
+        command, stdin=None, stdout=PIPE, stderr=PIPE, start_new_session=True, env={**os.environ}
+    ) as process:
+        lines: list[str] = []
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_drain, process)
+                await _collect(process, lines)
+            code = await process.wait()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    process.terminate()
+                await process.wait()
+            raise
+    if code == 0:
+        return None
+    return " / ".join(lines[-LAST_LINES:]) or f"exit code {code}"
+
+
+async def _drain(process: Process) -> None:
+    assert process.stdout is not None
+    async for _ in process.stdout:
+        continue
+
+
+async def _collect(process: Process, lines: list[str]) -> None:
+    assert process.stderr is not None
+    text = b""
+    async for chunk in process.stderr:
+        text = (text + chunk)[-20_000:]
+    lines += [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
