@@ -1,0 +1,110 @@
+"""The plan of a study: what its file may say, and what it comes to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.docs.following import TUTORIALS, blocks
+
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.study.cells import CellProgress
+from dga2d.runtime.study.estimate import estimate
+from dga2d.runtime.study.plan import Cell, parse_plan, read_plan, shipped_plans
+from dga2d.runtime.study.running import Options, commands_for
+
+PLAN = """
+title = "Two arms"
+domains = ["jsp", "tsp"]
+seeds = [1, 2]
+
+[settings]
+work = 500
+
+[arms.off]
+evolution = false
+
+[arms.on]
+llm_calls = 3
+"""
+
+
+def test_seeds_come_one_after_another_so_that_early_results_are_of_all_arms() -> None:
+    plan = parse_plan(PLAN, "two", "two.toml")
+    assert plan.cells[:4] == (
+        Cell("jsp", "off", 1),
+        Cell("jsp", "on", 1),
+        Cell("tsp", "off", 1),
+        Cell("tsp", "on", 1),
+    )
+    assert len(plan.cells) == 8
+    assert plan.run_id(plan.cells[0]) == "two.jsp.off.1"
+    assert plan.reference_arm == "off"
+    assert plan.effective(plan.cells[1]).llm_calls == 3
+    assert plan.effective(plan.cells[1]).work == 500
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("title =", "title", "two.toml: "),
+        ('title = "Two arms"', "", "title"),
+        ("seeds = [1, 2]", "seeds = []", "seeds"),
+        ("seeds = [1, 2]", 'seeds = ["a"]', "seeds.0"),
+        ("seeds = [1, 2]", "seeds = [1, 2]\ncolour = 3", "colour"),
+        ("seeds = [1, 2]", 'seeds = [1, 2]\nreference = "none"', "there is no arm 'none'"),
+        ("work = 500", "wrok = 500", "settings: unknown setting 'wrok'; did you mean 'work'"),
+        ("llm_calls = 3", "llm_cals = 3", "arms.on: unknown setting 'llm_cals'"),
+        ("llm_calls = 3", "llm_calls = -3", "llm_calls"),
+        ('"jsp"', '"jps"', "no domain is called 'jps'"),
+        ("[arms.on]", '[arms."a b"]', "arms.a b"),
+    ],
+)
+def test_a_wrong_plan_is_refused_with_its_reason(old: str, new: str, reason: str) -> None:
+    with pytest.raises((UsageError, LookupError, ValueError), match=reason):
+        parse_plan(PLAN.replace(old, new, 1), "two", "two.toml")
+
+
+def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no plan is called 'nothing'; shipped: "):
+        read_plan("nothing")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_plan(str(tmp_path / "none.toml"))
+
+
+def test_every_shipped_plan_can_be_used() -> None:
+    for name in shipped_plans():
+        assert read_plan(name).name == name
+
+
+def test_the_plan_of_the_tutorial_can_be_used() -> None:
+    page = (TUTORIALS / "study.md").read_text(encoding="utf-8")
+    (plan,) = (block.text for block in blocks(page) if block.language == "toml")
+    assert len(parse_plan(plan, "adds", "adds.toml").cells) == 18
+
+
+def test_what_a_cell_still_needs() -> None:
+    plan = parse_plan(PLAN, "two", "two.toml")
+    cell, options = plan.cells[0], Options("a.db", Path("data"))
+    begin, test = commands_for(plan, CellProgress(cell, "absent"), options)
+    assert begin[:8] == [
+        *("evolve", "jsp", "--seed", "1", "--run-id", "two.jsp.off.1"),
+        *("--set=work=500", "--set=evolution=false"),
+    ]
+    assert test[:2] == ["test", "two.jsp.off.1"]
+    assert test[2:] == begin[8:] == ["--store", "a.db", "--quiet", "--no-report", "--json", "--data", "data"]
+    assert commands_for(plan, CellProgress(cell, "begun"), options)[0][:2] == ["resume", "two.jsp.off.1"]
+    assert commands_for(plan, CellProgress(cell, "evolved"), options) == [test]
+    assert commands_for(plan, CellProgress(cell, "tested"), options) == []
+
+
+def test_the_estimate_counts_what_is_left_and_learns_from_what_was_done() -> None:
+    plan = parse_plan(PLAN.replace("llm_calls = 3", 'llm_calls = 3\nllm = "openai:m"'), "two", "two.toml")
+    fresh = [CellProgress(cell, "absent") for cell in plan.cells]
+    before = estimate(plan, fresh, jobs=1)
+    assert (before["runs"], before["calls"]) == (8, 4 * 500 + 4 * 3)
+    assert before["money_usd"] is before["tokens"] is before["hours"] is None
+    done = [CellProgress(plan.cells[0], "tested", calls=7, seconds=1800.0), *fresh[1:]]
+    after = estimate(plan, done, jobs=2)
+    assert (after["runs"], after["calls"]) == (7, 3 * 500 + 4 * 3)
+    assert after["hours"] == pytest.approx(7 * 0.5 / 2)

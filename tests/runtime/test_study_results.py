@@ -1,0 +1,102 @@
+"""What a study reports of its runs: means, differences that are not luck, tables in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dga2d.events import InstanceKey
+from dga2d.runtime.study import tables
+from dga2d.runtime.study.cells import CellProgress
+from dga2d.runtime.study.figures import profile_losses
+from dga2d.runtime.study.plan import Cell, parse_plan
+from dga2d.runtime.study.results import CellResult, StudyResults, p_value, rows_of
+
+PLAN = parse_plan(
+    'title = "A < B & C_1 %"\ndomains = ["jsp"]\nseeds = [1, 2]\n[arms.old]\n[arms.new]\nwork = 9\n',
+    "p",
+    "p.toml",
+)
+
+
+def result(arm: str, seed: int, gaps: list[float], objective: float | None = 10.0) -> CellResult:
+    cell = Cell("jsp", arm, seed)
+    keyed = {InstanceKey(f"g/{k}"): gap for k, gap in enumerate(gaps)}
+    progress = CellProgress(cell, "tested", calls=4, tokens=100, cost_usd=0.5, seconds=60.0)
+    start = dict.fromkeys(keyed, 9.0)
+    return CellResult(
+        cell, keyed, start, None, dict.fromkeys(keyed, objective), progress, ((4, 100, gaps[0]),)
+    )
+
+
+RESULTS = [
+    result("old", 1, [5.0, 6.0, 7.0, 8.0, 9.0, 5.0]),
+    result("old", 2, [5.0, 6.0, 7.0, 8.0, 9.0, 7.0]),
+    result("new", 1, [4.0, 4.0, 4.0, 4.0, 4.0, 4.0]),
+    result("new", 2, [3.0, 3.0, 3.0, 3.0, 3.0, 3.0], objective=None),
+]
+
+
+def study(results: list[CellResult]) -> StudyResults:
+    return StudyResults(PLAN, tuple(r.progress for r in results), tuple(results), rows_of(PLAN, results))
+
+
+def test_rows_are_means_over_seeds_and_differences_over_instances() -> None:
+    start, old, new = study(RESULTS).rows
+    assert (start.arm, start.gap.mean, start.difference) == ("start", 9.0, None)
+    assert (old.gap.mean, old.is_best, old.difference, old.objective) == (
+        pytest.approx(41 / 6),
+        False,
+        None,
+        10.0,
+    )
+    assert (new.gap.mean, new.is_best, new.objective) == (3.5, True, None)
+    assert new.gap.sd == pytest.approx(0.5**0.5)
+    assert new.difference is not None
+    assert new.difference.points == pytest.approx(41 / 6 - 3.5)
+    assert (new.difference.won, new.difference.lost) == (6, 0)
+    assert new.difference.p_value == new.difference.adjusted == pytest.approx(2 / 2**6)
+    assert new.difference.is_significant
+
+
+def test_seeds_that_one_arm_lacks_are_not_compared() -> None:
+    rows = study([RESULTS[0], RESULTS[2], RESULTS[3]]).rows
+    assert rows[2].difference is not None
+    assert rows[2].difference.points == pytest.approx(40 / 6 - 4.0)
+
+
+def test_nothing_is_reported_before_the_first_run() -> None:
+    assert study([]).rows == ()
+
+
+@settings(max_examples=10)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=5))
+def test_a_p_value_is_a_probability_and_does_not_mind_the_sign(gains: list[float]) -> None:
+    assert 0.0 < p_value(gains) <= 1.0
+    assert p_value(gains) == pytest.approx(p_value([-gain for gain in gains]))
+
+
+def test_the_formats_say_the_same_and_escape_what_the_plan_says() -> None:
+    results = study(RESULTS)
+    page, latex, text = tables.html(results), tables.latex(results), tables.markdown(results)
+    assert "<h1>A &lt; B &amp; C_1 %</h1>" in page
+    assert "<strong>3.500 ± 0.707</strong>" in page
+    assert r"A < B \& C\_1 \%" in latex
+    assert r"\textbf{3.500 $\pm$ 0.707}" in latex
+    assert "**3.500 ± 0.707**" in text
+    rows = list(csv.DictReader(io.StringIO(tables.csv(results))))
+    assert [(row["arm"], row["gap_percent"]) for row in rows] == [
+        ("start", "9.0"),
+        ("old", "6.8333"),
+        ("new", "3.5"),
+    ]
+
+
+def test_a_profile_counts_from_the_best_arm_of_each_instance() -> None:
+    losses = profile_losses(study(RESULTS))
+    assert losses["new"].tolist() == [0.0] * 12
+    assert losses["old"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 4.0]
