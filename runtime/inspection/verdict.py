@@ -299,7 +299,9 @@ def held_out_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | 
     return {"evolved": found["baseline"], **found} if found else None
 
 
-def held_out_objectives(state: RunState, is_timed: bool = False) -> dict[str, dict[InstanceKey, float | None]]:
+def held_out_objectives(
+    state: RunState, is_timed: bool = False
+) -> dict[str, dict[InstanceKey, float | None]]:
     """Return the objectives of the last finished test by label and instance, under the run's own budget or
     one of seconds instead; nothing where there was no such test.
     """
