@@ -32,7 +32,6 @@ class Ode(library.LibraryDomain):
     run_settings: ClassVar[Mapping[str, Any]] = {
         "work": 50_000,
         "calibration": "off",
-        "batch_size": 1,
         "checkpoint_rule": "pairs",
     }
     safe_pipeline = (
