@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 FIRST = (
-    *("method", "generations", "time_limit", "work", "llm", "llm_calls"),
+    *("generations", "time_limit", "work", "llm", "llm_calls"),
     *("seed", "and_test", "max_hours", "notify", "data_dir"),
 )
 GROUPS: Mapping[str, Sequence[str]] = {
