@@ -208,11 +208,13 @@ class EvolutionBasis:
         return self.edits + len(self.landing_edges)
 
     def landing_call(self, purpose: CallPurpose, slot: int) -> int | None:
-        """Return the call whose answer a slot takes; ``None`` where the slot asks for one."""
+        """Return the call whose answer a slot takes; ``None`` where the slot asks for one or is not there."""
         first, landing = (
             (self.edits, self.landing_edges) if purpose == "connect" else (self.asking_slots, self.landing)
         )
-        return landing[slot - first] if slot >= first and purpose in ("connect", "implement") else None
+        if purpose not in ("connect", "implement") or not first <= slot < first + len(landing):
+            return None
+        return landing[slot - first]
 
     @property
     def slots_per_edit(self) -> int:

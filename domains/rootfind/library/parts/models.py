@@ -50,13 +50,3 @@ def model_zero(points, values, x):
         return separable_zero(points, values, x) if len(points) > 2 * x.size else None
     places, which = np.unique(points[:, 0], return_index=True)
     return np.array([polynomial_zero(places, values[which, 0], x[0])]) if places.size > 1 else None
-
-
-def foretold(points, values, x):
-    """Return what the model through the points says of f at `x`; NaN where there is none."""
-    if x.size > 1:
-        model = separable_model(points, values, x)
-        return np.full(x.size, np.nan) if model is None else model[0]
-    places, which = np.unique(points[:, 0], return_index=True)
-    scale = max(float(np.abs(places - x[0]).max()), 1e-300)
-    return np.linalg.lstsq(np.vander((places - x[0]) / scale), values[which, 0], rcond=None)[0][-1:]
