@@ -134,21 +134,28 @@ def processor_limit(state: RunState, size: int) -> float | None:
 
 
 def without_idling(state: RunState, points: Sequence[WorkRatePoint]) -> tuple[WorkRatePoint, ...]:
-    """Return `points` with those set to nothing at which the code did not work for what it charged.
+    """Return `points` with those set to nothing at which the code did not work for what it charged, or hardly
+    worked at all.
 
     A search that has reached the optimum, or has no move left, may go on charging at no cost; scaled by such
-    a rate its units would count for next to nothing on other instances of that size.
+    a rate its units would count for next to nothing on other instances of that size. Or it ends at once: its
+    few units then bear what every call costs. A point too short to be measured well counts as long as
+    it agrees with the others, as those of code that is always short do.
     """
     speeds = {
         p.size: (state.work_rates.seconds(1.0, p.size) or 0.0) * p.work / p.cpu_s
         for p in points
         if p.work > 0 and p.cpu_s >= RESOLUTION_S
     }
-    slowest = min(speeds.values(), default=0.0)
-    return tuple(
-        p.model_copy(update={"work": 0, "cpu_s": 0.0}) if speeds.get(p.size, 0.0) > _IDLE * slowest else p
-        for p in points
-    )
+    sound = {p.size for p in points if p.size in speeds and p.cpu_s >= _ENOUGH_S} or speeds.keys()
+    slowest = min((speeds[size] for size in sound), default=0.0)
+
+    def is_told(size: int) -> bool:
+        if size not in speeds:
+            return True
+        return speeds[size] <= _IDLE * slowest and (size in sound or speeds[size] * _IDLE >= slowest)
+
+    return tuple(p if is_told(p.size) else p.model_copy(update={"work": 0, "cpu_s": 0.0}) for p in points)
 
 
 class RateMeter:

@@ -133,6 +133,22 @@ def test_a_rate_at_which_the_code_idled_is_left_out(
     assert without_idling(state, points[2:]) == tuple(points[2:])  # nothing to tell by
 
 
+def test_a_search_that_ended_at_once_tells_nothing_of_its_units(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    """The optimum of the largest instance was the start: one unit in 2.4 ms, 50,000 a second elsewhere."""
+    state, _ = simulation.changed(work=1000).run()
+
+    def point(size: int, work: int, cpu_s: float) -> p.WorkRatePoint:
+        return p.WorkRatePoint(instance=InstanceKey("a/b"), size=size, work=work, cpu_s=cpu_s)
+
+    good = [point(10, 5000, 0.1), point(20, 4000, 0.1)]
+    found = without_idling(state, [*good, point(40, 1, 0.0024)])
+    assert found == (*good, point(40, 0, 0.0))
+    short = [point(10, 120, 0.0024), *good[1:], point(40, 60, 0.0012)]  # code that is always short
+    assert without_idling(state, short) == tuple(short)
+
+
 @pytest.mark.parametrize("settings", [{"work": None}, {"work": 1000, "calibration": "off"}])
 def test_nothing_is_measured_where_nothing_is_scaled(
     simulation: Simulation, requests: list[EvaluationRequest], settings: dict[str, Any]
