@@ -15,6 +15,7 @@ from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty")
     last = len(fifty.events)

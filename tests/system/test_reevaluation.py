@@ -63,6 +63,7 @@ def test_a_fraction_is_a_sample_and_always_the_same(finished: Program, command: 
     assert counts[1] == counts[2] != counts[0]
 
 
+@pytest.mark.slow
 def test_a_forged_solution_with_a_fitting_chain_is_named(doomed: Program, command: Command) -> None:
     first, *_, last = [row for row in doomed.rows("done") if row.type == "EvaluationRecorded"]
     assert first.fields["solution"] != last.fields["solution"]

@@ -69,6 +69,7 @@ def test_two_signals_end_the_program_at_once_and_the_log_goes_on(program: Progra
     assert program.rows("run")[-1].type == "RunCompleted"
 
 
+@pytest.mark.slow
 def test_the_first_signal_is_acknowledged(program: Program) -> None:
     small = [word for word in SMALL if word != "--quiet"]
     with program.started("evolve", "tsp", *small, "--run-id", "run") as process:

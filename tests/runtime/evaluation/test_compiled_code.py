@@ -80,6 +80,7 @@ def test_a_file_sealed_with_another_key_or_for_another_implementation_is_dropped
     assert store(tmp_path).load("aa") == CODE
 
 
+@pytest.mark.slow
 async def test_where_no_key_can_be_kept_each_pool_compiles_for_itself(
     line: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def run(env_data, state, calc_makespan_fn):
 """
 
 
+@pytest.mark.slow
 async def test_configurations_share_machine_code_that_depends_on_none_of_their_constants(
     line: Any, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ async def test_configurations_share_machine_code_that_depends_on_none_of_their_c
         assert (await evaluate(one, other))[0] == [*first[0], *second[0]]
 
 
+@pytest.mark.slow
 async def test_poisoned_machine_code_is_compiled_again(line: Any, tmp_path: Path) -> None:
     program = Implementation(line.order.operator, COMPILES, "test")
 

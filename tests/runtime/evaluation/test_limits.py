@@ -40,7 +40,7 @@ LIMITS = [
     (EvaluationLimits(memory_bytes=64 * MIB, open_files=10, answer_bytes=1 << 12), SPACE),
     (EvaluationLimits(wall_grace_s=0.3, work_wall_s=0.3, prepare_run_s=0.3), TIME),
     (
-        EvaluationLimits(load_s=0.5),
+        EvaluationLimits(load_s=0.5, prepare_run_s=1.0),
         {"load_s": ("    return state\n\n\nwhile True:\n    pass\n", "timeout", {})},
     ),
 ]

@@ -325,6 +325,7 @@ def kill_zygotes_that_evaluate() -> None:
             launcher.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.slow
 async def test_a_killed_worker_is_replaced_and_its_task_run_again(pool: EvaluatorPool, line: Any) -> None:
     async with anyio.create_task_group() as group:
         results: list[EvaluationReply] = []

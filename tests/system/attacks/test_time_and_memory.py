@@ -179,6 +179,7 @@ async def test_time_spent_at_import_is_not_the_evaluations_and_buys_nothing(host
     assert reply.cpu_s <= reply.elapsed_s + 0.02  # ticks; the import is in neither
 
 
+@pytest.mark.slow
 async def test_forged_marks_neither_stop_nor_restart_the_clock(host: Any, cache: Path) -> None:
     (reply,) = await evaluate(host, cache, FORGES_ITS_CLOCK, 1, prepare_run_s=2.0, budget=0.2)
     assert reply.failure == "timeout"
