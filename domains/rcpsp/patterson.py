@@ -21,7 +21,8 @@ from dga2d.domains.rcpsp.project import Project, ProjectError
 from dga2d.domains.shared.integer_lines import integer_lines
 
 MAX_ACTIVITIES = 10_000
-_LARGEST = 2**31 - 1
+LARGEST = 2**31 - 1
+"""Largest amount that is read."""
 
 
 def parse_patterson(text: str, path: Path | str) -> Project:
@@ -73,7 +74,7 @@ class _Numbers:
         self._numbers = [(line, value) for line, values in integer_lines(text, path) for value in values]
         self._next = 0
 
-    def take(self, what: str, low: int = 0, high: int = _LARGEST) -> int:
+    def take(self, what: str, low: int = 0, high: int = LARGEST) -> int:
         if self._next == len(self._numbers):
             raise self.error(f"the file ends where {what} should be")
         self.line, value = self._numbers[self._next]

@@ -22,14 +22,12 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.rcpsp.patterson import MAX_ACTIVITIES, parse_patterson
+from dga2d.domains.rcpsp.patterson import LARGEST, MAX_ACTIVITIES, parse_patterson
 from dga2d.domains.rcpsp.project import Project, ProjectError, critical_path_length
 from dga2d.domains.shared.integer_lines import UNUSUAL_BLANKS, integer, read_text
 
 SUFFIXES = (".sm", ".rcp")
 """Names an instance file may end in."""
-
-_LARGEST = 2**31 - 1
 
 
 def read_instance(path: Path) -> Project:
@@ -123,8 +121,8 @@ class _Lines:
 
     def amount(self, word: str) -> int:
         value = integer(self.path, self.number, word)
-        if not 0 <= value <= _LARGEST:
-            raise self.error(f"expected a number in 0..{_LARGEST}, got {value}")
+        if not 0 <= value <= LARGEST:
+            raise self.error(f"expected a number in 0..{LARGEST}, got {value}")
         return value
 
     def amounts(self) -> list[int]:

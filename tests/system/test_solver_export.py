@@ -210,6 +210,14 @@ def test_every_implementation_of_the_library_can_be_taken_away(domain: str, tmp_
     assert len(loaded(source, tmp_path)["PIPELINE"]) == len(implementations)
 
 
+def test_every_domain_fits_into_one_file() -> None:
+    """No two of its modules define a name; that the file runs is the slow test above."""
+    for domain in domain_names():
+        baseline = [step.implementation for step in get_domain(domain).safe_baseline()]
+        source = solver_source(baseline, provenance(domain))
+        assert not re.search(r"^\s*(from|import) dga2d", source, re.MULTILINE)
+
+
 def test_the_file_has_the_parts_of_the_budget(tmp_path: Path) -> None:
     baseline = [step.implementation for step in get_domain("jsp").safe_baseline()]
     shares = (3.0, *[1.0] * (len(baseline) - 1))
