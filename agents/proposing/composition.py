@@ -31,6 +31,19 @@ from dga2d.domains.core.statements import Statement, split_statements
 CONSTRUCT, IMPROVE, DEEPEN, PERTURB = "construct_once", "improve_once", "deepen_once", "perturb_once"
 OWN_NAMES = frozenset({"KICKS_IN_VAIN", "PARTS", "WARMTH", "Part", "improve_all"})
 """Names that the new text needs for itself."""
+SPENDING = """\
+    def charge(self, units=1):
+        self.budget.charge(units)
+
+    def remaining(self):
+        left = 1.0 - (self.start - self.budget.remaining()) / self.length
+        return max(0.0, min(left, 1.0))
+
+    def exhausted(self):
+        return self.remaining() <= 0.0 or self.budget.exhausted()
+"""
+"""Methods of a class that is a part of a budget: ``start`` of the whole remained when it began, ``length`` is
+its own."""
 _DRIVER = """
 
 KICKS_IN_VAIN = {patience}  # tunable: int 1..100
@@ -46,16 +59,7 @@ class Part:
         self.start = budget.remaining()
         self.length = max(min(1.0 / PARTS, self.start), 1e-9)
 
-    def charge(self, units=1):
-        self.budget.charge(units)
-
-    def remaining(self):
-        left = 1.0 - (self.start - self.budget.remaining()) / self.length
-        return max(0.0, min(left, 1.0))
-
-    def exhausted(self):
-        return self.remaining() <= 0.0 or self.budget.exhausted()
-
+{spending}
 
 def improve_all(env_data, state, calc_makespan_fn):
     \"\"\"Improve `state` with a part of the budget{turns}.\"\"\"
@@ -147,6 +151,7 @@ def iterate(
         return None
     is_paired = len(improvers) > 1
     return merged + _DRIVER.format(
+        spending=SPENDING,
         patience=habits.patience,
         parts=habits.parts,
         warmth=habits.warmth,

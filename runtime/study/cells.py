@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -44,19 +45,20 @@ class CellProgress:
         }
 
 
-async def read_progress(url: str, plan: StudyPlan) -> list[CellProgress]:
-    """Return how far each cell is, in the plan's order.
+async def read_progress(url: str, plan: StudyPlan, cells: Sequence[Cell] | None = None) -> list[CellProgress]:
+    """Return how far cells are, in their order; all of the plan if none are named.
 
     Raises
     ------
     RunStateError
         A run of that name was begun with another seed or other settings than the plan's.
     """
+    wanted = plan.cells if cells is None else cells
     if not _exists(url):
-        return [CellProgress(cell, "absent") for cell in plan.cells]
+        return [CellProgress(cell, "absent") for cell in wanted]
     async with open_store(url, create=False, read_only=True) as store:
         summaries = {run.run_id: run for run in await store.runs()}
-        return [await _progress(store, plan, cell, summaries.get(plan.run_id(cell))) for cell in plan.cells]
+        return [await _progress(store, plan, cell, summaries.get(plan.run_id(cell))) for cell in wanted]
 
 
 def _exists(url: str) -> bool:

@@ -129,8 +129,7 @@ class _Study:
                 self.failures[run] = trouble
                 self._announce(f"{run}: {command[0]} ended early: {trouble}")
                 break
-        found = await read_progress(self._options.url, self._plan)
-        own = next(progress for progress in found if progress.cell == cell)
+        (own,) = await read_progress(self._options.url, self._plan, [cell])
         self._progress[cell] = replace(own, is_running=False)
         if own.status == "tested":
             self.report("finished", cell)

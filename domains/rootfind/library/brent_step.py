@@ -3,7 +3,7 @@ little."""
 
 import numpy as np
 from parts.history import visit
-from parts.steps import bracket_of, last_distinct, secant_move
+from parts.steps import bracket_of, inverse_parabola, last_distinct, secant_move
 
 FIRST = 0.1  # tunable: float 0.001..0.5
 MARGIN = 1e-6  # tunable: float 0.00000001..0.1
@@ -25,15 +25,13 @@ def run(env_data, state, calc_makespan_fn):
     ]
     if others:
         c, fc = others[0]
-        inverse = a * fb * fc / ((fa - fb) * (fa - fc)) + b * fa * fc / ((fb - fa) * (fb - fc))
-        inverse += c * fa * fb / ((fc - fa) * (fc - fb))
+        inverse = inverse_parabola(a, fa, b, fb, c, fc)
         x = inverse if a < inverse < b else x
     is_slow = data.get("slow", 0) >= 2
     data["slow"] = data.get("slow", 0) + 1 if width > 0.5 * before else 0
     if is_slow or not a + MARGIN * width < x < b - MARGIN * width:
-        x, data["slow"] = (
-            (0.5 * (a + b), 0) if is_slow else (min(max(x, a + MARGIN * width), b - MARGIN * width), 0)
-        )
+        x = 0.5 * (a + b) if is_slow else min(max(x, a + MARGIN * width), b - MARGIN * width)
+        data["slow"] = 0
     data["width"] = width
     visit(env_data, state, x)
     return state

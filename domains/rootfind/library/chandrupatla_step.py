@@ -1,7 +1,7 @@
 """Chandrupatla's method: inverse quadratic interpolation where it is monotonous, else bisection."""
 
 from parts.history import visit
-from parts.steps import bracket_of, last_distinct, secant_move
+from parts.steps import bracket_of, inverse_parabola, last_distinct, secant_move
 
 FIRST = 0.1  # tunable: float 0.001..0.5
 
@@ -25,8 +25,7 @@ def run(env_data, state, calc_makespan_fn):
             a, fa, b, fb = b, fb, a, fa
         xi, phi = (b - a) / (c - a), (fb - fa) / (fc - fa)
         if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-            y = a * fb * fc / ((fa - fb) * (fa - fc)) + b * fa * fc / ((fb - fa) * (fb - fc))
-            y += c * fa * fb / ((fc - fa) * (fc - fb))
+            y = inverse_parabola(a, fa, b, fb, c, fc)
             x = y if min(a, b) < y < max(a, b) else x
     visit(env_data, state, x)
     return state

@@ -2,7 +2,7 @@
 
 import numpy as np
 from parts.history import bounded, visit
-from parts.steps import last_distinct, secant_move
+from parts.steps import inverse_parabola, last_distinct, secant_move
 
 FIRST = 0.1  # tunable: float 0.001..0.5
 
@@ -14,7 +14,6 @@ def run(env_data, state, calc_makespan_fn):
         secant_move(env_data, state, FIRST)
         return state
     (a, b, c), (fa, fb, fc) = xs, ys
-    x = a * fb * fc / ((fa - fb) * (fa - fc)) + b * fa * fc / ((fb - fa) * (fb - fc))
-    x += c * fa * fb / ((fc - fa) * (fc - fb))
+    x = inverse_parabola(a, fa, b, fb, c, fc)
     visit(env_data, state, bounded(np.array([a]), np.array([x - a]), env_data["radius"]))
     return state

@@ -41,3 +41,9 @@ def last_distinct(data, count):
             xs.append(x)
             ys.append(y)
     return xs, ys
+
+
+def inverse_parabola(a, fa, b, fb, c, fc):
+    """Return the value at f = 0 of the parabola x(f) through three points with distinct values."""
+    x = a * fb * fc / ((fa - fb) * (fa - fc)) + b * fa * fc / ((fb - fa) * (fb - fc))
+    return x + c * fa * fb / ((fc - fa) * (fc - fb))
