@@ -20,6 +20,7 @@ from dga2d.events import (
     verify_links,
 )
 from dga2d.store._errors import CorruptEventError
+from dga2d.store._lease import ProcessIdentity
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 
@@ -66,6 +67,8 @@ class RunSummary:
     """Microseconds since 1970-01-01 UTC; ``None`` when there is no event."""
     is_leased: bool
     """A live process holds the run's lease."""
+    holder: ProcessIdentity | None = None
+    """That process; ``None`` where there is none."""
     parent: RunId | None = None
     """The run this one was forked from; ``None`` for a run that is no fork."""
     parent_seq: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -33,17 +34,34 @@ class ProcessIdentity:
     started: int
     """Milliseconds since 1970-01-01 UTC."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a process of this host, whose numbers mean something here."""
+        return self.host == host_name()
+
     def is_gone(self) -> bool:
         """Return true when the process certainly does not run any more; only processes of this host can be
         told."""
-        if self.host != host_name():
+        return self.is_here and self._process() is None
+
+    def interrupt(self) -> bool:
+        """Send SIGINT to the process, as Ctrl-C does; return whether there was one of this host to get it."""
+        process = self._process() if self.is_here else None
+        if process is None:
             return False
+        try:
+            process.send_signal(signal.SIGINT)
+        except psutil.NoSuchProcess:
+            return False
+        return True
+
+    def _process(self) -> psutil.Process | None:
         try:
             process = psutil.Process(self.pid)
             is_another = abs(_started(process) - self.started) > _START_TOLERANCE_MS
-            return is_another or process.status() == psutil.STATUS_ZOMBIE
+            return None if is_another or process.status() == psutil.STATUS_ZOMBIE else process
         except psutil.NoSuchProcess:
-            return True
+            return None
 
 
 def host_name() -> str:

@@ -223,6 +223,7 @@ async def _summary(
     )
     last = (await connection.execute(at)).one_or_none()
     lease = await read_lease(connection, run_id)
+    is_live = lease is not None and lease.is_live(now)
     return RunSummary(
         run_id=run_id,
         created_at=created_at if begun_at is None else begun_at,
@@ -231,7 +232,8 @@ async def _summary(
         head_hash=end.hash,
         last_type=None if last is None else last[0],
         last_recorded_at=None if last is None else last[1],
-        is_leased=lease is not None and lease.is_live(now),
+        is_leased=is_live,
+        holder=lease.process if lease is not None and is_live else None,
         parent=lineage[-1].run_id if lineage else None,
         parent_seq=lineage[-1].until if lineage else None,
     )

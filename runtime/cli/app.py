@@ -18,6 +18,7 @@ from dga2d.runtime.evaluation.errors import EvaluationError
 PLACES = {
     "evolve": "run_commands:evolve",
     "resume": "run_commands:resume",
+    "pause": "run_commands:pause",
     "fork": "run_commands:fork",
     "test": "run_commands:hold_out",
     "study": "study_commands:study",

@@ -14,6 +14,7 @@ from dga2d.runtime.cli.options import (
     data_option,
     domain_argument,
     given_settings,
+    json_option,
     rebuild_policy_option,
     run_argument,
     seed_option,
@@ -23,6 +24,8 @@ from dga2d.runtime.cli.options import (
     store_option,
 )
 from dga2d.runtime.cli.run_display import DisplayOptions, conclude, display_options, follow
+from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.terminal.output import print_json
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.interruption import Interruption
@@ -43,6 +46,7 @@ hand_tuned_option = click.option(
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
 @click.option("--test", "and_test", is_flag=True, help="Finish with the held-out test.")
 @hand_tuned_option
+@click.option("--dry-run", is_flag=True, help="Begin nothing; say what the run may cost at most.")
 @settings_options
 @data_option
 @store_option
@@ -53,6 +57,7 @@ def evolve(
     run_id: str | None,
     and_test: bool,
     hand_tuned: bool,
+    dry_run: bool,
     config_file: Path | None,
     assignments: tuple[str, ...],
     data_dir: Path | None,
@@ -74,6 +79,8 @@ def evolve(
     if hand_tuned and not and_test:
         raise click.UsageError("--hand-tuned is a part of the held-out test: give --test, too")
     settings = settings_from(flags, config_file, assignments, domain)
+    if dry_run:
+        return _say_what_it_may_cost(domain, seed, settings, show.as_json)
     name = None if run_id is None else RunId(run_id)
 
     async def start(watcher: Progress, stop: Interruption) -> Finished:
@@ -87,6 +94,51 @@ def evolve(
             url, finished.run_id, show, force=False, data_dir=data_dir, hand_tuned=hand_tuned
         )
     return conclude(finished, url, show)
+
+
+def _say_what_it_may_cost(domain: str, seed: int, settings: Any, as_json: bool) -> int:
+    from dga2d.domains.core.registry import get_domain
+    from dga2d.runtime.runs.estimate import estimate_run
+
+    get_domain(domain)  # a name that is none is said to be so
+    expected = estimate_run(settings)
+    if as_json:
+        plain = settings.model_dump(mode="json")
+        print_json({"domain": domain, "seed": seed, "estimate": expected.view(), "settings": plain})
+    else:
+        click.echo("\n".join(expected.lines()))
+    return ExitCode.OK
+
+
+@click.command(short_help="Pause a run that another process carries out.")
+@run_argument
+@click.option(
+    "--wait",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until the run is free.",
+)
+@store_option
+@json_option
+def pause(run: str, wait: float, url: str, as_json: bool) -> None:
+    """Ask the process that carries out RUN on this machine to stop at the next event, as Ctrl-C there does;
+    `dga2d resume` goes on.
+
+    \b
+    Example:
+      dga2d pause jsp-k3v9q2
+    """
+    import anyio
+
+    from dga2d.runtime.runs.pausing import pause_run
+
+    paused = anyio.run(pause_run, url, run, wait)
+    if as_json:
+        print_json(paused)
+    else:
+        click.echo(f"paused after event {paused['events']}; `dga2d resume {run}` goes on")
 
 
 @click.command(cls=GroupedCommand, short_help="Continue a run that was stopped, or extend it.")
