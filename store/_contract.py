@@ -20,7 +20,7 @@ from dga2d.events import (
     verify_links,
 )
 from dga2d.store._errors import CorruptEventError
-from dga2d.store._lease import ProcessIdentity
+from dga2d.store._process import ProcessIdentity
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 

@@ -24,8 +24,9 @@ from dga2d.store._errors import (
     StoreError,
 )
 from dga2d.store._import import SqlRunImport
-from dga2d.store._lease import extend_lease, take_lease, this_process
+from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written
+from dga2d.store._process import this_process
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import blob_rows
 from dga2d.store._runs import (

@@ -14,7 +14,7 @@ from dga2d.events import RunId
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs import pausing
 from dga2d.store import UnknownRunError, open_store
-from dga2d.store._lease import this_process
+from dga2d.store._process import this_process
 
 HOLDER = """
 import anyio, sys
