@@ -94,19 +94,27 @@ def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
 @click.option(
     "--token", envvar="DGA2D_TOKEN", help="Secret a browser must bring; needed beyond this machine."
 )
+@click.option(
+    "--act",
+    "acts",
+    is_flag=True,
+    help="Let the page begin commands: start, pause, resume, extend, fork and test runs. It then asks for a "
+    "token, a new one at every start if none is given.",
+)
 @store_option
 @json_option
-def serve(host: str, port: int, token: str | None, url: str, as_json: bool) -> None:
-    """Show runs live and at any earlier point, read-only, until Ctrl-C.
+def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json: bool) -> None:
+    """Show runs live and at any earlier point until Ctrl-C; read-only without --act.
 
     \b
     Examples:
       dga2d serve
+      dga2d serve --act
       dga2d serve --port 9000 --store sqlite+aiosqlite:///night.db
     """
     import anyio
 
-    from dga2d.runtime.page.application import serve as run_server
+    from dga2d.runtime.page.server import serve as run_server
 
     def announce(address: str) -> None:
         if as_json:
@@ -114,4 +122,4 @@ def serve(host: str, port: int, token: str | None, url: str, as_json: bool) -> N
         else:
             click.echo(f"page at {address}  (Ctrl-C ends it)")
 
-    anyio.run(functools.partial(run_server, url, host, port, token, announce))
+    anyio.run(functools.partial(run_server, url, host, port, token, announce, acts))

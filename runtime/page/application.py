@@ -1,60 +1,64 @@
-"""The page over the log: its addresses, its guard and its server. Nothing here writes."""
+"""The page over the log: its addresses and what they answer.
+
+It reads only. Where actions are allowed, they are commands in processes of their own (`actions`)."""
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
 import json
 import re
-import socket
-from collections.abc import AsyncIterator, Callable
+from bisect import bisect_right
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import uvicorn
 from jinja2 import Environment
+from pydantic import BaseModel, ValidationError
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.runtime.errors import UsageError
+from dga2d.runtime.inspection.log_reading import export_to
+from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
+from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.operators import tell_operator
 from dga2d.runtime.page.panels import GROUPS, PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report import charts
+from dga2d.runtime.report import charts, read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.report.solution_pictures import NoPictureError
-from dga2d.store import EventStore, UnknownRunError, open_store
+from dga2d.runtime.solver_export import export_solver
+from dga2d.store import EventStore, UnknownRunError
 
-HEADERS = {
-    b"content-security-policy": (
-        b"default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
-    ),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cache-control": b"no-store",
-}
-COOKIE = "dga2d-token"
+ACT_HEADER = "x-dga2d-act"
 
 
 class Page:
     """Timelines of the runs that were looked at, and the handlers of all addresses."""
 
-    def __init__(self, store: EventStore, url: str) -> None:
+    def __init__(self, store: EventStore, url: str, actions: Actions | None = None) -> None:
         self._store = store
         self._url = url
+        self._actions = actions
         self._dashboard = Dashboard(store)
         self._timelines: dict[str, Timeline] = {}
         self._pictures = Pictures()
@@ -62,7 +66,8 @@ class Page:
 
     async def index(self, request: Request) -> Response:
         """All runs of the database."""
-        return self._html("runs.html.j2", runs=await self._dashboard.rows(), url=self._url)
+        domains = None if self._actions is None else self._actions.domains()
+        return self._html("runs.html.j2", runs=await self._dashboard.rows(), url=self._url, domains=domains)
 
     async def rows(self, request: Request) -> Response:
         """The rows of the list of runs as they are now."""
@@ -88,6 +93,7 @@ class Page:
             marks=timeline.marks,
             best_seq=timeline.best_seq,
             groups=GROUPS,
+            acts=self._actions is not None,
         )
 
     async def panel(self, request: Request) -> Response:
@@ -203,6 +209,49 @@ class Page:
         rows = compare_runs(reports)
         return self._html("compare.html.j2", names=names, rows=rows, chart=chart, plot=charts)
 
+    async def act(self, request: Request) -> Response:
+        """Propose a command, or begin the one that was confirmed."""
+        if self._actions is None:
+            raise HTTPException(403, "this page only reads; `dga2d serve --act` lets it begin commands")
+        if request.headers.get(ACT_HEADER) != "1":  # no other site can send it unasked
+            raise HTTPException(403, f"an action needs the header {ACT_HEADER}: 1")
+        try:
+            asked = _Asked.model_validate_json(await request.body())
+            told = await self._actions.act(request.path_params["action"], asked.fields, asked.confirmed)
+        except ValidationError as error:
+            raise HTTPException(400, f"expected fields and confirmed: {error.errors()[0]['msg']}") from error
+        except (Dga2dError, DomainError) as error:
+            raise HTTPException(400, str(error)) from error
+        return JSONResponse(told)
+
+    async def activity(self, request: Request) -> Response:
+        """The commands that were begun from the page, and how they stand."""
+        begun = [] if self._actions is None else self._actions.processes.latest()
+        return self._html("activity.html.j2", begun=begun)
+
+    async def download(self, request: Request) -> Response:
+        """What a run is worth outside: its solver as it was after event ``seq``, its archive, its report."""
+        timeline = await self._timeline(request.path_params["run"])
+        run, kind = timeline.run_id, request.path_params["kind"]
+        if kind == "solver.py":
+            seq = _seq(request, timeline.length)
+            generation = None if seq == timeline.length else bisect_right(timeline.marks, seq)
+            try:
+                exported = await export_solver(self._url, run, datetime.now(UTC), None, generation)
+            except (Dga2dError, DomainError) as error:
+                raise HTTPException(409, str(error)) from error
+            return _attachment(exported.text, f"{run}.py", "text/x-python")
+        if kind == "report.html":
+            return _attachment(
+                render_html(await read_report_data(self._url, run)), f"{run}.html", "text/html"
+            )
+        if kind == "archive.zip":
+            folder = TemporaryDirectory(prefix="dga2d-")
+            path = Path(folder.name) / f"{run}.dga2d.zip"
+            await export_to(self._url, run, path)
+            return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
+        raise HTTPException(404, f"there is no download {kind!r}")
+
     async def stylesheet(self, request: Request) -> Response:
         """The style of reports, which the page shares."""
         style = self._templates.get_template("style.css.j2").render()
@@ -228,6 +277,18 @@ class Page:
         return HTMLResponse(self._templates.get_template(template).render(**context))
 
 
+class _Asked(BaseModel):
+    """Body of a request to act."""
+
+    fields: dict[str, str]
+    confirmed: str = ""
+
+
+def _attachment(text: str, name: str, media_type: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}  # names of runs need no quoting
+    return Response(text, media_type=media_type, headers=headers)
+
+
 def _seq(request: Request, length: int) -> int:
     seq = _number(request.query_params.get("seq", str(length)))
     if seq is None or not 1 <= seq <= length:
@@ -249,42 +310,6 @@ def _number(text: str) -> int | None:
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
 
 
-class _Guard:
-    """Adds the security headers and, where a token is set, asks for it."""
-
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._app = app
-        self._token = token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
-                added = [(name, value) for name, value in HEADERS.items() if name not in given]
-                message["headers"] = [*message["headers"], *added]
-            await send(message)
-
-        refusal = self._refusal(Request(scope))
-        await (refusal or self._app)(scope, receive, send_guarded)
-
-    def _refusal(self, request: Request) -> Response | None:
-        if self._token is None or _same(request.cookies.get(COOKIE), self._token):
-            return None
-        if not _same(request.query_params.get("token"), self._token):
-            return PlainTextResponse("This page needs the token that `dga2d serve` printed.", 401)
-        response = RedirectResponse(request.url.remove_query_params("token"))
-        response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-        return response
-
-
-def _same(given: str | None, token: str) -> bool:
-    return given is not None and hmac.compare_digest(given.encode(), token.encode())
-
-
 async def _on_error(request: Request, error: Exception) -> Response:
     """What is not there, or what the database cannot give any more, is said in words: as a page to a reader,
     as JSON to a script."""
@@ -298,7 +323,11 @@ async def _on_error(request: Request, error: Exception) -> Response:
 
 
 def make_application(
-    store: EventStore, url: str, token: str | None = None, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+    store: EventStore,
+    url: str,
+    token: str | None = None,
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost"),
+    acts: bool = False,
 ) -> Starlette:
     """Return the page over `store`.
 
@@ -311,17 +340,22 @@ def make_application(
     hosts
         Names under which the page may be asked for: other names are refused, so that a web site cannot
         reach it through a name of its own.
+    acts
+        Whether the page may begin commands.
     """
-    page = Page(store, url)
+    page = Page(store, url, Actions(store, url) if acts else None)
     return Starlette(
         routes=[
             Route("/", page.index),
             Route("/rows", page.rows),
             Route("/changes", page.changes),
             Route("/compare", page.compare),
+            Route("/activity", page.activity),
+            Route("/actions/{action}", page.act, methods=["POST"]),
             Route("/runs/{run}", page.run),
             Route("/runs/{run}/facts", page.facts),
             Route("/runs/{run}/stream", page.stream),
+            Route("/runs/{run}/take/{kind}", page.download),
             Route("/runs/{run}/operator", page.operator),
             Route("/runs/{run}/calls/{number}", page.call),
             Route("/runs/{run}/edits/{seq}", page.edit),
@@ -333,60 +367,7 @@ def make_application(
         ],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
-            Middleware(_Guard, token=token),
+            Middleware(Guard, token=token),
         ],
         exception_handlers={HTTPException: _on_error, Dga2dError: _on_error},
     )
-
-
-async def serve(url: str, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
-    """Serve the page for the database at `url`; calls `announce` with its address once it answers.
-
-    Raises
-    ------
-    UsageError
-        Other machines could reach `host` and there is no token, or the port is taken.
-    """
-    if token is None and not _is_local(host):
-        raise UsageError(f"--host {host} is reachable from other machines; give --token SECRET too")
-    async with open_store(url, create=False, read_only=True) as store:
-        listener = _listen(host, port)
-        named = f"[{host}]" if ":" in host else host
-        names = (host, named, "localhost", "127.0.0.1") if _is_local(host) else ("*",)
-        application = make_application(store, url, token, names)
-        server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
-        shown = f"http://{named}:{listener.getsockname()[1]}/"
-        announce(shown if token is None else f"{shown}?token={token}")
-        await server.serve(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Ends open event streams with the server instead of waiting for browsers to go away."""
-
-    def handle_exit(self, sig: int, frame: object) -> None:
-        self.force_exit = True
-        super().handle_exit(sig, frame)  # type: ignore[arg-type]
-
-
-def _is_local(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise UsageError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
-        ) from error
-    listener.listen(128)
-    return listener

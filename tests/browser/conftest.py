@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -149,9 +150,27 @@ def served(tmp_path_factory: pytest.TempPathFactory, original: Path) -> Iterator
 
     It ends with the file, like the browser: other tests suspend or count the processes below their own.
     """
-    path = Path(shutil.copy(original, tmp_path_factory.mktemp("browser")))
+    with serving(Path(shutil.copy(original, tmp_path_factory.mktemp("browser")))) as made:
+        yield made
+
+
+@contextmanager
+def serving(path: Path, *options: str) -> Iterator[Served]:
+    """Serve the page over a database while the block lasts."""
     url = f"sqlite+aiosqlite:///{path}"
-    command = [sys.executable, "-P", "-m", "dga2d", "serve", "--port", "0", "--json", "--store", url]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "dga2d",
+        "serve",
+        "--port",
+        "0",
+        "--json",
+        "--store",
+        url,
+        *options,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
         assert process.stdout is not None
         text = ""

@@ -100,14 +100,14 @@ FOCUS = """() => {
 async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     order = []
-    for _ in range(17):
+    for _ in range(18):
         await page.keyboard.press("Tab")
         name, is_outlined = await page.evaluate(FOCUS)
         assert is_outlined, name
         order.append(name)
     controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
     filters = ["least-use", "credit-sign", "show-ends"]
-    assert order[:-3] == ["All runs", *controls, "tab-graph", "panel", *filters]
+    assert order[:-3] == ["All runs", *controls, "Take away", "tab-graph", "panel", *filters]
     assert order[-3] == "wide"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import httpx
@@ -58,6 +59,21 @@ async def test_every_panel_can_be_shown_at_any_event(
         answer = await browser.get(f"/runs/done/{panel}", params={"seq": seq})
         assert answer.status_code == 200, answer.text
         assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+async def test_solver_archive_and_report_can_be_taken_away(
+    browser: httpx.AsyncClient, finished: Any, tmp_path: Path
+) -> None:
+    solver = await browser.get("/runs/done/take/solver.py")
+    assert solver.headers["content-disposition"] == 'attachment; filename="done.py"'
+    compile(solver.text, "done.py", "exec")
+    archive = tmp_path / "done.zip"
+    archive.write_bytes((await browser.get("/runs/done/take/archive.zip")).content)
+    assert finished.run("import", str(archive), "--store", str(tmp_path / "other.db"), "--json").code == 0
+    assert "<title>done" in (await browser.get("/runs/done/take/report.html")).text
+    early = await browser.get("/runs/done/take/solver.py?seq=1")
+    assert (early.status_code, "error" in early.json()) == (409, True)
+    assert (await browser.get("/runs/done/take/nothing")).status_code == 404
 
 
 async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finished: Any) -> None:

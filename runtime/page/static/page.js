@@ -1,5 +1,6 @@
 // Moves through the time of one run. All content is rendered and escaped by the server.
 
+import "./act.js";
 import { drawCharts } from "./charts.js";
 import { drawGraph } from "./graph.js";
 

@@ -1,0 +1,182 @@
+"""What can be done from the page: each action is a command of ``dga2d``, shown before it begins.
+
+An action is asked for twice. The first time the answer is the command with what it may cost; it begins when
+the same command comes back as confirmed. What would run is then what was read, and nothing that costs money
+begins unasked.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anyio import to_thread
+
+from dga2d.domains.core.registry import domain_names, get_domain
+from dga2d.events import RunId
+from dga2d.runtime.errors import RunStateError, UsageError
+from dga2d.runtime.page.processes import Processes
+from dga2d.runtime.runs.config import make_settings, parse_assignments
+from dga2d.runtime.runs.estimate import RunEstimate, estimate_run
+from dga2d.runtime.runs.problem import settings_for
+from dga2d.runtime.runs.start import checked_run_id, new_run_id
+from dga2d.runtime.runs.states import load_state
+from dga2d.store import EventStore
+
+Fields = Mapping[str, str]
+
+SETTING_FIELDS = (
+    *("generations", "time_limit", "work", "library", "bank", "method"),
+    *("llm", "llm_calls", "llm_money_usd"),
+)
+"""Fields of the form that are settings of the run; an empty one is not given."""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A command that may be begun."""
+
+    run: str
+    """The run that it is about, or makes."""
+    arguments: tuple[str, ...]
+    estimate: RunEstimate | None = None
+    """``None`` where nothing is bought."""
+
+    @property
+    def command(self) -> str:
+        """The command as one would type it."""
+        return shlex.join(["dga2d", *self.arguments])
+
+    def view(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        lines = [] if self.estimate is None else self.estimate.lines()
+        costs = self.estimate is not None and not self.estimate.is_free
+        return {"run": self.run, "command": self.command, "estimate": lines, "costs_money": costs}
+
+
+class Actions:
+    """Proposes and begins commands on the runs of one database."""
+
+    def __init__(self, store: EventStore, url: str) -> None:
+        self._store = store
+        self._url = url
+        self.processes = Processes()
+        self._known: dict[str, Callable[[Fields], Any]] = {
+            "evolve": self._evolve,
+            "pause": self._pause,
+            "resume": self._resume,
+            "fork": self._fork,
+            "test": self._test,
+        }
+
+    @staticmethod
+    def domains() -> list[str]:
+        """Return the domains that a run can be begun in."""
+        return list(domain_names())
+
+    async def act(self, name: str, fields: Fields, confirmed: str) -> dict[str, Any]:
+        """Return the command that `name` and `fields` stand for, and begin it if it is the one `confirmed`.
+
+        Keys: ``run``, ``command``, ``estimate`` (lines), ``costs_money``, ``begun``.
+
+        Raises
+        ------
+        UsageError
+            There is no such action, a field is wrong, or the run is not in a state for it.
+        """
+        if name not in self._known:
+            raise UsageError(f"there is no action {name!r}; expected one of {', '.join(self._known)}")
+        proposed: Proposed = await self._known[name](fields)
+        begun = confirmed == proposed.command
+        if begun:
+            self.processes.begin(proposed.command, proposed.run, proposed.arguments)
+        return {**proposed.view(), "begun": begun}
+
+    async def _evolve(self, fields: Fields) -> Proposed:
+        domain = fields.get("domain", "")
+        await to_thread.run_sync(get_domain, domain)  # raises UnknownDomainError
+        run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(domain)
+        flags = _given(fields, SETTING_FIELDS)
+        extra = _assignments(fields)
+        values = parse_assignments([*(f"{key}={_quoted(value)}" for key, value in flags.items()), *extra])
+        settings = await to_thread.run_sync(settings_for, domain, {}, values)
+        options = [
+            f"--{key.replace('_', '-')}={value}" for key, value in flags.items() if key != "llm_money_usd"
+        ]
+        if "llm_money_usd" in flags:
+            options.append(f"--set=llm_money_usd={flags['llm_money_usd']}")
+        options += [f"--set={line}" for line in extra]
+        seed = fields.get("seed") or "0"
+        tested = ["--test"] if fields.get("test") else []
+        arguments = ("evolve", domain, *options, f"--seed={seed}", *tested, f"--run-id={run}", *self._shared)
+        return Proposed(run, arguments, estimate_run(settings))
+
+    async def _pause(self, fields: Fields) -> Proposed:
+        run = _run(fields)
+        return Proposed(run, ("pause", run, f"--store={self._url}"))
+
+    async def _resume(self, fields: Fields) -> Proposed:
+        run = _run(fields)
+        state = await load_state(self._store, run)
+        flags = _given(fields, ("generations", "llm_calls"))
+        settings = make_settings({}, {**state.settings.model_dump(), **parse_assignments(_pairs(flags))})
+        if state.status == "completed" and settings.generations <= state.completed:
+            raise RunStateError(
+                f"run {run} has completed its {state.completed} generations; ask for more to extend it"
+            )
+        options = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
+        left = estimate_run(settings, state.ledger.used, state.completed)
+        return Proposed(run, ("resume", run, *options, *self._shared), left)
+
+    async def _fork(self, fields: Fields) -> Proposed:
+        parent, generation = checked_run_id(fields.get("of", "")), fields.get("generation", "")
+        if not generation.isdecimal():
+            raise UsageError(f"generation {generation!r}: expected the number of a closed generation")
+        state = await load_state(self._store, parent)
+        if int(generation) > state.completed:
+            raise RunStateError(f"run {parent} has closed {state.completed} generations, not {generation}")
+        run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(state.header.domain)
+        extra = _assignments(fields)
+        settings = make_settings({}, {**state.settings.model_dump(), **parse_assignments(extra)})
+        only = ["--no-run"] if fields.get("only_create") else []
+        options = [*(f"--set={line}" for line in extra), *only]
+        arguments = ("fork", parent, f"--generation={generation}", *options, f"--run-id={run}", *self._shared)
+        estimate = None if only else estimate_run(settings, state.ledger.used, int(generation))
+        return Proposed(run, arguments, estimate)
+
+    async def _test(self, fields: Fields) -> Proposed:
+        run = _run(fields)
+        hand_tuned = ["--hand-tuned"] if fields.get("hand_tuned") else []
+        return Proposed(run, ("test", run, *hand_tuned, *self._shared))
+
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        return (f"--store={self._url}", "--no-report")
+
+
+def _run(fields: Fields) -> RunId:
+    return checked_run_id(fields.get("run", ""))
+
+
+def _given(fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: fields[name].strip() for name in names if fields.get(name, "").strip()}
+
+
+def _pairs(flags: Mapping[str, str]) -> list[str]:
+    return [f"{key}={value}" for key, value in flags.items()]
+
+
+def _quoted(value: str) -> str:
+    """Return a value of the form in TOML's notation: numbers as they are, text in quotes."""
+    try:
+        float(value)
+    except ValueError:
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value
+
+
+def _assignments(fields: Fields) -> list[str]:
+    """Return the lines ``KEY=VALUE`` of the field for all other settings."""
+    return [line.strip() for line in fields.get("settings", "").splitlines() if line.strip()]
