@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from dga2d.runtime import cli
+from dga2d.runtime.runs.problem import Problem
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -51,6 +55,16 @@ def test_a_baseline_is_beaten_at_five_percent(pairing: Any) -> None:
     assert not pairing.is_beaten(np.zeros(4), -np.arange(1.0, 5.0))  # 1/16
     assert pairing.is_beaten(np.zeros(5), -np.arange(1.0, 6.0))  # 1/32
     assert not pairing.is_beaten(np.zeros(5), np.arange(1.0, 6.0))
+
+
+def test_a_run_of_one_family_sees_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher of the arms stands in for whatever opens a problem, with all that this may be told."""
+    opened: list[Problem] = []
+    monkeypatch.setattr(Problem, "open", Problem.open)  # the launcher replaces it
+    monkeypatch.setattr(cli, "main", lambda: opened.append(Problem.open("fssp", None, "100x10,50x5")))
+    monkeypatch.setattr(sys, "argv", ["one_family.py", "100x*"])
+    runpy.run_path(str(BENCHMARKS / "one_family.py"), run_name="__main__")
+    assert {ref.group for part in opened[0].splits for ref in part} == {"100x10"}
 
 
 @pytest.mark.long
