@@ -9,13 +9,21 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
-from dga2d.events import BlobDigest, InstanceKey
+from dga2d.events import BlobDigest, InstanceKey, RunId
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.page.chart_values import gap_values
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.data import ReportData, ReportPart
 from dga2d.runtime.report.graph_drawing import GraphDrawing, draw_graph
+from dga2d.runtime.report.notes import Notes
 from dga2d.runtime.report.render import context_of
-from dga2d.runtime.report.solution_pictures import Incumbent, NoPictureError, SolutionPicture, solution_svg
+from dga2d.runtime.report.solution_pictures import (
+    Incumbent,
+    NoPictureError,
+    SolutionPicture,
+    improvements,
+    solution_svg,
+)
 from dga2d.store import StoreError
 
 PARTS: dict[str, frozenset[ReportPart]] = {
@@ -43,6 +51,7 @@ GROUPS = {
 EVENTS_SHOWN = 60
 PICTURES_SHOWN = 6
 PICTURES_KEPT = 64
+FRAMES_SHOWN = 12
 
 
 class Pictures:
@@ -92,12 +101,34 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
         context["told"] = gap_values(data)
     elif panel == "incumbent":
         context["pictures"] = await _drawn(timeline, data.incumbents[:PICTURES_SHOWN], pictures)
+        context["films"] = _films(timeline.run_id, await timeline.state_at(seq), timeline.notes.until(seq))
     elif panel == "walks":
         context["walks"] = await timeline.walks_until(seq)
     elif panel == "events":
         context["event"] = await timeline.event_at(seq)
         context["events"] = list(reversed(await timeline.events_until(seq, EVENTS_SHOWN)))
     return context
+
+
+def _films(run_id: RunId, state: RunState, notes: Notes) -> list[dict[str, Any]]:
+    """Return for each training instance how its best solution came about: addresses of pictures, with words.
+
+    Of many improvements the first and the last ones are shown.
+    """
+    run = quote(run_id, safe="")
+    films = []
+    for instance, steps in sorted(improvements(state, notes).items()):
+        shown = steps if len(steps) <= FRAMES_SHOWN else [steps[0], *steps[1 - FRAMES_SHOWN :]]
+        frames = [
+            {
+                "address": f"/runs/{run}/solutions/{step.solution.seq}.svg",
+                "words": f"generation {step.generation}: {step.solution.objective:.10g}",
+                "seq": step.solution.seq,
+            }
+            for step in shown
+        ]
+        films.append({"instance": instance, "frames": frames, "improvements": len(steps)})
+    return films
 
 
 async def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -12,9 +13,9 @@ from typing import IO, TYPE_CHECKING
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import BlobDigest, Dga2dError, InstanceKey
-from dga2d.events.payloads import RunStarted
+from dga2d.events.payloads import InstanceEntry, RunStarted
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report.notes import Notes
+from dga2d.runtime.report.notes import Evaluation, Notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,27 +59,59 @@ class SolutionPicture:
     fault: str = ""
 
 
+@dataclass(frozen=True)
+class Improvement:
+    """A solution that was the best known of its instance when it was found."""
+
+    generation: int
+    solution: Incumbent
+
+
 def incumbents(state: RunState, notes: Notes) -> tuple[Incumbent, ...]:
     """Return the solutions of A* by instance; empty while there is none."""
     best = state.best
     if best is None:
         return ()
-    entries = {entry.key: entry for entry in state.header.splits.train}
+    entries = _training_entries(state)
     found = [
-        Incumbent(
-            seq,
-            e.instance,
-            e.objective,
-            (entry := entries[e.instance]).reference,
-            100.0 * normalised_gap(e.objective, entry.reference, state.header.sense, entry.scale),
-            e.solution,
-        )
+        solution
         for seq, e in notes.evaluations
         if (e.split, e.generation, e.candidate) == ("train", best.generation, best.candidate)
-        and e.objective is not None
-        and e.solution is not None
+        and (solution := _solution(state, entries, seq, e)) is not None
     ]
     return tuple(sorted(found, key=lambda incumbent: incumbent.instance))
+
+
+def improvements(state: RunState, notes: Notes) -> dict[InstanceKey, list[Improvement]]:
+    """Return for each training instance the solutions of candidates that improved on all before, in their
+    order."""
+    entries = _training_entries(state)
+    found: dict[InstanceKey, list[Improvement]] = {}
+    for seq, e in notes.evaluations:
+        solution = _solution(state, entries, seq, e) if e.split == "train" else None
+        if solution is None:
+            continue
+        known = found.setdefault(e.instance, [])
+        if not known or solution.gap_percent < known[-1].solution.gap_percent:
+            known.append(Improvement(e.generation, solution))
+    return found
+
+
+def _training_entries(state: RunState) -> dict[InstanceKey, InstanceEntry]:
+    return {entry.key: entry for entry in state.header.splits.train}
+
+
+def _solution(
+    state: RunState, entries: Mapping[InstanceKey, InstanceEntry], seq: int, evaluation: Evaluation
+) -> Incumbent | None:
+    """Return what an evaluation of a training instance found; ``None`` for nothing that is kept."""
+    if evaluation.objective is None or evaluation.solution is None:
+        return None
+    entry = entries[evaluation.instance]
+    gap = normalised_gap(evaluation.objective, entry.reference, state.header.sense, entry.scale)
+    return Incumbent(
+        seq, evaluation.instance, evaluation.objective, entry.reference, 100.0 * gap, evaluation.solution
+    )
 
 
 def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:

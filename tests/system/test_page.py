@@ -76,6 +76,23 @@ async def test_solver_archive_and_report_can_be_taken_away(
     assert (await browser.get("/runs/done/take/nothing")).status_code == 404
 
 
+async def test_the_way_to_the_best_solution_is_a_row_of_pictures(
+    browser: httpx.AsyncClient, finished: Any
+) -> None:
+    panel = (await browser.get("/runs/done/incumbent")).text
+    told = re.search(r"data-films='([^']*)'", panel)
+    assert told is not None
+    objectives = {
+        row.seq: row.fields["objective"]
+        for row in finished.rows("done")
+        if row.type == "EvaluationRecorded" and row.fields["split"] == "train"
+    }
+    for film in json.loads(told[1]):
+        found = [objectives[frame["seq"]] for frame in film["frames"]]
+        assert found == sorted(set(found), reverse=True)  # makespans: each frame improves on the one before
+        assert all(frame["address"] == f"/runs/done/solutions/{frame['seq']}.svg" for frame in film["frames"])
+
+
 async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finished: Any) -> None:
     seq = len(finished.rows("done")) // 2
     shown = finished.run("show", "done", "--at", str(seq), "--json").json

@@ -3,6 +3,7 @@
 import "./act.js";
 import { drawCharts } from "./charts.js";
 import { drawGraph } from "./graph.js";
+import { showFilms } from "./viewer.js";
 
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
 function element(id, kind) {
@@ -76,6 +77,7 @@ function replace(text, place) {
   panel.innerHTML = text;
   for (const drawing of panel.querySelectorAll(".incumbent")) void fill(drawing);
   drawCharts(panel);
+  showFilms(panel);
   drawGraph(panel, async (operator) => {
     const answer = await fetch(`${base}/operator?seq=${slider.value}&name=${encodeURIComponent(operator)}`);
     const text = await answer.text();

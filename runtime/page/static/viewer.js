@@ -1,0 +1,98 @@
+// Solutions of an instance as they improved: stepped or played, and seen as close as one likes.
+
+const FRAME_MS = 900;
+const CLOSEST = 16;
+
+/** @typedef {{address: string, words: string, seq: number}} Frame */
+/** @typedef {{instance: string, frames: Frame[]}} Film */
+
+/** Place in each viewer, kept while the slider moves. @type {Map<string, {film: number, scale: number}>} */
+const kept = new Map();
+
+/** @param {Element} panel */
+export function showFilms(panel) {
+  for (const section of panel.querySelectorAll("section.viewer")) if (section instanceof HTMLElement) show(section);
+}
+
+/** @param {HTMLElement} section */
+function show(section) {
+  const films = /** @type {Film[]} */ (JSON.parse(section.dataset.films ?? "[]"));
+  const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (section.querySelector(name));
+  const which = /** @type {HTMLSelectElement} */ (part(".which"));
+  const image = /** @type {HTMLImageElement} */ (part("img"));
+  const stage = part(".stage");
+  const before = kept.get(location.pathname) ?? { film: 0, scale: 1 };
+  let film = Math.min(before.film, films.length - 1);
+  let frame = films[film].frames.length - 1;
+  let scale = before.scale;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let playing;
+
+  function draw() {
+    const one = films[film].frames[frame];
+    image.src = one.address;
+    image.alt = `Solution of ${films[film].instance}, ${one.words}`;
+    part(".words").textContent = `${one.words} (${frame + 1} of ${films[film].frames.length}), event ${one.seq}`;
+    kept.set(location.pathname, { film, scale });
+  }
+
+  /** @param {number} wanted */
+  function zoom(wanted) {
+    const center = [(stage.scrollLeft + stage.clientWidth / 2) / stage.scrollWidth, (stage.scrollTop + stage.clientHeight / 2) / stage.scrollHeight];
+    scale = Math.min(Math.max(wanted, 1), CLOSEST);
+    image.style.width = `${100 * scale}%`;
+    stage.scrollLeft = center[0] * stage.scrollWidth - stage.clientWidth / 2;
+    stage.scrollTop = center[1] * stage.scrollHeight - stage.clientHeight / 2;
+    kept.set(location.pathname, { film, scale });
+  }
+
+  /** @param {number} by */
+  function step(by) {
+    frame = Math.min(Math.max(frame + by, 0), films[film].frames.length - 1);
+    draw();
+  }
+
+  function stop() {
+    clearInterval(playing);
+    playing = undefined;
+    part(".run").setAttribute("aria-pressed", "false");
+  }
+
+  function play() {
+    if (playing !== undefined) return stop();
+    if (frame === films[film].frames.length - 1) frame = 0;
+    draw();
+    part(".run").setAttribute("aria-pressed", "true");
+    playing = setInterval(() => {
+      if (!image.isConnected || frame === films[film].frames.length - 1) return stop();
+      if (image.complete) step(1); // a picture that is still being drawn is waited for
+    }, FRAME_MS);
+  }
+
+  which.value = String(film);
+  which.addEventListener("change", () => {
+    stop();
+    film = Number(which.value);
+    frame = films[film].frames.length - 1;
+    draw();
+  });
+  part(".before").addEventListener("click", () => step(-1));
+  part(".after").addEventListener("click", () => step(1));
+  part(".run").addEventListener("click", play);
+  part(".closer").addEventListener("click", () => zoom(scale * 1.5));
+  part(".farther").addEventListener("click", () => zoom(scale / 1.5));
+  part(".whole").addEventListener("click", () => zoom(1));
+  stage.addEventListener("keydown", (event) => {
+    const wanted = { "+": scale * 1.5, "-": scale / 1.5, 0: 1 }[event.key];
+    if (wanted === undefined) return;
+    event.preventDefault();
+    zoom(wanted);
+  });
+  stage.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return; // else the page scrolls as ever
+    event.preventDefault();
+    zoom(scale * (event.deltaY < 0 ? 1.2 : 1 / 1.2));
+  }, { passive: false });
+  zoom(scale);
+  draw();
+}
