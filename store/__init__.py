@@ -38,6 +38,7 @@ from dga2d.store._errors import (
     StoreError,
     StoreFullError,
     StoreLockedError,
+    StoreUnavailableError,
     UnknownEventError,
     UnknownRunError,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreLockedError",
+    "StoreUnavailableError",
     "UnknownEventError",
     "UnknownRunError",
     "check_page",

@@ -17,6 +17,8 @@ Dga2dError
     │   └── MissingDatabaseError there is no database yet
     ├── StoreFullError           disk full or input/output error
     ├── StoreLockedError         another process kept the database locked for too long
+    ├── StoreUnavailableError    the server cannot be reached, or ended the connection
+    ├── RowRefusedError          a constraint or trigger refused a row; never leaves the package
     └── StoreClosedError         the writer or the store was used after its end
 """
 
@@ -158,6 +160,14 @@ class StoreFullError(StoreError, OSError):
 
 class StoreLockedError(StoreError, TimeoutError):
     """Another process kept the database locked longer than the busy timeout."""
+
+
+class StoreUnavailableError(StoreError, ConnectionError):
+    """The server cannot be reached, or the connection to it was lost: everything acknowledged is stored."""
+
+
+class RowRefusedError(StoreError):
+    """A constraint or trigger refused a row. What that means, the caller in this package knows."""
 
 
 class StoreClosedError(StoreError):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-import aiosqlite
-from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import select
 
 from dga2d.events import RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._connections import in_thread
-from dga2d.store._errors import RunExistsError, StoreError
-from dga2d.store._rows import EncodedDraft, blob_rows, encode_recorded, insert_rows, insertions
+from dga2d.store._database import DatabaseConnection
+from dga2d.store._errors import RowRefusedError, RunExistsError, StoreError
+from dga2d.store._rows import EncodedDraft, blob_rows, encode_recorded, insertions
 from dga2d.store._runs import Lineage, Segment, write_lineage
-from dga2d.store._schema import events, insert_quotas, runs
+from dga2d.store._schema import events, runs
 
 
 class SqlRunImport:
@@ -24,14 +21,12 @@ class SqlRunImport:
 
     def __init__(
         self,
-        connection: AsyncConnection,
-        driver: aiosqlite.Connection,
+        connection: DatabaseConnection,
         run_id: RunId,
         lineage: Lineage,
         quotas: Mapping[str, int],
     ) -> None:
         self._connection = connection
-        self._driver = driver
         self._lineage = lineage
         self._run_id = run_id
         self._quotas = quotas
@@ -47,6 +42,8 @@ class SqlRunImport:
         RunExistsError
             The run is here already, or an ancestor of its name with other events.
         """
+        for run_id in sorted({self._run_id, *(segment.run_id for segment in self._lineage)}):
+            await self._connection.lock_run(run_id)
         if await self._is_there(self._run_id):
             raise RunExistsError(self._run_id)
         for ancestor, until in self._lineage:
@@ -79,15 +76,15 @@ class SqlRunImport:
     async def _insert(self, new: Sequence[RecordedEvent]) -> None:
         try:
             for pairs in _settled_later([(encode_recorded(event), event) for event in new]):
-                for sql, rows in insertions(pairs, (), self._quotas):
-                    await in_thread(self._driver, insert_rows, sql, rows)
-        except sqlite3.IntegrityError as error:
+                for insertion, rows in insertions(pairs, (), self._quotas):
+                    await self._connection.insert(insertion, rows)
+        except RowRefusedError as error:
             place = f"events {new[0].seq} to {new[-1].seq}"
             raise StoreError(f"run {self._run_id!r}: the database refuses {place}: {error}") from error
 
     async def add_blobs(self, many: Iterable[bytes]) -> None:
         """Store blobs, if they are not there yet."""
-        await _statements.insert_blobs.insert(self._driver, blob_rows(many))
+        await self._connection.insert(_statements.insert_blobs, blob_rows(many))
 
     async def end(self) -> None:
         """Create the run even if all its events are its ancestors'."""
@@ -96,11 +93,10 @@ class SqlRunImport:
 
     async def _begin_run(self, run_id: RunId, created_at: int) -> None:
         self._begun.add(run_id)
-        await self._connection.execute(insert(runs).values(run_id=run_id, created_at=created_at))
+        await self._connection.insert(_statements.insert_runs, [(run_id, created_at)])
         await write_lineage(self._connection, run_id, self._before(run_id))
-        rows = [{"run_id": run_id, "kind": kind, "amount": n} for kind, n in self._quotas.items()]
-        if rows:
-            await self._connection.execute(insert_quotas, rows)
+        rows = [(run_id, kind, amount) for kind, amount in self._quotas.items()]
+        await self._connection.insert(_statements.insert_quotas, rows)
 
     def _before(self, run_id: RunId) -> tuple[Segment, ...]:
         names = [segment.run_id for segment in self._lineage]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import aiosqlite
 from sqlalchemy import insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RunId
 from dga2d.store import _statements
+from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import RunBusyError
 from dga2d.store._process import ProcessIdentity
 from dga2d.store._schema import leases
@@ -34,9 +33,13 @@ class LeaseState(NamedTuple):
         return self.expires_at > now and not self.process.is_gone()
 
 
-async def read_lease(connection: AsyncConnection, run_id: RunId) -> LeaseState | None:
-    """Return the run's last lease, live or not; ``None`` if it never had one."""
-    row = (await connection.execute(select(leases).where(leases.c.run_id == run_id))).one_or_none()
+async def read_lease(
+    connection: DatabaseConnection, run_id: RunId, *, locked: bool = False
+) -> LeaseState | None:
+    """Return the run's last lease, live or not; ``None`` if it never had one. `locked`: nobody changes it
+    until the transaction ends."""
+    query = select(leases).where(leases.c.run_id == run_id)
+    row = (await connection.execute(query.with_for_update() if locked else query)).one_or_none()
     if row is None:
         return None
     process = ProcessIdentity(row.host, row.pid, row.process_started)
@@ -44,7 +47,7 @@ async def read_lease(connection: AsyncConnection, run_id: RunId) -> LeaseState |
 
 
 async def take_lease(
-    connection: AsyncConnection, run_id: RunId, holder: str, process: ProcessIdentity, now: int
+    connection: DatabaseConnection, run_id: RunId, holder: str, process: ProcessIdentity, now: int
 ) -> int:
     """Take the lease inside a write transaction; returns the new epoch, one above the last.
 
@@ -53,7 +56,7 @@ async def take_lease(
     RunBusyError
         A live process holds it.
     """
-    last = await read_lease(connection, run_id)
+    last = await read_lease(connection, run_id, locked=True)
     if last is not None and last.is_live(now):
         host = last.process.host.partition("/")[0]
         raise RunBusyError(run_id, f"{last.holder or 'another writer'} (pid {last.process.pid} on {host})")
@@ -73,7 +76,9 @@ async def take_lease(
     return epoch
 
 
-async def extend_lease(driver: aiosqlite.Connection, run_id: RunId, epoch: int, expires_at: int) -> bool:
+async def extend_lease(connection: DatabaseConnection, run_id: RunId, epoch: int, expires_at: int) -> bool:
     """Set the end of the lease; false when `epoch` is over. ``expires_at = 0`` releases it."""
-    changed = await _statements.extend_lease.change(driver, run=run_id, writer_epoch=epoch, end=expires_at)
+    changed = await connection.change(
+        _statements.extend_lease, run=run_id, writer_epoch=epoch, end=expires_at
+    )
     return changed == 1

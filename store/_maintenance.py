@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-import aiosqlite
-from sqlalchemy import Integer, LargeBinary, String, bindparam, cast, delete, null, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import LargeBinary, bindparam, cast, delete, null, select
 
 from dga2d.events import EventError, RecordedEvent, RunId, blob_digest, referenced_blobs
 from dga2d.store import _read
+from dga2d.store._database import SCHEMA_VERSION, DatabaseConnection
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import RunBusyError
 from dga2d.store._lease import read_lease
 from dga2d.store._rows import EncodedDraft, encode_recorded
 from dga2d.store._schema import (
-    SCHEMA_VERSION,
-    TRIGGERS,
     blobs,
     charges,
     events,
-    metadata,
     quotas,
     reservations,
     runs,
+    schema_version,
     settlements,
 )
 from dga2d.store._statements import ENVELOPE_COLUMNS, PreparedStatement
@@ -46,7 +42,6 @@ _size_page = PreparedStatement(
     .order_by(blobs.c.digest)
     .limit(AT_ONCE)
 )
-_delete_blob = PreparedStatement(delete(blobs).where(blobs.c.digest == bindparam("digest")))
 _event_page = PreparedStatement(
     select(*ENVELOPE_COLUMNS, events.c.operation)
     .where(events.c.run_id == bindparam("run_id"), events.c.seq > bindparam("after"))
@@ -62,13 +57,13 @@ class Unnamed(NamedTuple):
     size_bytes: int
 
 
-async def run_ids(connection: AsyncConnection) -> list[RunId]:
+async def run_ids(connection: DatabaseConnection) -> list[RunId]:
     """Return all runs."""
     found = await connection.execute(select(runs.c.run_id).order_by(runs.c.run_id))
     return [RunId(run_id) for (run_id,) in found]
 
 
-async def refuse_if_written(connection: AsyncConnection, now: int) -> None:
+async def refuse_if_written(connection: DatabaseConnection, now: int) -> None:
     """Raise RunBusyError if a process is writing one of the runs."""
     for run_id in await run_ids(connection):
         lease = await read_lease(connection, run_id)
@@ -76,9 +71,7 @@ async def refuse_if_written(connection: AsyncConnection, now: int) -> None:
             raise RunBusyError(run_id, lease.holder or "another process")
 
 
-async def collect_unnamed(
-    connection: AsyncConnection, driver: aiosqlite.Connection, *, keep: bool
-) -> Unnamed:
+async def collect_unnamed(connection: DatabaseConnection, *, keep: bool) -> Unnamed:
     """Count the blobs that no event names and, unless `keep`, delete them.
 
     Raises
@@ -92,87 +85,48 @@ async def collect_unnamed(
             async for page in _own_pages(connection, run_id):
                 named.add(digest for event in page for digest in referenced_blobs(event))
         after = ""
-        while rows := await _size_page.fetch(driver, after=after):
+        while rows := await connection.fetch(_size_page, after=after):
             after = rows[-1][0]
             lost = [(digest, size) for digest, size in rows if digest not in named]
             count += len(lost)
             size_bytes += sum(size for _, size in lost)
             if lost and not keep:
-                await _delete_blob.insert(driver, [(digest,) for digest, _ in lost])
+                doomed = [digest for digest, _ in lost]
+                await connection.execute(delete(blobs).where(blobs.c.digest.in_(doomed)))
     return Unnamed(count, size_bytes)
 
 
-async def _own_pages(connection: AsyncConnection, run_id: RunId) -> AsyncIterator[list[RecordedEvent]]:
+async def _own_pages(connection: DatabaseConnection, run_id: RunId) -> AsyncIterator[list[RecordedEvent]]:
     after = 0
     while page := await _read.page(connection, run_id, (), after, None):
         yield list(map(RecordedEvent._make, page))
         after = page[-1][1]
 
 
-async def findings(connection: AsyncConnection, driver: aiosqlite.Connection) -> list[str]:
-    """Return what is wrong with the database as such, a line each: file, references, types, guards, blobs,
-    and the tables beside the events of every run (`discrepancies`).
+async def findings(connection: DatabaseConnection) -> list[str]:
+    """Return what is wrong with version, blobs, and the tables beside the events of every run
+    (`discrepancies`), a line each.
 
     The chains of the runs are not looked at (``EventStore.verify``).
     """
-    found = [f"file: {row[0]}" for row in await driver.execute_fetchall("PRAGMA integrity_check")]
-    found = [] if found == ["file: ok"] else found
-    for table, row, parent, _ in await driver.execute_fetchall("PRAGMA foreign_key_check"):
-        found.append(f"table {table}, row {row}: what it refers to is not in {parent}")
-    versions = [row[0] for row in await driver.execute_fetchall("SELECT version FROM schema_version")]
-    if versions != [SCHEMA_VERSION]:
-        found.append(f"table schema_version: expected {SCHEMA_VERSION} alone, got {versions}")
-    found += await _wrong_types(driver)
-    found += await _missing_guards(driver)
+    versions = [version for (version,) in await connection.execute(select(schema_version.c.version))]
+    wrong = f"table schema_version: expected {SCHEMA_VERSION} alone, got {versions}"
+    found = [] if versions == [SCHEMA_VERSION] else [wrong]
     after = ""
-    while rows := await _blob_page.fetch(driver, after=after):
+    while rows := await connection.fetch(_blob_page, after=after):
         after = rows[-1][0]
         for digest, size, data in rows:
             if blob_digest(data) != digest or len(data) != size:
                 found.append(f"blob {digest}: its bytes have another digest or length")
     for run_id in await run_ids(connection):
-        found += await discrepancies(connection, driver, run_id)
+        found += await discrepancies(connection, run_id)
     return found
-
-
-async def _wrong_types(driver: aiosqlite.Connection) -> list[str]:
-    """Return the columns that hold a value of another type than theirs, which SQLite accepts silently."""
-    kinds = {String: "text", LargeBinary: "blob", Integer: "integer"}
-    found = []
-    for table in metadata.sorted_tables:
-        for column in table.columns:
-            kind = next(kind for base, kind in kinds.items() if isinstance(column.type, base))
-            allowed = f"('{kind}', 'null')" if column.nullable else f"('{kind}')"
-            query = (
-                f"SELECT rowid, typeof({column.name}) FROM {table.name} "
-                f"WHERE typeof({column.name}) NOT IN {allowed}"
-            )
-            for row, holds in await driver.execute_fetchall(query):
-                found.append(f"table {table.name}, row {row}: {column.name} holds a value of type {holds}")
-    return found
-
-
-async def _missing_guards(driver: aiosqlite.Connection) -> list[str]:
-    query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-    there: dict[str, str] = {row[0]: row[1] for row in await driver.execute_fetchall(query)}
-    wanted = {}
-    for sql in TRIGGERS:
-        name = re.match(r"CREATE TRIGGER (\w+)", sql)
-        assert name is not None
-        wanted[name[1]] = sql
-    return [
-        f"trigger {name}: {'is another one' if name in there else 'is missing'}"
-        for name, sql in sorted(wanted.items())
-        if there.get(name) != sql
-    ]
 
 
 # ---------------------------------------------------------------- tables beside the events
 
 
-async def discrepancies(
-    connection: AsyncConnection, driver: aiosqlite.Connection, run_id: RunId
-) -> list[str]:
+async def discrepancies(connection: DatabaseConnection, run_id: RunId) -> list[str]:
     """Return where the tables beside a run's own events tell otherwise than these, a line each.
 
     Operations, reservations, charges and settlements follow from the events and must be the same, row by row.
@@ -181,7 +135,7 @@ async def discrepancies(
     """
     side, found = _SideRows(), list[str]()
     first_recorded, epoch, after = None, 1, 0
-    while rows := await _event_page.fetch(driver, run_id=run_id, after=after):
+    while rows := await connection.fetch(_event_page, run_id=run_id, after=after):
         after = rows[-1][1]
         for *envelope, operation in rows:
             event = RecordedEvent(*envelope)
@@ -227,7 +181,7 @@ class _SideRows:
             for kind, number, amount in amounts:
                 self._expected[table][kind, number] = (amount, event.seq)
 
-    async def compare(self, connection: AsyncConnection, run_id: RunId) -> list[str]:
+    async def compare(self, connection: DatabaseConnection, run_id: RunId) -> list[str]:
         """Return how the tables differ from what was expected."""
         granted: dict[str, set[int]] = {}
         rows = await connection.execute(

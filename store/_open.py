@@ -6,9 +6,15 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dga2d.store._contract import DEFAULT_URL, EventStore
 from dga2d.store._errors import ForeignDatabaseError, MissingDatabaseError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+    from dga2d.store._database import Database
 
 
 def system_clock() -> int:
@@ -43,18 +49,11 @@ async def open_store(
         The file is missing or empty and may not be created, is not a database, belongs to another program,
         or has a schema that this program does not know.
     """
-    from dga2d.store._connections import create_engine
     from dga2d.store._store import SqlEventStore
 
-    path = _path_of(url)
-    if not path.exists() and (read_only or not create):
-        raise MissingDatabaseError(url, f"there is no file {path}")
-    if not path.parent.is_dir():
-        raise ForeignDatabaseError(url, f"there is no folder {path.parent}")
-    if path.is_dir():
-        raise ForeignDatabaseError(url, f"{path} is a folder")
-    engine = create_engine(path, read_only=read_only)
-    store = SqlEventStore(engine, url, clock, is_read_only=read_only)
+    store = SqlEventStore(
+        _database_of(url, create=create, read_only=read_only), clock, is_read_only=read_only
+    )
     try:
         await store.prepare(create=create)
         yield store
@@ -62,7 +61,7 @@ async def open_store(
         await store.close()
 
 
-def _path_of(url: str) -> Path:
+def _database_of(url: str, *, create: bool, read_only: bool) -> Database:
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -73,6 +72,19 @@ def _path_of(url: str) -> Path:
     shown = parsed.render_as_string(hide_password=True)
     if parsed.drivername != "sqlite+aiosqlite":
         raise ForeignDatabaseError(shown, "only sqlite+aiosqlite databases are supported")
+    from dga2d.store._sqlite import SqliteDatabase
+
+    path = _path_of(parsed, shown)
+    if not path.exists() and (read_only or not create):
+        raise MissingDatabaseError(shown, f"there is no file {path}")
+    if not path.parent.is_dir():
+        raise ForeignDatabaseError(shown, f"there is no folder {path.parent}")
+    if path.is_dir():
+        raise ForeignDatabaseError(shown, f"{path} is a folder")
+    return SqliteDatabase(path, shown, read_only=read_only)
+
+
+def _path_of(parsed: URL, shown: str) -> Path:
     if parsed.query:
         raise ForeignDatabaseError(shown, "takes no options after the path")
     if not parsed.database or parsed.database == ":memory:":

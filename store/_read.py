@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import typing
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
-from typing import Any
 
 import anyio
 from sqlalchemy import LargeBinary, cast, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import (
     BlobDigest,
@@ -23,8 +19,8 @@ from dga2d.events import (
 )
 from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
-from dga2d.store._connections import driver_of, in_thread
 from dga2d.store._contract import EMPTY_LOG, Head, RunSummary
+from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import BlobMissingError, CorruptBlobError, UnknownRunError
 from dga2d.store._lease import read_lease
 from dga2d.store._runs import Lineage, Segment
@@ -80,13 +76,11 @@ class LiveTail:
 
 PAGE_SIZE = 10_000
 """Events read at once: enough to make the cost of a query small, ten megabytes or so at most."""
-SCAN_SIZE = 256
-"""Events handed on at once in the reading thread: some hundred kilobytes, which fit a processor's cache."""
 LAST_SEQ = 2**63 - 1
 """No event has a greater number."""
 
 
-async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> Head:
+async def head(connection: DatabaseConnection, run_id: RunId, lineage: Lineage) -> Head:
     """Return where a run's log ends. Raises UnknownRunError."""
     own = await _last(connection, run_id, None)
     if own is not None:
@@ -96,13 +90,13 @@ async def head(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> 
     return (await _last(connection, *lineage[-1]) if lineage else None) or EMPTY_LOG
 
 
-async def unknown_run(connection: AsyncConnection, run_id: RunId) -> UnknownRunError:
+async def unknown_run(connection: DatabaseConnection, run_id: RunId) -> UnknownRunError:
     """Return the error that says that there is no such run, but perhaps one of a similar name."""
     known = await connection.execute(select(runs.c.run_id).order_by(runs.c.created_at))
     return UnknownRunError(run_id, [row.run_id for row in known])
 
 
-async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -> Head | None:
+async def _last(connection: DatabaseConnection, run_id: RunId, until: int | None) -> Head | None:
     """Return the last event stored with a run, up to `until`."""
     statement = (
         select(events.c.seq, cast(events.c.hash, LargeBinary))
@@ -115,16 +109,19 @@ async def _last(connection: AsyncConnection, run_id: RunId, until: int | None) -
 
 
 async def page(
-    connection: AsyncConnection, run_id: RunId, lineage: Lineage, after: int, until: int | None
+    connection: DatabaseConnection, run_id: RunId, lineage: Lineage, after: int, until: int | None
 ) -> list[StoredEvent]:
     """Return the next events behind `after`, in order: ``PAGE_SIZE`` of them, or all there are."""
-    driver = await driver_of(connection)
     last = LAST_SEQ if until is None else until
     found: list[StoredEvent] = []
     for holder, end in (*lineage, Segment(run_id, LAST_SEQ)):
         if after < end and after < last and len(found) < PAGE_SIZE:
-            rows = await _statements.page.fetch(
-                driver, run_id=holder, after=after, until=min(end, last), size=PAGE_SIZE - len(found)
+            rows = await connection.fetch(
+                _statements.page,
+                run_id=holder,
+                after=after,
+                until=min(end, last),
+                size=PAGE_SIZE - len(found),
             )
             found += typing.cast("list[StoredEvent]", rows)
             after = found[-1][1] if found else after
@@ -132,42 +129,26 @@ async def page(
 
 
 async def scan(
-    connection: AsyncConnection,
+    connection: DatabaseConnection,
     run_id: RunId,
     lineage: Lineage,
     after: int,
     until: int | None,
     step: Callable[[list[StoredEvent]], None],
-) -> tuple[int, bool]:
-    """Hand the events of the next page to `step` in the reader's thread; number of the last one, and whether
-    that was the end.
-    """
-    driver = await driver_of(connection)
+) -> bool:
+    """Hand the events of the next page to `step`, in the reader's thread where there is one; returns whether
+    that was the end."""
     last, left = LAST_SEQ if until is None else until, PAGE_SIZE
     for holder, end in (*lineage, Segment(run_id, LAST_SEQ)):
         if after < end and after < last and left:
-            query = _statements.page.bound(run_id=holder, after=after, until=min(end, last), size=left)
-            after, count = await in_thread(driver, _scan, query, after, step)
+            after, count = await connection.scan(
+                _statements.page, after, step, run_id=holder, until=min(end, last), size=left
+            )
             left -= count
-    return after, left > 0
+    return left > 0
 
 
-def _scan(
-    connection: sqlite3.Connection,
-    query: tuple[str, Sequence[Any]],
-    after: int,
-    step: Callable[[list[StoredEvent]], None],
-) -> tuple[int, int]:
-    """Return the number of the last event that `query` gave (`after` if none), and how many there were."""
-    count = 0
-    with closing(connection.execute(*query)) as cursor:
-        while page := cursor.fetchmany(SCAN_SIZE):
-            after, count = page[-1][1], count + len(page)
-            step(page)
-    return after, count
-
-
-async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
+async def blob(connection: DatabaseConnection, digest: BlobDigest) -> bytes:
     """Return the bytes of a blob. Raises BlobMissingError, CorruptBlobError."""
     statement = select(cast(blobs.c.data, LargeBinary)).where(blobs.c.digest == digest)
     data = (await connection.execute(statement)).scalar_one_or_none()
@@ -178,7 +159,7 @@ async def blob(connection: AsyncConnection, digest: BlobDigest) -> bytes:
     return bytes(data)
 
 
-async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -> list[bytes]:
+async def blobs_of(connection: DatabaseConnection, digests: Sequence[BlobDigest]) -> list[bytes]:
     """Return the bytes of several blobs, in the given order. Raises BlobMissingError, CorruptBlobError."""
     statement = select(blobs.c.digest, cast(blobs.c.data, LargeBinary)).where(blobs.c.digest.in_(digests))
     found = {row[0]: bytes(row[1]) for row in await connection.execute(statement)}
@@ -191,7 +172,7 @@ async def blobs_of(connection: AsyncConnection, digests: Sequence[BlobDigest]) -
 
 
 async def run_summaries(
-    connection: AsyncConnection, now: int, lineage_of: Callable[[RunId], Awaitable[Lineage]]
+    connection: DatabaseConnection, now: int, lineage_of: Callable[[RunId], Awaitable[Lineage]]
 ) -> list[RunSummary]:
     """Return all runs, oldest first."""
     rows = await connection.execute(select(runs))
@@ -203,7 +184,7 @@ async def run_summaries(
 
 
 async def _summary(
-    connection: AsyncConnection, run_id: RunId, created_at: int, lineage: Lineage, now: int
+    connection: DatabaseConnection, run_id: RunId, created_at: int, lineage: Lineage, now: int
 ) -> RunSummary:
     first = (
         select(events.c.type, events.c.version, cast(events.c.payload, LargeBinary))

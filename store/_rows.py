@@ -1,16 +1,11 @@
-"""Rows of events: from a draft to a stamped, linked event, its rows, and their insertion."""
+"""Rows of events: from a draft to a stamped, linked event and its rows."""
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
-
-import aiosqlite
+from typing import NamedTuple, cast
 
 from dga2d.events import (
     AgentName,
@@ -25,11 +20,8 @@ from dga2d.events import (
 from dga2d.events._envelope import check_numbers, dump_header
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store import _statements
-from dga2d.store._connections import commit_now, in_thread
 from dga2d.store._contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
-
-SqlRow = tuple[Any, ...]
-"""Values in the order of the table's columns."""
+from dga2d.store._statements import Insertion, SqlRow
 
 
 class Amount(NamedTuple):
@@ -151,10 +143,6 @@ def event_row(event: RecordedEvent, operation: str | None) -> SqlRow:
     )
 
 
-Insertion = tuple[str, Sequence[Sequence[Any]]]
-"""A statement and its rows."""
-
-
 def insertions(
     pairs: Sequence[tuple[EncodedDraft, RecordedEvent]], blobs: Sequence[SqlRow], quotas: Mapping[str, int]
 ) -> list[Insertion]:
@@ -179,8 +167,8 @@ def insertions(
         (event.run_id, *amount, event.seq) for encoded, event in pairs for amount in encoded.settlements
     ]
     return [
-        statement.of(many)
-        for statement, many in (
+        (insertion, many)
+        for insertion, many in (
             (_statements.insert_blobs, blobs),
             (_statements.insert_events, rows),
             (_statements.insert_reservations, claims),
@@ -190,63 +178,3 @@ def insertions(
         )
         if many
     ]
-
-
-ROWS_AT_ONCE = (64, 32, 16, 4, 1)
-"""Rows of one insertion: few sizes, each of which the connection keeps prepared."""
-
-
-async def insert_if(
-    driver: aiosqlite.Connection,
-    guard: tuple[str, Sequence[Any]],
-    expected: tuple[Any, ...],
-    insertions: Sequence[Insertion],
-) -> tuple[Any, ...]:
-    """Insert everything and commit if the one row that `guard` selects is `expected`; returns that row.
-
-    Runs to its end even if the caller is cancelled, so a transaction is never left open.
-
-    Raises
-    ------
-    sqlite3.Error
-        Nothing is stored, unless the commit itself reported the error: then that has to be looked up.
-    """
-    return await in_thread(driver, _insert_if, guard, expected, insertions)
-
-
-def _insert_if(
-    connection: sqlite3.Connection,
-    guard: tuple[str, Sequence[Any]],
-    expected: tuple[Any, ...],
-    insertions: Sequence[Insertion],
-) -> tuple[Any, ...]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        found: tuple[Any, ...] = connection.execute(*guard).fetchone()
-        if found == expected:
-            for sql, rows in insertions:
-                insert_rows(connection, sql, rows)
-            commit_now(connection)
-    finally:
-        if connection.in_transaction:
-            connection.rollback()
-    return found
-
-
-def insert_rows(connection: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert all rows, many in one step: SQLite works without the interpreter's lock, and behind every step
-    this thread would wait for the event loop to let go of it."""
-    start = 0
-    for size in ROWS_AT_ONCE:
-        while len(rows) - start >= size:
-            values = list(itertools.chain.from_iterable(rows[start : start + size]))
-            connection.execute(_of_many(sql, size), values)
-            start += size
-
-
-@functools.cache
-def _of_many(sql: str, rows: int) -> str:
-    """Return the insertion of one row as one of many."""
-    return re.sub(
-        r"VALUES (\([?, ]+\))", lambda found: "VALUES " + ", ".join([found[1]] * rows), sql, count=1
-    )

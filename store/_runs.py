@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sqlalchemy import LargeBinary, cast, delete, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RunId
+from dga2d.store import _statements
 from dga2d.store._contract import Snapshot
+from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import UnknownEventError
-from dga2d.store._schema import events, insert_quotas, lineages, quotas, snapshots
+from dga2d.store._schema import events, lineages, quotas, snapshots
 from dga2d.store._schema import quotas as quota_table
 
 
@@ -26,7 +27,7 @@ Lineage = tuple[Segment, ...]
 """Ancestors from the first event on; the last is the parent. Empty for a run that is no fork."""
 
 
-async def read_lineage(connection: AsyncConnection, run_id: RunId) -> Lineage:
+async def read_lineage(connection: DatabaseConnection, run_id: RunId) -> Lineage:
     """Return where the first events of a run lie."""
     rows = await connection.execute(
         select(lineages.c.ancestor, lineages.c.until_seq)
@@ -43,7 +44,7 @@ def prefix(of: Lineage, run_id: RunId, seq: int) -> Lineage:
     return (*before, Segment(holder, seq))
 
 
-async def write_lineage(connection: AsyncConnection, run_id: RunId, lineage: Lineage) -> None:
+async def write_lineage(connection: DatabaseConnection, run_id: RunId, lineage: Lineage) -> None:
     """Store the lineage of a new run.
 
     Raises
@@ -58,17 +59,17 @@ async def write_lineage(connection: AsyncConnection, run_id: RunId, lineage: Lin
         await connection.execute(insert(lineages).values(run_id=run_id, ancestor=ancestor, until_seq=until))
 
 
-async def inherit_quotas(connection: AsyncConnection, run_id: RunId, parent: RunId) -> None:
+async def inherit_quotas(connection: DatabaseConnection, run_id: RunId, parent: RunId) -> None:
     """Grant a fork what its parent was granted."""
     granted = select(quotas.c.kind, quotas.c.amount).where(quotas.c.run_id == parent)
     for kind, amount in (await connection.execute(granted)).all():
         await connection.execute(insert(quotas).values(run_id=run_id, kind=kind, amount=amount))
 
 
-async def grant(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
+async def grant(connection: DatabaseConnection, run_id: RunId, quotas: Mapping[str, int]) -> dict[str, int]:
     """Store new amounts and return the one that holds now for every kind."""
-    if rows := [{"run_id": run_id, "kind": kind, "amount": amount} for kind, amount in quotas.items()]:
-        await connection.execute(insert_quotas, rows)
+    if rows := [(run_id, kind, amount) for kind, amount in quotas.items()]:
+        await connection.insert(_statements.insert_quotas, rows)
     granted = await connection.execute(
         select(quota_table.c.kind, func.max(quota_table.c.amount))
         .where(quota_table.c.run_id == run_id)
@@ -81,7 +82,7 @@ KEPT = 2
 """Snapshots that remain of each run: should the last be wrong, there is one more."""
 
 
-async def put_snapshot(connection: AsyncConnection, run_id: RunId, snapshot: Snapshot) -> None:
+async def put_snapshot(connection: DatabaseConnection, run_id: RunId, snapshot: Snapshot) -> None:
     """Store a snapshot in place of the oldest."""
     mine = snapshots.c.run_id == run_id
     found = await connection.execute(select(snapshots.c.seq).where(mine).order_by(snapshots.c.seq.desc()))
@@ -95,7 +96,7 @@ async def put_snapshot(connection: AsyncConnection, run_id: RunId, snapshot: Sna
 
 
 async def read_snapshots(
-    connection: AsyncConnection, run_id: RunId, lineage: Lineage, until: int | None
+    connection: DatabaseConnection, run_id: RunId, lineage: Lineage, until: int | None
 ) -> list[Snapshot]:
     """Return the snapshots of a run and of what it shares with its ancestors, latest first."""
     last = 2**63 - 1 if until is None else until

@@ -1,4 +1,5 @@
-"""Tables, triggers and version of the schema, as SQLAlchemy Core and SQLite see them."""
+"""Tables of the schema, as SQLAlchemy Core sees them. What else guards them is each database's own
+(``_sqlite_schema``, ``_postgresql_schema``)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    Connection,
     ForeignKey,
     ForeignKeyConstraint,
     Integer,
@@ -15,22 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
-    func,
-    insert,
-    inspect,
-    select,
 )
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.sql import Insert
-
-from dga2d.store._connections import driver_of, transaction
-from dga2d.store._errors import ForeignDatabaseError, StoreError
-
-APPLICATION_ID = 0x44474132
-"""``PRAGMA application_id`` of our files, "DGA2"."""
-SCHEMA_VERSION = 3
-"""The only version there is: 1 and 2 were never released."""
 
 metadata = MetaData()
 
@@ -156,12 +141,7 @@ blobs = Table(
     Column("size", BigInteger, nullable=False),
 )
 
-
-insert_blobs: Insert = sqlite_insert(blobs).on_conflict_do_nothing()
-insert_quotas: Insert = sqlite_insert(quotas).on_conflict_do_nothing()
-insert_events: Insert = insert(events)
-
-_NEVER_CHANGED = {
+APPEND_ONLY = {
     "runs": ("UPDATE", "DELETE"),
     "events": ("UPDATE", "DELETE"),
     "reservations": ("UPDATE", "DELETE"),
@@ -171,104 +151,4 @@ _NEVER_CHANGED = {
     "settlements": ("UPDATE", "DELETE"),
     "lineages": ("UPDATE", "DELETE"),
 }
-"""Table → statements that its triggers refuse."""
-
-TRIGGERS = (
-    *(
-        f"CREATE TRIGGER {table}_refuse_{verb.lower()} BEFORE {verb} ON {table} "
-        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
-        for table, verbs in _NEVER_CHANGED.items()
-        for verb in verbs
-    ),
-    "CREATE TRIGGER lineages_only_of_new_runs BEFORE INSERT ON lineages "
-    "WHEN EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id) "
-    "OR EXISTS (SELECT 1 FROM lineages WHERE run_id = NEW.run_id AND ancestor = NEW.ancestor) "
-    "BEGIN SELECT RAISE(ABORT, 'lineages are append-only'); END",
-    # REPLACE deletes without firing delete triggers on connections that did not set recursive_triggers.
-    "CREATE TRIGGER events_only_at_the_end BEFORE INSERT ON events "
-    "WHEN NEW.seq IS NOT 1 + coalesce((SELECT max(seq) FROM events WHERE run_id = NEW.run_id), "
-    "(SELECT max(until_seq) FROM lineages WHERE run_id = NEW.run_id), 0) "
-    "OR EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id) "
-    "OR EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND operation = NEW.operation) "
-    "OR EXISTS (SELECT 1 FROM lineages l JOIN events e "
-    "ON e.run_id = l.ancestor AND e.operation = NEW.operation AND e.seq <= l.until_seq "
-    "WHERE l.run_id = NEW.run_id) "
-    "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
-    *(
-        f"CREATE TRIGGER {table}_only_once BEFORE INSERT ON {table} "
-        f"WHEN EXISTS (SELECT 1 FROM {table} "
-        "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
-        f"OR EXISTS (SELECT 1 FROM lineages l JOIN {table} p "
-        "ON p.run_id = l.ancestor AND p.kind = NEW.kind AND p.number = NEW.number AND p.seq <= l.until_seq "
-        "WHERE l.run_id = NEW.run_id) "
-        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
-        for table in ("reservations", "charges", "settlements")
-    ),
-    "CREATE TRIGGER charges_within_quota BEFORE INSERT ON charges "
-    "WHEN NEW.quota < NEW.amount + (SELECT coalesce(sum(coalesce(s.amount, c.amount)), 0) "
-    "FROM charges c LEFT JOIN settlements s USING (run_id, kind, number) "
-    "WHERE c.run_id = NEW.run_id AND c.kind = NEW.kind) "
-    "+ (SELECT coalesce(sum(coalesce(s.amount, c.amount)), 0) FROM lineages l "
-    "JOIN charges c ON c.run_id = l.ancestor AND c.kind = NEW.kind AND c.seq <= l.until_seq "
-    "LEFT JOIN settlements s ON s.run_id = c.run_id AND s.kind = c.kind AND s.number = c.number "
-    "AND s.seq <= l.until_seq WHERE l.run_id = NEW.run_id) "
-    "BEGIN SELECT RAISE(ABORT, 'the quota is reached'); END",
-    "CREATE TRIGGER settlements_within_charge BEFORE INSERT ON settlements "
-    "WHEN NEW.amount > (SELECT amount FROM charges "
-    "WHERE run_id = NEW.run_id AND kind = NEW.kind AND number = NEW.number) "
-    "BEGIN SELECT RAISE(ABORT, 'more than was charged'); END",
-)
-"""Triggers that keep every program on the machine, not only this one, from changing what was written."""
-
-
-async def prepare_schema(connection: AsyncConnection, url: str, *, create: bool) -> bool:
-    """See whether the database is a log of this program, and (`create`) make one of an empty file.
-
-    Returns false for an empty file that stays empty.
-
-    Raises
-    ------
-    ForeignDatabaseError
-        It is not ours, or of another version.
-    """
-    if await _is_ours(connection, url):
-        return True
-    if not create:
-        return False
-    await _enter_wal(connection)
-    async with transaction(await driver_of(connection), url):
-        if not await _is_ours(connection, url):  # another process may have been quicker
-            await connection.run_sync(metadata.create_all, checkfirst=False)
-            for trigger in TRIGGERS:
-                await connection.exec_driver_sql(trigger)
-            await connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-            await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    return True
-
-
-async def _is_ours(connection: AsyncConnection, url: str) -> bool:
-    """Return false for an empty database. Raises ForeignDatabaseError for any that is not ours."""
-    names = await connection.run_sync(_table_names)
-    owner = (await connection.exec_driver_sql("PRAGMA application_id")).scalar_one()
-    if not names and owner == 0:
-        return False
-    if owner != APPLICATION_ID or schema_version.name not in names:
-        raise ForeignDatabaseError(url, "is a database of another program, not an event log of this one")
-    version = (await connection.execute(select(func.max(schema_version.c.version)))).scalar_one()
-    if version != SCHEMA_VERSION:
-        is_newer = isinstance(version, int) and version > SCHEMA_VERSION
-        compared, advice = ("newer than", "; update dga2d") if is_newer else ("not", "")
-        known = f"{compared} the {SCHEMA_VERSION} this program knows{advice}"
-        raise ForeignDatabaseError(url, f"has schema version {version}, {known}")
-    return True
-
-
-def _table_names(connection: Connection) -> list[str]:
-    return inspect(connection).get_table_names()
-
-
-async def _enter_wal(connection: AsyncConnection) -> None:
-    """Switch the file to write-ahead logging (kept in the file)."""
-    mode = (await connection.exec_driver_sql("PRAGMA journal_mode = WAL")).scalar_one()
-    if mode != "wal":
-        raise StoreError(f"SQLite cannot use a write-ahead log here (it chose {mode!r})")
+"""Table → statements that every database refuses."""

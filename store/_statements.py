@@ -5,68 +5,98 @@ compilation context; handed to the driver it takes one. Only appending and readi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-import aiosqlite
-from sqlalchemy import LargeBinary, and_, bindparam, cast, func, insert, select, update
-from sqlalchemy.dialects.sqlite.aiosqlite import dialect
+from sqlalchemy import Dialect, LargeBinary, Table, and_, bindparam, cast, func, select, update
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from dga2d.store import _schema
-from dga2d.store._schema import charges, events, leases, reservations, settlements
+from dga2d.store._schema import (
+    blobs,
+    charges,
+    events,
+    leases,
+    quotas,
+    reservations,
+    runs,
+    settlements,
+)
+
+SqlRow = tuple[Any, ...]
+"""Values in the order of the table's or the query's columns."""
 
 
-class PreparedStatement:
-    """A compiled statement; `names` are its parameters in the order in which the driver wants them."""
+class CompiledStatement(NamedTuple):
+    """A statement as one database wants it."""
 
-    def __init__(self, statement: ClauseElement) -> None:
-        compiled = statement.compile(dialect=dialect())
-        assert isinstance(compiled, SQLCompiler)
-        self.sql = str(compiled)
-        self.names: tuple[str, ...] = tuple(compiled.positiontup or ())
-        self._constants: Mapping[str, Any] = compiled.params
+    sql: str
+    names: tuple[str, ...]
+    """Parameters in the order in which the driver wants them."""
+    constants: Mapping[str, Any]
 
-    def bound(self, **parameters: Any) -> tuple[str, list[Any]]:
-        """Return text and parameters, for the driver's own connection."""
-        return self.sql, self._in_order(parameters)
-
-    async def fetch(self, driver: aiosqlite.Connection, **parameters: Any) -> list[Sequence[Any]]:
-        """Run it once and return all rows as tuples."""
-        return list(await driver.execute_fetchall(self.sql, self._in_order(parameters)))
-
-    async def change(self, driver: aiosqlite.Connection, **parameters: Any) -> int:
-        """Run it once and return how many rows it changed."""
-        return (await driver.execute(self.sql, self._in_order(parameters))).rowcount
-
-    def of(self, rows: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Sequence[Any]]]:
-        """Return text and rows, to be run for every row."""
-        return self.sql, rows
-
-    async def insert(self, driver: aiosqlite.Connection, rows: Iterable[Sequence[Any]]) -> None:
-        """Run it for every row; values stand in the order of `names`."""
-        await driver.executemany(self.sql, rows)
-
-    def _in_order(self, parameters: Mapping[str, Any]) -> list[Any]:
-        values = {**self._constants, **parameters}
+    def in_order(self, parameters: Mapping[str, Any]) -> list[Any]:
+        """Return the values of all parameters."""
+        values = {**self.constants, **parameters}
         return [values[name] for name in self.names]
 
 
-insert_events = PreparedStatement(insert(events))
-insert_reservations = PreparedStatement(insert(reservations))
-insert_charges = PreparedStatement(insert(charges))
-insert_settlements = PreparedStatement(insert(settlements))
-insert_blobs = PreparedStatement(_schema.insert_blobs)
+class PreparedStatement:
+    """A statement that is compiled once per kind of database."""
 
-guard = PreparedStatement(
-    select(leases.c.epoch, events.c.seq, events.c.hash)
-    .select_from(leases.outerjoin(events, events.c.run_id == leases.c.run_id))
-    .where(leases.c.run_id == bindparam("run_id"))
+    def __init__(self, statement: ClauseElement) -> None:
+        self._statement = statement
+        self._compiled: dict[str, CompiledStatement] = {}
+
+    def compiled(self, dialect: Dialect) -> CompiledStatement:
+        """Return the statement as that database wants it."""
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            compiled = self._statement.compile(dialect=dialect)
+            assert isinstance(compiled, SQLCompiler)
+            found = CompiledStatement(str(compiled), tuple(compiled.positiontup or ()), compiled.params)
+            self._compiled[dialect.name] = found
+        return found
+
+
+@dataclass(frozen=True)
+class RowInsertion:
+    """The insertion of whole rows, many at once."""
+
+    table: Table
+    ignores_present: bool = False
+    """A row whose key is there already is left as it is."""
+
+
+Insertion = tuple[RowInsertion, Sequence[SqlRow]]
+"""An insertion and its rows."""
+
+
+insert_runs = RowInsertion(runs)
+insert_events = RowInsertion(events)
+insert_reservations = RowInsertion(reservations)
+insert_charges = RowInsertion(charges)
+insert_settlements = RowInsertion(settlements)
+insert_blobs = RowInsertion(blobs, ignores_present=True)
+insert_quotas = RowInsertion(quotas, ignores_present=True)
+
+_last = (
+    select(events.c.seq, events.c.hash)
+    .where(events.c.run_id == leases.c.run_id)
     .order_by(events.c.seq.desc())
-    .limit(1)
 )
-"""Epoch of the run's lease, number and hash of its last event (nulls if there is none)."""
+guard = PreparedStatement(
+    select(
+        leases.c.epoch,
+        _last.with_only_columns(events.c.seq).limit(1).scalar_subquery(),
+        _last.with_only_columns(events.c.hash).limit(1).scalar_subquery(),
+    )
+    .where(leases.c.run_id == bindparam("run_id"))
+    .with_for_update(of=leases)
+)
+"""Epoch of the run's lease, number and hash of its last event (nulls if there is none). Holds the lease where
+the database locks rows."""
 
 find_operation = PreparedStatement(
     select(events.c.seq).where(

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 import anyio
 from anyio import CancelScope, get_cancelled_exc_class, move_on_after
-from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import select
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _read, _statements
-from dga2d.store._connections import driver_of, reading, transaction, translate_errors
 from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
+from dga2d.store._database import Database, DatabaseConnection
 from dga2d.store._errors import (
     CorruptEventError,
-    ForeignDatabaseError,
     RunExistsError,
     StoreClosedError,
     StoreError,
@@ -40,39 +39,30 @@ from dga2d.store._runs import (
     read_snapshots,
     write_lineage,
 )
-from dga2d.store._schema import prepare_schema, runs
+from dga2d.store._schema import runs
 from dga2d.store._writer import SqlEventWriter
 
 QUERIES_AT_ONCE = 8
 """Each takes a connection and its thread; writers have connections of their own."""
-POLL_S = 0.2
-"""How often a subscriber asks the database for the events of another process."""
+Result = TypeVar("Result")
 
 
 class SqlEventStore:
     """``EventStore`` on SQLAlchemy's asynchronous Core; made by ``open_store``."""
 
-    def __init__(
-        self, engine: AsyncEngine, url: str, clock: Callable[[], int], *, is_read_only: bool
-    ) -> None:
-        self._engine = engine
-        self._url = url
+    def __init__(self, database: Database, clock: Callable[[], int], *, is_read_only: bool) -> None:
+        self._database = database
         self._clock = clock
         self._is_read_only = is_read_only
         self._is_closed = False
-        self._write_lock = anyio.Lock(fast_acquire=True)
         self._query_slots = anyio.CapacityLimiter(QUERIES_AT_ONCE)
         self._tails: dict[RunId, LiveTail] = {}
         self._lineages: dict[RunId, Lineage] = {}
 
     async def prepare(self, *, create: bool) -> None:
-        """Check the schema, or (`create`) make it in an empty file. Raises ForeignDatabaseError."""
+        """Check the schema, or (`create`) make it in an empty database. Raises ForeignDatabaseError."""
         async with self._connect() as connection:
-            may_create = create and not self._is_read_only
-            if not await prepare_schema(connection, self._url, create=may_create):
-                raise ForeignDatabaseError(
-                    self._url, "the file holds nothing yet; `dga2d evolve` writes the first run into it"
-                )
+            await self._database.prepare(connection, create=create and not self._is_read_only)
 
     async def close(self) -> None:
         """End the subscriptions and let the connections go."""
@@ -80,36 +70,42 @@ class SqlEventStore:
         for tail in self._tails.values():
             tail.leave()
         with CancelScope(shield=True):
-            await self._engine.dispose()
+            await self._database.dispose()
 
     @asynccontextmanager
-    async def _connect(self) -> AsyncIterator[AsyncConnection]:
+    async def _connect(self) -> AsyncIterator[DatabaseConnection]:
         if self._is_closed:
-            raise StoreClosedError(f"{self._url} has been closed")
-        with translate_errors(self._url):
-            async with self._engine.connect() as connection:
-                yield connection
+            raise StoreClosedError(f"{self._database.url} has been closed")
+        async with self._database.connect() as connection:
+            yield connection
 
-    @asynccontextmanager
-    async def _query(self) -> AsyncIterator[AsyncConnection]:
-        """Open a connection for something short that a cancellation should not interrupt."""
-        with CancelScope(shield=True):
-            async with self._query_slots, self._connect() as connection:
-                yield connection
+    async def _ask(self, query: Callable[[DatabaseConnection], Awaitable[Result]]) -> Result:
+        """Run something short that can be repeated, and that a cancellation should not interrupt."""
+
+        async def ask() -> Result:
+            with CancelScope(shield=True):
+                async with self._query_slots, self._connect() as connection:
+                    result = await query(connection)
+            return result
+
+        return await self._database.persist(ask)
 
     # ------------------------------------------------------------ reading
 
     async def runs(self) -> list[RunSummary]:
-        async with self._query() as connection:
-            return await _read.run_summaries(
-                connection, self._clock(), functools.partial(self._lineage, connection)
-            )
+        async def query(connection: DatabaseConnection) -> list[RunSummary]:
+            lineage_of = functools.partial(self._lineage, connection)
+            return await _read.run_summaries(connection, self._clock(), lineage_of)
+
+        return await self._ask(query)
 
     async def head(self, run_id: RunId) -> Head:
-        async with self._query() as connection:
+        async def query(connection: DatabaseConnection) -> Head:
             return await _read.head(connection, run_id, await self._lineage(connection, run_id))
 
-    async def _lineage(self, connection: AsyncConnection, run_id: RunId) -> Lineage:
+        return await self._ask(query)
+
+    async def _lineage(self, connection: DatabaseConnection, run_id: RunId) -> Lineage:
         """Return where the first events of a run lie; never changes once the run is there."""
         if run_id not in self._lineages:
             found = await read_lineage(connection, run_id)
@@ -118,11 +114,12 @@ class SqlEventStore:
             self._lineages[run_id] = found
         return self._lineages[run_id]
 
-    async def _page(
-        self, run_id: RunId, lineage: Lineage, after: int, until: int | None
-    ) -> list[StoredEvent]:
-        async with self._query() as connection:
+    async def _page(self, run_id: RunId, after: int, until: int | None) -> list[StoredEvent]:
+        async def query(connection: DatabaseConnection) -> list[StoredEvent]:
+            lineage = await self._lineage(connection, run_id)
             return await _read.page(connection, run_id, lineage, after, until)
+
+        return await self._ask(query)
 
     async def read(
         self, run_id: RunId, after: int = 0, until: int | None = None
@@ -134,15 +131,13 @@ class SqlEventStore:
     async def pages(
         self, run_id: RunId, after: int = 0, until: int | None = None
     ) -> AsyncIterator[list[RecordedEvent]]:
-        async with self._query() as connection:
-            lineage = await self._lineage(connection, run_id)
-            page = await _read.page(connection, run_id, lineage, after, until)
-            if not page:
-                await _read.head(connection, run_id, lineage)
+        page = await self._page(run_id, after, until)
+        if not page:
+            await self.head(run_id)
         while page:
             after, is_last = page[-1][1], len(page) < _read.PAGE_SIZE
             yield list(map(RecordedEvent._make, page))
-            page = [] if is_last else await self._page(run_id, lineage, after, until)
+            page = [] if is_last else await self._page(run_id, after, until)
 
     async def scan(
         self,
@@ -151,13 +146,21 @@ class SqlEventStore:
         after: int = 0,
         until: int | None = None,
     ) -> None:
-        first, is_last = after, False
+        first, is_last, reached = after, False, after
+
+        def reach(events: list[StoredEvent]) -> None:
+            nonlocal reached  # where the scan goes on if the connection is lost
+            reached = events[-1][1]
+            step(events)
+
+        async def query(connection: DatabaseConnection) -> bool:
+            lineage = await self._lineage(connection, run_id)
+            return await _read.scan(connection, run_id, lineage, reached, until, reach)
+
         while not is_last:
-            async with self._query() as connection:  # anew for every page: there a cancellation ends it
-                lineage = await self._lineage(connection, run_id)
-                after, is_last = await _read.scan(connection, run_id, lineage, after, until, step)
-                if after == first:
-                    await _read.head(connection, run_id, lineage)
+            is_last = await self._ask(query)  # anew for every page: there a cancellation ends it
+            if reached == first:
+                await self.head(run_id)
 
     async def verify(self, run_id: RunId) -> Head:
         head = await self.head(run_id)
@@ -174,52 +177,58 @@ class SqlEventStore:
         return reached
 
     async def subscribe(self, run_id: RunId, after: int = 0) -> AsyncIterator[RecordedEvent]:
-        async with self._query() as connection:
-            lineage = await self._lineage(connection, run_id)
-            await _read.head(connection, run_id, lineage)
+        await self.head(run_id)
         tail = self._tails.setdefault(run_id, LiveTail())
         while not self._is_closed:
             bell = tail.bell
             events = tail.after(after)
             if events is None:
-                events = list(map(RecordedEvent._make, await self._page(run_id, lineage, after, None)))
+                await self._database.persist(self._watch)
+                events = list(map(RecordedEvent._make, await self._page(run_id, after, None)))
             for event in events:
                 if event.seq != after + 1:
                     raise CorruptEventError(run_id, after + 1, f"is missing; event {event.seq} follows")
                 after = event.seq
                 yield event
             if not events:
-                with move_on_after(POLL_S):
+                with move_on_after(self._database.poll_s):
                     await bell.wait()
+
+    async def _watch(self) -> None:
+        await self._database.watch(self._ring)
+
+    def _ring(self, run_id: RunId | None) -> None:
+        """Wake the subscribers of a run, or of all."""
+        for watched, tail in self._tails.items():
+            if run_id in (watched, None):
+                tail.ring()
 
     # ------------------------------------------------------------ blobs
 
     async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:
         rows = blob_rows(many)
+
+        async def query(connection: DatabaseConnection) -> None:
+            async with connection.transaction():
+                await connection.insert(_statements.insert_blobs, rows)
+
         if rows:
-            async with self._query() as connection:
-                driver = await driver_of(connection)
-                async with self._write_lock, transaction(driver, self._url):
-                    await _statements.insert_blobs.insert(driver, rows)
+            await self._ask(query)
         return [row[0] for row in rows]
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
-        async with self._query() as connection:
-            return await _read.blob(connection, digest)
+        return await self._ask(functools.partial(_read.blob, digest=digest))
 
     async def get_blobs(self, digests: Sequence[BlobDigest]) -> list[bytes]:
-        async with self._query() as connection:
-            return await _read.blobs_of(connection, digests)
+        return await self._ask(functools.partial(_read.blobs_of, digests=digests))
 
     # ------------------------------------------------------------ whole runs
 
     async def lineage(self, run_id: RunId) -> Lineage:
-        async with self._query() as connection:
-            return await self._lineage(connection, run_id)
+        return await self._ask(functools.partial(self._lineage, run_id=run_id))
 
     async def quotas(self, run_id: RunId) -> dict[str, int]:
-        async with self._query() as connection:
-            return await grant(connection, run_id, {})
+        return await self._ask(functools.partial(grant, run_id=run_id, quotas={}))
 
     @asynccontextmanager
     async def open_import(
@@ -230,42 +239,40 @@ class SqlEventStore:
         quotas: Mapping[str, int] | None = None,
     ) -> AsyncIterator[SqlRunImport]:
         async with self._connect() as connection:
-            driver = await driver_of(connection)
             segments = tuple(Segment(*pair) for pair in lineage)
-            target = SqlRunImport(connection, driver, run_id, segments, quotas or {})
-            async with self._write_lock, transaction(driver, self._url):
+            target = SqlRunImport(connection, run_id, segments, quotas or {})
+            async with connection.transaction():
                 await target.begin(hashes or {})
                 yield target
                 await target.end()
 
     async def put_snapshot(self, run_id: RunId, snapshot: Snapshot) -> None:
-        async with self._query() as connection:
-            driver = await driver_of(connection)
-            async with self._write_lock, transaction(driver, self._url):
+        async def query(connection: DatabaseConnection) -> None:
+            async with connection.transaction():
                 await put_snapshot(connection, run_id, snapshot)
 
+        await self._ask(query)
+
     async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
-        async with self._query() as connection:
-            return await read_snapshots(connection, run_id, await self._lineage(connection, run_id), until)
+        async def query(connection: DatabaseConnection) -> list[Snapshot]:
+            lineage = await self._lineage(connection, run_id)
+            return await read_snapshots(connection, run_id, lineage, until)
+
+        return await self._ask(query)
 
     async def collect_blobs(self, *, keep: bool = False) -> Unnamed:
-        async with self._connect() as connection:
-            driver = await driver_of(connection)
-            async with self._write_lock, transaction(driver, self._url):
-                await refuse_if_written(connection, self._clock())
-                return await collect_unnamed(connection, driver, keep=keep)
+        async with self._connect() as connection, connection.transaction():
+            await connection.lock_writers()
+            await refuse_if_written(connection, self._clock())
+            return await collect_unnamed(connection, keep=keep)
 
     async def discrepancies(self, run_id: RunId) -> list[str]:
-        async with self._connect() as connection:
-            driver = await driver_of(connection)
-            async with reading(driver):
-                return await discrepancies(connection, driver, run_id)
+        async with self._connect() as connection, connection.reading():
+            return await discrepancies(connection, run_id)
 
     async def findings(self) -> list[str]:
-        async with self._connect() as connection:
-            driver = await driver_of(connection)
-            async with reading(driver):
-                return await findings(connection, driver)
+        async with self._connect() as connection, connection.reading():
+            return [*await self._database.findings(connection), *await findings(connection)]
 
     # ------------------------------------------------------------ writing
 
@@ -287,6 +294,7 @@ class SqlEventStore:
                 async with anyio.create_task_group() as tasks, anyio.create_task_group() as renewal:
                     tasks.start_soon(writer.serve)
                     renewal.start_soon(writer.keep_lease)
+                    renewal.start_soon(writer.keep_announced)
                     try:
                         yield writer
                     except get_cancelled_exc_class():
@@ -309,7 +317,7 @@ class SqlEventStore:
 
     async def _start_writer(
         self,
-        connection: AsyncConnection,
+        connection: DatabaseConnection,
         run_id: RunId,
         holder: str,
         create: bool,
@@ -317,9 +325,9 @@ class SqlEventStore:
         quotas: Mapping[str, int],
     ) -> SqlEventWriter:
         now, epoch = self._clock(), None
-        driver = await driver_of(connection)
         try:
-            async with self._write_lock, transaction(driver, self._url):
+            async with connection.transaction():
+                await connection.lock_run(run_id)
                 await self._find_or_create(connection, run_id, now, create, fork_of, quotas)
                 epoch = await take_lease(connection, run_id, holder, this_process(), now)
                 granted = await grant(connection, run_id, quotas)
@@ -337,16 +345,15 @@ class SqlEventStore:
             head,
             granted,
             lineage,
-            driver=driver,
-            write_lock=self._write_lock,
+            database=self._database,
+            connection=connection,
             tail=tail,
             clock=self._clock,
-            url=self._url,
         )
 
     async def _find_or_create(
         self,
-        connection: AsyncConnection,
+        connection: DatabaseConnection,
         run_id: RunId,
         now: int,
         create: bool,
@@ -359,7 +366,7 @@ class SqlEventStore:
         if not create and not is_there:
             raise await _read.unknown_run(connection, run_id)
         if create and not is_there:
-            await connection.execute(insert(runs).values(run_id=run_id, created_at=now))
+            await connection.insert(_statements.insert_runs, [(run_id, now)])
         if create and fork_of is not None:
             lineage = prefix(await self._lineage(connection, fork_of[0]), *fork_of)
             await write_lineage(connection, run_id, lineage)
@@ -368,13 +375,11 @@ class SqlEventStore:
     async def _drop_lease(self, run_id: RunId, epoch: int) -> None:
         """Release a lease whose writer was never made; where that fails it expires by itself."""
         with CancelScope(shield=True), suppress(StoreError):
-            async with self._connect() as connection:
-                driver = await driver_of(connection)
-                async with self._write_lock, transaction(driver, self._url):
-                    await extend_lease(driver, run_id, epoch, 0)
+            async with self._connect() as connection, connection.transaction():
+                await extend_lease(connection, run_id, epoch, 0)
 
 
-async def _refuse_begun(connection: AsyncConnection, run_id: RunId, quotas: Mapping[str, int]) -> None:
+async def _refuse_begun(connection: DatabaseConnection, run_id: RunId, quotas: Mapping[str, int]) -> None:
     """Refuse to create a run again, unless its first writer ended before the first event.
 
     Quotas are stored for good. A run without events therefore also keeps its name if it was granted more than

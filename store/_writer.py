@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-import aiosqlite
 import anyio
 from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
 from dga2d.store import _statements
-from dga2d.store._connections import transaction, translate_errors
 from dga2d.store._contract import Head
+from dga2d.store._database import Database, DatabaseConnection
 from dga2d.store._errors import (
     DuplicateOperationError,
     LeaseLostError,
     QuotaExceededError,
+    RowRefusedError,
     StaleVersionError,
     StoreClosedError,
     StoreError,
+    StoreUnavailableError,
 )
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import (
     EncodedDraft,
-    Insertion,
-    SqlRow,
     blob_rows,
     encode,
     event_ids,
-    insert_if,
     insertions,
     stamp,
 )
 from dga2d.store._runs import Lineage, Segment
+from dga2d.store._statements import Insertion, SqlRow
 
 MAX_BATCH = 1024
 """Events in one transaction, unless a single append has more."""
+ANNOUNCEMENT_S = 0.02
+"""Least time between two announcements to other processes."""
 
 
 @dataclass(slots=True)
@@ -64,25 +64,25 @@ class SqlEventWriter:
         quotas: Mapping[str, int],
         lineage: Lineage = (),
         *,
-        driver: aiosqlite.Connection,
-        write_lock: anyio.Lock,
+        database: Database,
+        connection: DatabaseConnection,
         tail: LiveTail,
         clock: Callable[[], int],
-        url: str,
     ) -> None:
         self.run_id = run_id
         self.epoch = epoch
         self.head = head
         self._quotas = quotas
         self._lineage = lineage
-        self._driver = driver
-        self._write_lock = write_lock
+        self._database = database
+        self._connection = connection
+        self._turn = anyio.Lock(fast_acquire=True)  # appends and renewals of the lease share the connection
         self._tail = tail
         self._clock = clock
-        self._url = url
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Waiter] = deque()
         self._work = anyio.Event()
+        self._news = anyio.Event()
         self._in_doubt: Head | None = None  # a commit failed and it could not be read whether it took place
         self._is_closing = False
         self._is_fenced = False
@@ -108,7 +108,8 @@ class SqlEventWriter:
                     await self._work.wait()
                     continue
                 with CancelScope(shield=True):
-                    await self._store(self._take())
+                    async with self._turn:
+                        await self._store(self._take())
         finally:
             self._is_closing = True
             error = StoreClosedError(f"the writer of run {self.run_id!r} was closed before this append")
@@ -127,20 +128,30 @@ class SqlEventWriter:
                 await self._renew()
 
     async def _renew(self) -> None:
-        expires_at = self._clock() + LEASE_US
         try:
-            async with self._write_lock, transaction(self._driver, self._url):
-                if not await extend_lease(self._driver, self.run_id, self.epoch, expires_at):
-                    self._fence()
+            if not await self._extend_lease(self._clock() + LEASE_US):
+                self._fence()
         except StoreError:
-            # A full or locked database refuses the next append as well, and its caller gets the error. Should
-            # the lease expire meanwhile, the epoch still keeps two writers apart.
+            # A full, locked or absent database refuses the next append as well, and its caller gets the
+            # error. Should the lease expire meanwhile, the epoch still keeps two writers apart.
             return
+
+    async def _extend_lease(self, expires_at: int) -> bool:
+        async with self._turn, self._connection.transaction():
+            return await extend_lease(self._connection, self.run_id, self.epoch, expires_at)
 
     async def release(self) -> None:
         """Give the lease back, if it is still ours."""
-        async with self._write_lock, transaction(self._driver, self._url):
-            await extend_lease(self._driver, self.run_id, self.epoch, 0)
+        await self._database.persist(partial(self._extend_lease, 0))
+        await self._database.announce(self.run_id)
+
+    async def keep_announced(self) -> None:
+        """Tell other processes of what was appended, until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            await self._database.announce(self.run_id)
+            await anyio.sleep(ANNOUNCEMENT_S)
 
     def _fence(self) -> None:
         self._is_fenced = True
@@ -161,7 +172,7 @@ class SqlEventWriter:
     async def _store(self, batch: list[_Waiter]) -> None:
         try:
             await self._commit(batch)
-        except sqlite3.IntegrityError:
+        except RowRefusedError:
             if len(batch) == 1:
                 await self._refuse_with_reason(batch[0])
                 return
@@ -177,7 +188,7 @@ class SqlEventWriter:
     async def _commit(self, batch: list[_Waiter]) -> None:
         """Store a batch in one transaction and acknowledge it.
 
-        Raises sqlite3.IntegrityError if the database refuses a row, and then nothing of the batch is stored.
+        Raises RowRefusedError if the database refuses a row, and then nothing of the batch is stored.
         """
         if self._in_doubt is not None:
             await self._settle_doubt(self._in_doubt)
@@ -187,28 +198,41 @@ class SqlEventWriter:
         for waiter in batch:
             stamped.append(stamp(waiter.encoded, self.run_id, head, now, new_id))
             head = _head_after(stamped[-1], head)
+        written = None if head == self.head else head
+        await self._insert(self._insertions(batch, stamped), written)
+        self._acknowledge(batch, stamped, head)
+
+    async def _insert(self, rows: Sequence[Insertion], written: Head | None) -> None:
+        """Make rows durable that end with event `written`. Where the connection is lost meanwhile, find out
+        whether they were stored, and try again if not."""
         expected = (self.epoch, *self._stored_head())
-        try:
-            with translate_errors(self._url):
-                async with self._write_lock:
-                    found = await insert_if(
-                        self._driver,
-                        _statements.guard.bound(run_id=self.run_id),
-                        expected,
-                        self._insertions(batch, stamped),
-                    )
-        except StoreError:
-            if not await self._is_stored(stamped):
+        is_lost = False
+
+        async def insert() -> None:
+            nonlocal is_lost
+            if is_lost and await self._is_stored(written):
+                return
+            try:
+                found = await self._connection.insert_if(_statements.guard, self.run_id, expected, rows)
+            except StoreUnavailableError:
+                self._in_doubt, is_lost = written, True
                 raise
-        else:
             if found != expected:
                 raise self._refusal(found)
-        self._acknowledge(batch, stamped, head)
+
+        try:
+            await self._database.persist(insert)
+        except (RowRefusedError, LeaseLostError, StaleVersionError, StoreUnavailableError):
+            raise
+        except StoreError:
+            if not await self._is_stored(written):
+                raise
 
     def _acknowledge(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]], head: Head) -> None:
         self._in_doubt = None
         self.head = head
         self._tail.publish([event for stamped_events in stamped for event in stamped_events])
+        self._news.set()
         for waiter, stamped_events in zip(batch, stamped, strict=True):
             if not waiter.done.done():
                 waiter.done.set_result(stamped_events)
@@ -218,7 +242,7 @@ class SqlEventWriter:
         is_own = self.head.seq > (self._lineage[-1].until if self._lineage else 0)
         return self.head if is_own else (None, None)
 
-    def _refusal(self, found: Sequence[Any]) -> StoreError:
+    def _refusal(self, found: SqlRow) -> StoreError:
         """Return why nothing was stored, given the row of the guard."""
         epoch, seq, _ = found
         if epoch != self.epoch:
@@ -227,12 +251,17 @@ class SqlEventWriter:
 
     async def _settle_doubt(self, written: Head) -> None:
         """Find out whether a commit took place whose outcome could not be read."""
-        with translate_errors(self._url):
-            [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
+        last = await self._last_event()
         self._in_doubt = None
-        if Head(seq, link) == written:
+        if last == written:
             self.head = written
             self._tail.follow(written.seq)
+
+    async def _last_event(self) -> tuple[int | None, bytes | None]:
+        """Return number and hash of the run's last own event, nulls if it has none."""
+        found = await self._connection.fetch_settled(_statements.guard, run_id=self.run_id)
+        [(_, seq, link)] = found
+        return seq, link
 
     def _insertions(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> list[Insertion]:
         pairs = [
@@ -242,15 +271,12 @@ class SqlEventWriter:
         ]
         return insertions(pairs, [row for waiter in batch for row in waiter.blobs], self._quotas)
 
-    async def _is_stored(self, stamped: list[list[RecordedEvent]]) -> bool:
+    async def _is_stored(self, written: Head | None) -> bool:
         """Return whether a commit that reported an error took place after all."""
-        written = [event for stamped_events in stamped for event in stamped_events]
-        if not written:
+        if written is None:
             return False
-        self._in_doubt = Head(written[-1].seq, written[-1].hash)
-        with translate_errors(self._url):
-            [(_, seq, link)] = await _statements.guard.fetch(self._driver, run_id=self.run_id)
-        return (seq, link) == self._in_doubt
+        self._in_doubt = written
+        return await self._last_event() == written
 
     async def _refuse_with_reason(self, waiter: _Waiter) -> None:
         """Tell an append that the database refused by itself which of its drafts was at fault."""
@@ -292,21 +318,20 @@ class SqlEventWriter:
 
     async def _charged(self, kind: str) -> int:
         total = 0
-        with translate_errors(self._url):
-            for run_id, until in self._segments():
-                [(charged,)] = await _statements.charged.fetch(
-                    self._driver, run_id=run_id, charge_kind=kind, until=until, until_settled=until
-                )
-                total += charged
+        for run_id, until in self._segments():
+            [(charged,)] = await self._connection.fetch(
+                _statements.charged, run_id=run_id, charge_kind=kind, until=until, until_settled=until
+            )
+            total += int(charged)
         return total
 
     async def _has_operation(self, operation: str) -> bool:
-        with translate_errors(self._url):
-            for run_id, until in self._segments():
-                if await _statements.find_operation.fetch(
-                    self._driver, run_id=run_id, operation=operation, until=until
-                ):
-                    return True
+        for run_id, until in self._segments():
+            found = await self._connection.fetch(
+                _statements.find_operation, run_id=run_id, operation=operation, until=until
+            )
+            if found:
+                return True
         return False
 
     def _segments(self) -> Lineage:

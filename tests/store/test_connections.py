@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dga2d.events import Draft, RunId
-from dga2d.store import ForeignDatabaseError, _connections, open_store
+from dga2d.store import ForeignDatabaseError, _sqlite_file, open_store
 
 Drafter = Callable[[object], Draft]
 
@@ -70,9 +70,9 @@ async def test_a_reader_opens_a_log_that_a_writer_begins_meanwhile(
     filled: str, run_id: RunId, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pool itself would try twice and call the connection closed."""
-    states = [_connections.FileState(1, size, 0) for size in range(8)]
-    unwritten = _connections.unwritten
-    monkeypatch.setattr(_connections, "unwritten", lambda path: states.pop() if states else unwritten(path))
+    states = [_sqlite_file.FileState(1, size, 0) for size in range(8)]
+    unwritten = _sqlite_file.unwritten
+    monkeypatch.setattr(_sqlite_file, "unwritten", lambda path: states.pop() if states else unwritten(path))
     async with open_store(filled, read_only=True) as store:
         assert (await store.head(run_id)).seq == 5
     assert len(opened) == 5
@@ -87,7 +87,7 @@ async def test_a_file_that_vanished_is_named(filled: str, run_id: RunId, path: P
 
 async def test_every_connection_has_its_pragmas(url: str, filled: str, path: Path) -> None:
     for read_only in (False, True):
-        engine = _connections.create_engine(path, read_only=read_only)
+        engine = _sqlite_file.create_engine(path, read_only=read_only)
         async with engine.connect() as connection:
             found = [
                 (await connection.exec_driver_sql(f"PRAGMA {name}")).scalar_one()
@@ -99,7 +99,7 @@ async def test_every_connection_has_its_pragmas(url: str, filled: str, path: Pat
 
 def test_a_connection_that_cannot_be_set_up_is_closed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        _connections.LogConnection,
+        _sqlite_file.LogConnection,
         "pragmas",
         (
             "synchronous = FULL",
@@ -108,13 +108,13 @@ def test_a_connection_that_cannot_be_set_up_is_closed(path: Path, monkeypatch: p
     )
     descriptors = len(os.listdir("/proc/self/fd"))
     with pytest.raises(sqlite3.OperationalError):
-        sqlite3.connect(path, factory=_connections.LogConnection)
+        sqlite3.connect(path, factory=_sqlite_file.LogConnection)
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == descriptors
 
 
 def test_a_connection_may_be_closed_twice(path: Path) -> None:
-    connection = sqlite3.connect(path, isolation_level=None, factory=_connections.LogConnection)
+    connection = sqlite3.connect(path, isolation_level=None, factory=_sqlite_file.LogConnection)
     connection.execute("BEGIN")
     connection.close()
     connection.close()

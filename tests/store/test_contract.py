@@ -88,7 +88,7 @@ async def test_a_scan_hands_on_what_read_gives(
     at_once: int,
 ) -> None:
     monkeypatch.setattr("dga2d.store._read.PAGE_SIZE", page)
-    monkeypatch.setattr("dga2d.store._read.SCAN_SIZE", at_once)
+    monkeypatch.setattr("dga2d.store._database.SCAN_SIZE", at_once)
     async with store.write(run_id, create=True) as writer:
         await writer.append([note(n) for n in range(7)])
     fork = RunId("fork")

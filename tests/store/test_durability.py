@@ -19,7 +19,7 @@ import anyio
 import pytest
 
 from dga2d.events import BlobDigest, Draft, RunId
-from dga2d.store import EventStore, StoreFullError, StoreLockedError, _rows, open_store
+from dga2d.store import EventStore, StoreFullError, StoreLockedError, _sqlite, open_store
 
 Drafter = Callable[[object], Draft]
 
@@ -89,7 +89,7 @@ async def test_a_full_database_refuses_and_goes_on_when_there_is_room(
 ) -> None:
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("before")])
-        driver = writer._driver  # type: ignore[attr-defined]
+        driver = writer._connection.driver  # type: ignore[attr-defined]
         [(pages,)] = await driver.execute_fetchall("PRAGMA page_count")
         await driver.execute_fetchall(f"PRAGMA max_page_count = {pages + 4}")
         with pytest.raises(StoreFullError, match="full"):
@@ -108,7 +108,7 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
     raw: Callable[[], sqlite3.Connection],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dga2d.store._connections.BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("dga2d.store._sqlite_file.BUSY_TIMEOUT_S", 0.05)
     async with open_store(url) as store, store.write(run_id, create=True) as writer:
         with closing(raw()) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -133,7 +133,7 @@ async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
 
     async with store.write(run_id, create=True) as writer:
         with monkeypatch.context() as patch:
-            patch.setattr(_rows, "commit_now", commit_and_complain)
+            patch.setattr(_sqlite, "commit_now", commit_and_complain)
             events = await writer.append([note("a")])
         assert [event.seq for event in events + await writer.append([note("b")])] == [1, 2]
     assert (await store.verify(run_id)).seq == 2
@@ -147,7 +147,7 @@ async def test_a_commit_in_doubt_is_settled_before_the_next_append(
 
     def commit_and_break(connection: sqlite3.Connection) -> None:
         connection.commit()
-        patch.setattr(writer._driver, "execute_fetchall", fail)  # type: ignore[attr-defined]
+        patch.setattr(writer._connection.driver, "execute_fetchall", fail)  # type: ignore[attr-defined]
         raise broken
 
     async def fail(*_: object) -> None:
@@ -156,7 +156,7 @@ async def test_a_commit_in_doubt_is_settled_before_the_next_append(
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("a")])
         with monkeypatch.context() as patch:
-            patch.setattr(_rows, "commit_now", commit_and_break)
+            patch.setattr(_sqlite, "commit_now", commit_and_break)
             with pytest.raises(StoreFullError):
                 await writer.append([note("b")])
         assert [event.seq for event in await writer.append([note("c")])] == [3]

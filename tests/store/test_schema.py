@@ -81,7 +81,7 @@ async def test_a_reservation_needs_its_quota(filled: str, raw: Raw) -> None:
 
 async def test_connections_write_through_to_the_disk(store: EventStore, run_id: RunId) -> None:
     async with store.write(run_id, create=True) as writer:
-        driver = writer._driver  # type: ignore[attr-defined]
+        driver = writer._connection.driver  # type: ignore[attr-defined]
         for pragma, value in [
             ("journal_mode", "wal"),
             ("synchronous", 2),

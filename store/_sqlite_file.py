@@ -1,28 +1,29 @@
-"""Connections to a file, and the transactions on them, as SQLite's journal allows."""
+"""Connections to an SQLite file, as its journal allows them, and what its errors mean."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar, TypeVarTuple, cast
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 import aiosqlite
 from anyio import CancelScope
 from sqlalchemy import event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
 
-from dga2d.store._errors import ForeignDatabaseError, StoreError, StoreFullError, StoreLockedError
-
-Arguments = TypeVarTuple("Arguments")
-Result = TypeVar("Result")
+from dga2d.store._errors import (
+    ForeignDatabaseError,
+    RowRefusedError,
+    StoreError,
+    StoreFullError,
+    StoreLockedError,
+)
 
 BUSY_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
@@ -95,7 +96,7 @@ class DriverConnection(aiosqlite.Connection):
 
 
 def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
-    """Return an engine on the file at `path`; transactions are opened explicitly (:func:`begin`)."""
+    """Return an engine on the file at `path`; transactions are opened explicitly."""
 
     async def connect() -> DriverConnection:
         while True:
@@ -173,82 +174,12 @@ def _state_when_opened(connection: DBAPIConnection) -> FileState | None:
     return driver.opened
 
 
-@contextmanager
-def translate_errors(url: str) -> Iterator[None]:
-    """Turn errors of the driver, wrapped by SQLAlchemy or not, into ours.
-
-    Raises
-    ------
-    sqlite3.IntegrityError
-        A constraint or trigger refused a row: what that means, the caller knows.
-    """
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        if isinstance(cause, sqlite3.IntegrityError):
-            raise cause from None
-        if not isinstance(cause, sqlite3.Error):
-            raise
-        raise translate(cause, url) from error
-
-
-@asynccontextmanager
-async def transaction(driver: aiosqlite.Connection, url: str) -> AsyncIterator[None]:
-    """Open a write transaction: committed at the end of the block, rolled back on any error.
-
-    Even its beginning is rolled back: a cancelled caller leaves a statement running in the driver's
-    thread, and a transaction that nobody waits for would keep the database locked.
-    """
-    with translate_errors(url):
-        try:
-            await begin(driver)
-            yield
-            await commit(driver)
-        except BaseException:
-            with CancelScope(shield=True):
-                await rollback(driver)
-            raise
-
-
-@asynccontextmanager
-async def reading(driver: aiosqlite.Connection) -> AsyncIterator[None]:
-    """Let all queries of the block see the database as it is at the first, whatever is written meanwhile."""
-    await driver.execute_fetchall("BEGIN DEFERRED")
-    try:
-        yield
-    finally:
-        with CancelScope(shield=True):
-            await rollback(driver)
-
-
-async def begin(driver: aiosqlite.Connection) -> None:
-    """Start a transaction that holds the write lock from its first moment."""
-    await driver.execute_fetchall("BEGIN IMMEDIATE")
-
-
-async def commit(driver: aiosqlite.Connection) -> None:
-    """Make the transaction durable."""
-    await driver.commit()
-
-
-def commit_now(connection: sqlite3.Connection) -> None:
-    """Make the transaction durable, in the connection's own thread."""
-    connection.commit()
-
-
-async def rollback(driver: aiosqlite.Connection) -> None:
-    """End the transaction; does nothing where SQLite ended it already by itself."""
-    try:
-        await driver.rollback()
-    except ValueError:
-        # aiosqlite's error on a closed connection: a cancelled statement closes it, and with it goes the
-        # transaction.
-        return
-
-
-def translate(error: sqlite3.Error, url: str) -> StoreError:
-    """Return our error for an error of the driver."""
+def translate(error: Exception, url: str) -> StoreError | None:
+    """Return our error for an error of the driver, ``None`` for any other."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    if isinstance(error, sqlite3.IntegrityError):
+        return RowRefusedError(str(error))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     text = str(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
@@ -263,25 +194,3 @@ def translate(error: sqlite3.Error, url: str) -> StoreError:
     if code == sqlite3.SQLITE_READONLY:
         return StoreError(f"{url}: {text}; it was opened read-only or the file may not be written")
     return StoreError(f"{url}: {text}")
-
-
-async def in_thread(
-    driver: aiosqlite.Connection,
-    function: Callable[[sqlite3.Connection, *Arguments], Result],
-    *arguments: *Arguments,
-) -> Result:
-    """Run `function` with the connection and `arguments` in the connection's thread, to its end even if the
-    caller is cancelled.
-
-    The driver's only way to do so: private, but as old as the driver.
-    """
-    execute = cast("Callable[..., Awaitable[Result]]", driver._execute)
-    return await execute(function, driver._conn, *arguments)
-
-
-async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
-    """Return the driver's connection beneath SQLAlchemy's."""
-    raw = await connection.get_raw_connection()
-    driver = raw.driver_connection
-    assert isinstance(driver, aiosqlite.Connection)
-    return driver
