@@ -8,6 +8,7 @@ import pytest
 from tests.docs.following import TUTORIALS, blocks
 
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.estimate import estimate
 from dga2d.runtime.study.plan import Cell, parse_plan, read_plan, shipped_plans
@@ -75,6 +76,18 @@ def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_every_shipped_plan_can_be_used() -> None:
     for name in shipped_plans():
         assert read_plan(name).name == name
+
+
+def test_every_value_of_the_default_preset_has_an_arm_that_takes_it_back() -> None:
+    """But for the number of validation instances, which all arms share, and the policy, a download."""
+    plan = read_plan("ablations-small")
+    paper, default = (make_settings({}, {"preset": name}).model_dump() for name in ("paper", "default"))
+    shared = {"preset", "policy", "validation_instances"}
+    differing = {name for name, value in paper.items() if value != default[name]} - shared
+    given = {arm: values for arm, values in plan.arms.items() if arm in paper}
+    assert given == {name: {name: paper[name]} for name in differing}
+    changed = [*(values for arm, values in plan.arms.items() if arm not in paper and arm != "default")]
+    assert all(default[name] != value for values in changed for name, value in values.items())
 
 
 def test_the_plan_of_the_tutorial_can_be_used() -> None:
