@@ -16,22 +16,22 @@ from pathlib import Path
 from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.cli import main
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.runs.problem import EVERY_GROUP, Problem
+from dga2d.runtime.runs.problem import Problem
 
 open_all = Problem.open
 
 
-def open_family(domain: str, data: Path | None, family: str, group: str = EVERY_GROUP) -> Problem:
-    """Open a domain with the instances of the groups that match `family`, of a `group` alone if one is named.
+def open_family(domain: str, data: Path | None, family: str, *group: str) -> Problem:
+    """Open a domain with the instances of the groups that match `family`, of a `group` alone if one is named,
+    which older versions of the program did not know.
 
     Raises
     ------
     UsageError
         No group matches.
     """
-    refs = [
-        ref for part in open_all(domain, data, group).splits for ref in part if fnmatchcase(ref.group, family)
-    ]
+    splits = open_all(domain, data, *group).splits
+    refs = [ref for part in splits for ref in part if fnmatchcase(ref.group, family)]
     if not refs:
         raise UsageError(f"{domain} has no group of instances that matches {family!r}")
     return Problem(get_domain(domain), refs)
@@ -40,6 +40,6 @@ def open_family(domain: str, data: Path | None, family: str, group: str = EVERY_
 if __name__ == "__main__":
     pattern = sys.argv.pop(1)
     Problem.open = classmethod(  # type: ignore[method-assign]
-        lambda cls, domain, data, group=EVERY_GROUP: open_family(domain, data, pattern, group)  # type: ignore[assignment]
+        lambda cls, domain, data, *group: open_family(domain, data, pattern, *group)  # type: ignore[assignment]
     )
     main()
