@@ -102,11 +102,7 @@ class Actions:
         extra = _assignments(fields)
         values = parse_assignments([*(f"{key}={_quoted(value)}" for key, value in flags.items()), *extra])
         settings = await to_thread.run_sync(settings_for, domain, {}, values)
-        options = [
-            f"--{key.replace('_', '-')}={value}" for key, value in flags.items() if key != "llm_money_usd"
-        ]
-        if "llm_money_usd" in flags:
-            options.append(f"--set=llm_money_usd={flags['llm_money_usd']}")
+        options = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
         options += [f"--set={line}" for line in extra]
         seed = fields.get("seed") or "0"
         tested = ["--test"] if fields.get("test") else []
