@@ -43,5 +43,6 @@ AgentName = Literal[
     "validator",
     "racer",
     "method_runner",
+    "trainer",
 ]
 AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)

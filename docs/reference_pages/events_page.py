@@ -59,6 +59,10 @@ GROUPS = {
         ),
         *("TestStarted", "TestScored"),
     ),
+    "Training of a learned solver": (
+        *("TrainingStarted", "TrainingResumed", "TrainingCheckpointed", "TrainingPaused"),
+        "TrainingFinished",
+    ),
 }
 """Heading → its event types."""
 

@@ -15,6 +15,7 @@ from dga2d.replay.state import (
     fold_operators,
     fold_race,
     fold_run,
+    fold_training,
     graph,
     handler,
 )
@@ -54,7 +55,7 @@ def _reasons(name: str) -> Iterator[str]:
 
 MODULES = (
     *(fold_run, fold_generation, fold_edits, fold_operators, fold_methods, fold_race),
-    *(handler, graph),
+    *(fold_training, handler, graph),
 )
 """Where refusals stand."""
 

@@ -19,6 +19,7 @@ from dga2d.events.payloads._generations import *  # noqa: F403
 from dga2d.events.payloads._programs import *  # noqa: F403
 from dga2d.events.payloads._run import *  # noqa: F403
 from dga2d.events.payloads._shared import *  # noqa: F403
+from dga2d.events.payloads._training import *  # noqa: F403
 
 PAYLOAD_TYPES = MappingProxyType(collect_types(Payload))
 """The closed registry, by name: nothing outside it is ever decoded. Built and checked at import."""

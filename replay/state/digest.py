@@ -15,6 +15,7 @@ from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import GenerationState, Outcomes, RunState, ScoredProgram
 from dga2d.replay.state.search_state import SearchState
+from dga2d.replay.state.training_state import TrainingState
 
 
 def _sha256(value: Any) -> str:
@@ -50,10 +51,16 @@ def state_digest(state: RunState) -> str:
             "best": _program(state.best),
             "checkpoint": _program(state.checkpoint),
             **({} if raced is None else {"champion": raced}),
+            **({} if state.training is None else {"training": _training(state.training)}),
             **({"validated": _rounds(state)} if state.validated else {}),
             **({} if state.settings.evolves_pipelines else {"search": _search(state.search)}),
         }
     )
+
+
+def _training(training: TrainingState) -> list[Any]:
+    points = [[point.step, point.loss, point.cost, point.validation] for point in training.points]
+    return [training.started.model_dump(mode="json"), points, training.weights]
 
 
 def _edits(state: RunState) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
     fold_operators,
     fold_race,
     fold_run,
+    fold_training,
 )
 from dga2d.replay.state.handler import RULES, Events, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState
@@ -104,7 +105,7 @@ def _take(state: RunState, page: list[Stored], rule: Rule) -> Events:
     type_name, takes_many, owners = page[-1][3], rule.takes_many, rule.owners
     model = PAYLOAD_TYPES[type_name]
     decode, version = decoder_of(model), model.version
-    is_running, seq = state.status == "running", state.seq
+    is_plain, seq = state.status == "running" and state.training is None, state.seq
     while page and page[-1][3] == type_name:
         event: StoredEvent = page[-1]
         if takes_many and event[4] == version:
@@ -115,7 +116,7 @@ def _take(state: RunState, page: list[Stored], rule: Rule) -> Events:
         seq += 1
         if event[1] != seq:
             refuse(event, f"event {seq} is next")
-        if not is_running:
+        if not is_plain:
             _check_status(state, event, rule)
         if event[5] not in owners:
             refuse(event, f"{event[5]} may not write it; it belongs to {', '.join(owners)}")
@@ -131,9 +132,12 @@ def _take(state: RunState, page: list[Stored], rule: Rule) -> Events:
 
 
 def _check_status(state: RunState, event: StoredEvent, rule: Rule) -> None:
-    if event[3] == "RunStarted":
+    if event[3] in ("RunStarted", "TrainingStarted"):
         return
-    if state.started is None:
+    if state.training is not None:
+        if event[3] not in fold_training.TYPES:
+            refuse(event, "the log is that of a training")
+    elif state.started is None:
         refuse(event, "the run has not started")
-    if not rule.follows_end:
+    if state.status != "running" and not rule.follows_end:
         refuse(event, f"the run is {state.status} at this point")

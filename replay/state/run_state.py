@@ -48,6 +48,7 @@ from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.search_state import RoundState, SearchState
+from dga2d.replay.state.training_state import TrainingState
 from dga2d.replay.state.work_rates import WorkRates
 
 
@@ -677,6 +678,8 @@ class RunState:
     """What a method that evolves whole programs has found; empty in runs that evolve pipelines."""
     work_rates: WorkRates = field(default_factory=WorkRates)
     """What work units of implementations are worth; empty where they are taken as they are counted."""
+    training: TrainingState | None = None
+    """The training of a learned solver; ``None`` in the runs that evolve algorithms, which have all else."""
 
     @property
     def header(self) -> RunStarted:

@@ -35,6 +35,7 @@ PLACES = {
     "import": "log_commands:import_command",
     "solve": "solve_commands:solve",
     "solver": "solve_commands:solver",
+    "train": "train_commands:train",
     "report": "report_commands:report",
     "serve": "report_commands:serve",
     "bank": "bank_commands:bank",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
-from dga2d.runtime.cli.run_display import print_results
+from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.terminal.output import print_csv, print_json, print_table, shown
 
@@ -66,6 +66,8 @@ def show(run: str, seq: int | None, generation: int | None, internals: bool, url
     view = anyio.run(read_state_view, url, run, seq, generation)
     if as_json:
         print_json(view)
+    elif "training" in view:
+        print_training(view)
     else:
         _print_state(view, internals)
 

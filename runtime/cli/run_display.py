@@ -14,7 +14,7 @@ import click
 from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.notify import check_targets, notify
-from dga2d.runtime.terminal.output import check_writable, print_json, shown, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, print_table, shown, write_file
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.interruption import Interruption
@@ -293,3 +293,26 @@ def _print_summary(view: dict[str, Any]) -> None:
         click.echo(f"resume with  dga2d resume {view['run']} --store {view['store']}")
     if view["verdict"] is not None and (conclusion := view["verdict"]["conclusion"]) is not None:
         click.echo(f"\n{conclusion}")
+
+
+def print_training(view: dict[str, Any]) -> None:
+    """Print the training of a learned solver (`training_view`)."""
+    training = view["training"]
+    budget = training["budget"]
+    limits = [f"{budget[unit]:g} {unit}" for unit in ("steps", "hours") if budget[unit] is not None]
+    click.echo(f"run          {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
+    click.echo(f"status       {view['status']}{': ' + shown(view['reason']) if view['reason'] else ''}")
+    click.echo(f"training     {shown(training['method'])}, {training['parameters']} parameters")
+    click.echo(f"data         {shown(training['data'])}")
+    click.echo(f"cost         {shown(training['cost'])}")
+    click.echo(f"budget       {' or '.join(limits)}, on {shown(', then '.join(training['devices']))}")
+    click.echo(f"weights      {training['weights'] or 'not written yet'}")
+    if training["curve"]:
+        click.echo()
+        keys = ("step", "instances", "seconds", "cpu_seconds", "cost", "validation")
+        rows = [[_rounded(point[key]) for key in keys] for point in training["curve"]]
+        print_table(("step", "instances", "seconds", "CPU s", "cost", "validation"), rows)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -25,6 +25,7 @@ from dga2d.runtime.cli.options import (
 )
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
+from dga2d.runtime.learned.names import DOMAINS, Learned
 from dga2d.runtime.terminal.output import check_writable, print_json, shown, status_line, write_file
 
 if TYPE_CHECKING:
@@ -45,10 +46,17 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--method",
-    type=click.Choice(["safe", "basic", "ils", "cp-sat"]),
+    type=click.Choice(["safe", "basic", "ils", "cp-sat", *DOMAINS]),
     help="A baseline instead: safe (the default), its counterpart from the basic library, iterated local "
-    "search, or OR-Tools.",
+    "search, OR-Tools, or a learned solver (tsp: pomo, fjsp: resched, mis: sdds, clp3d: bpp-drl).",
 )
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Weights of the learned solver; `dga2d train` writes them.",
+)
+@click.option("--device", help="Where the learned solver runs: cpu (the default), cuda or cuda:N.")
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
 @seed_option
@@ -69,6 +77,8 @@ def solve(
     instance: str,
     run_id: str | None,
     method: Method | None,
+    weights: Path | None,
+    device: str | None,
     time_limit: float,
     work: int | None,
     seed: int,
@@ -86,17 +96,22 @@ def solve(
       dga2d solve jsp ta/ta01 --time-limit 5
       dga2d solve tsp berlin52.tsp --run tsp-x7k2mp -o berlin52.tour --picture berlin52.svg
       dga2d solve jsp ta/ta01 --method cp-sat
+      dga2d solve tsp berlin52.tsp --method pomo --weights pomo20.safetensors
     """
     start = time.perf_counter()
     if run_id is not None and method is not None:
         raise UsageError("--run and --method exclude each other: which algorithm is to solve it?")
+    if method not in DOMAINS and (weights is not None or device is not None):
+        raise UsageError(f"--weights and --device are of learned solvers: --method {', '.join(DOMAINS)}")
     for path in (output, picture):
         if path is not None:
             check_writable(path)
     limits = {"time_limit": time_limit, "work": work, "sandbox": sandbox}
-    with _launched(None if method == "cp-sat" else sandbox) as zygote:
+    learned = None if method not in DOMAINS else Learned(weights, device or "cpu")
+    is_outside = method == "cp-sat" or learned is not None
+    with _launched(None if is_outside else sandbox) as zygote:
         solved = _solve(
-            domain, instance, url, run_id, method or "safe", limits, seed, data_dir, picture, zygote
+            domain, instance, url, run_id, method or "safe", limits, seed, data_dir, picture, zygote, learned
         )
     startup_s = max(time.perf_counter() - start - solved.elapsed_s, 0.0)
     if output is not None:
@@ -145,6 +160,7 @@ def _solve(
     data_dir: Path | None,
     picture: Path | None,
     zygote: Zygote | None,
+    learned: Learned | None,
 ) -> Solved:
     import anyio
 
@@ -162,7 +178,7 @@ def _solve(
 
     arguments = (domain, instance, url, run_id, method, settings, seed, data_dir, announce, warn, zygote)
     try:
-        return anyio.run(solve_instance, *arguments)
+        return anyio.run(solve_instance, *arguments, learned)
     finally:
         announce("")
 

@@ -203,7 +203,7 @@ def report(
     results = anyio.run(read_results, url, read_plan(plan))
     files: list[Path] = []
     if folder is not None:
-        from dga2d.runtime.runs.solving import require_package
+        from dga2d.runtime.runs.packages import require_package
         from dga2d.runtime.study.figures import write_figures
 
         require_package("matplotlib", "figures", "--figures")

@@ -11,6 +11,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
+from dga2d.runtime.inspection.training_view import training_view
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
 from dga2d.store import (
@@ -41,6 +42,8 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
             except Dga2dError:
                 row.update(status="damaged", generations=None, calls=None, best_gap_percent=None)
             else:
+                if state.training is not None:
+                    row.update(domain=state.training.started.domain)
                 row.update(
                     status=status_of(run, state),
                     generations=state.completed,
@@ -62,6 +65,8 @@ async def read_state_view(url: str, run_id: str, seq: int | None, generation: in
 
     async with open_store(url, create=False, read_only=True) as store:
         state = await state_at(store, run_id, seq, generation)
+        if state.training is not None:
+            return training_view(run_id, state, state.training)
         return state_view(run_id, state, await read_achievement(store, run_id, state))
 
 
@@ -123,7 +128,7 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
                 is_head_found = is_head_found or event.hash.hex() == kept_head
                 if snapshots is not None:
                     snapshots.compare(event, state)
-                if verify:
+                if verify and state.training is None:
                     recall_problem(state)
                     verifier = verifier or _verifier(state.header.domain, store)
                     await verifier.check(before, event)
@@ -161,6 +166,6 @@ def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
 
 
 def _begun(run_id: str, state: RunState) -> RunState:
-    if state.started is None:
+    if state.started is None and state.training is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began")
     return state

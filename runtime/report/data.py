@@ -50,6 +50,7 @@ from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Not
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
 from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.runs.states import refuse_training
 from dga2d.store import EventStore, open_store, verified
 
 ReportPart = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
@@ -152,6 +153,7 @@ async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
     async for event in verified(store.read(RunId(run_id))):
         note(notes, state, event)
         state = fold(state, event)
+    refuse_training(run_id, state)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began")
     return state, notes

@@ -23,7 +23,7 @@ from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import bank_of, checked_run_id, hand_tuned_baseline, new_run_id, shared_batch
-from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.runs.states import load_state, refuse_training
 from dga2d.runtime.runs.supervisor import append_run_started, open_surroundings, rejoin, run_to_end
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
@@ -278,6 +278,7 @@ def check_code(run_id: RunId, state: RunState, accept: bool) -> None:
 async def started_state(store: EventStore, run_id: RunId) -> RunState:
     """Return the present state. Raises as `load_state`, and RunStateError for a run without events."""
     state = await load_state(store, run_id)
+    refuse_training(run_id, state)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began. Start a new one")
     return state

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from anyio import to_thread
@@ -26,11 +25,16 @@ from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.inspection.views import steps_text
+from dga2d.runtime.learned.names import DOMAINS, Learned
+from dga2d.runtime.runs.packages import require_package
 from dga2d.runtime.runs.problem import Problem
 
-Method = Literal["safe", "basic", "ils", "cp-sat"]
+if TYPE_CHECKING:
+    from dga2d.runtime.learned.solving import LearnedSolver
+
+Method = Literal["safe", "basic", "ils", "cp-sat", "pomo", "resched", "sdds", "bpp-drl"]
 """The baselines: what a user gets without evolution, its counterpart from the basic library, an iterated
-local search, and OR-Tools."""
+local search, OR-Tools, and the learned solvers."""
 
 
 class SolveFailedError(Dga2dError):
@@ -74,12 +78,13 @@ async def solve_instance(
     announce: Callable[[str], None] = lambda text: None,
     warn: Callable[[str], None] = lambda text: None,
     launched: Zygote | None = None,
+    learned: Learned | None = None,
 ) -> Solved:
     """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
 
     Where the algorithm fails, the solution is that of the domain's safe initialiser alone. `announce` gets a
     line for each step that takes time before the budget begins, `warn` what the user should know for good;
-    `launched` is an evaluation worker that was launched ahead.
+    `launched` is an evaluation worker that was launched ahead; `learned` is read by learned solvers.
 
     Raises
     ------
@@ -89,6 +94,10 @@ async def solve_instance(
         The algorithm failed, and the initialiser, too.
     """
     domain = get_domain(domain_name)
+    if run_id is None and method in DOMAINS:
+        solver = await open_learned(domain_name, method, settings, learned or Learned())
+        instance = find_instance(domain, instance_name, data_dir)
+        return await solve_by_network(domain, instance, solver, settings, seed)
     announce("reading the instance")
     instance = find_instance(domain, instance_name, data_dir)
     if run_id is not None:
@@ -190,10 +199,38 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
     return _solved(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
 
 
-def require_package(package: str, extra: str, purpose: str) -> None:
-    """Raise UsageError where an optional dependency is not installed."""
-    if importlib.util.find_spec(package) is None:
-        raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")
+async def open_learned(domain: str, method: Method, settings: RunSettings, learned: Learned) -> LearnedSolver:
+    """Load a learned solver.
+
+    Raises
+    ------
+    UsageError
+        It cannot be loaded (see `open_solver`), or the budget is in work units.
+    """
+    from dga2d.runtime.learned.solving import open_solver  # torch
+
+    if settings.work is not None:
+        raise UsageError("--work: a learned solver knows no work units; give --time-limit")
+    return await open_solver(method, domain, learned.weights, learned.device)
+
+
+async def solve_by_network(
+    domain: Domain, instance: Instance, solver: LearnedSolver, settings: RunSettings, seed: int
+) -> Solved:
+    """Solve with a learned solver, outside the sandbox; the seconds are those of its inference.
+
+    Raises
+    ------
+    UsageError
+        The method cannot take the instance.
+    SolveFailedError
+        The verifier refuses what it found.
+    """
+    state, elapsed_s = await to_thread.run_sync(partial(solver.solve, instance, settings.time_limit, seed))
+    verdict = domain.verify(instance, state)
+    if verdict.objective is None:
+        raise SolveFailedError(f"{solver.method.name} failed on {instance.key}: {verdict.violation}")
+    return _solved(domain, instance, solver.title, state, verdict.objective, elapsed_s, 0)
 
 
 def check_picture(path: Path) -> None:

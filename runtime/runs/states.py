@@ -9,6 +9,7 @@ from dga2d.events import RunId
 from dga2d.replay import loading
 from dga2d.replay.snapshots import IgnoredSnapshot, SnapshotSeal, save_snapshot
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.code_version import code_version
 from dga2d.runtime.user_key import user_key
 from dga2d.store import EventStore, StoreError
@@ -56,6 +57,15 @@ def recall_problem(state: RunState) -> None:
 
         digest = state.code_version.rpartition("+")[2]
         recall_problem_file(state.header.domain, Path(state.header.problem_file), digest)
+
+
+def refuse_training(run_id: str, state: RunState) -> None:
+    """Raise RunStateError where a run is the training of a learned solver, which evolves nothing."""
+    if state.training is not None:
+        raise RunStateError(
+            f"run {run_id} is the training of a learned solver: `dga2d show {run_id}` shows it, and "
+            f"`dga2d train {state.training.started.method} --resume` goes on with it"
+        )
 
 
 def _report_ignored(snapshot: IgnoredSnapshot) -> None:

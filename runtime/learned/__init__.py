@@ -1,0 +1,1 @@
+"""Learned solvers: networks that build solutions, trained here, as baselines beside the evolved ones."""

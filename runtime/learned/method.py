@@ -1,0 +1,111 @@
+"""What a learned solver offers to training and solving, and which there are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import ClassVar, Final
+
+import torch
+from torch import Tensor, nn
+
+from dga2d.domains.core.contract import Instance, State
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.learned.names import DOMAINS
+from dga2d.runtime.learned.settings import TrainingSettings
+
+_PLACES: Final = {"pomo": "pomo:Pomo"}
+"""Name → module of this package, and the class in it."""
+
+
+class LearnedMethod(ABC):
+    """A network that builds solutions of one domain, how it is trained, and how it is asked.
+
+    Costs are minimised, whichever the direction of the domain's objective.
+    """
+
+    name: ClassVar[str]
+    domain: ClassVar[str]
+    settings: ClassVar[type[TrainingSettings]]
+    default_size: ClassVar[int]
+    data: ClassVar[str]
+    """What the training instances are, in a line."""
+    cost: ClassVar[str]
+    """What the cost is, in a line."""
+    published: ClassVar[str]
+    """The published training budget, with its source."""
+
+    @abstractmethod
+    def network(self, settings: TrainingSettings) -> nn.Module:
+        """Return an untrained network; draws its parameters from torch's own stream."""
+
+    @abstractmethod
+    def loss(
+        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, progress: float
+    ) -> tuple[Tensor, float]:
+        """Return the loss of a batch that is drawn from `rng`, and the mean cost of what was sampled.
+
+        `progress` is the part of the budget that was used, 0 to 1; 0 where the budget is in hours, so that
+        a training depends on nothing but its seed.
+        """
+
+    @abstractmethod
+    def validate(self, network: nn.Module, settings: TrainingSettings) -> float:
+        """Return the mean cost on fixed instances of the training's size, by the most probable choices."""
+
+    @abstractmethod
+    def solve(
+        self, network: nn.Module, instance: Instance, rng: torch.Generator, time_limit_s: float
+    ) -> State:
+        """Return a solution, found on the device of `rng`.
+
+        `time_limit_s` ends what may be repeated (samples); what the published inference does once is done.
+
+        Raises
+        ------
+        UsageError
+            The instance is of a kind or size that the method cannot take.
+        """
+
+
+def learned_method(name: str) -> LearnedMethod:
+    """Return the method of that name.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if name not in _PLACES:
+        raise UsageError(f"no learned solver is called {name!r}; there are {', '.join(DOMAINS)}")
+    module, _, kind = _PLACES[name].partition(":")
+    method = getattr(import_module(f"dga2d.runtime.learned.{module}"), kind)()
+    assert isinstance(method, LearnedMethod)
+    return method
+
+
+def device_named(name: str) -> torch.device:
+    """Return the device ``cpu``, ``cuda`` or ``cuda:N``.
+
+    Raises
+    ------
+    UsageError
+        It has no such name, or torch sees no such device.
+    """
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or name == "cpu:":
+        raise UsageError(f"--device {name}: expected cpu, cuda or cuda:N")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise UsageError(
+            f"--device {name}: torch {torch.__version__} sees {torch.cuda.device_count()} CUDA devices here; "
+            "use --device cpu, or install a build of torch for CUDA"
+        )
+    return torch.device(name)
+
+
+def device_in_words(device: torch.device) -> str:
+    """Return what a device is, as results name it: its kind, and threads or the name of the card."""
+    if device.type == "cuda":
+        return f"{device} ({torch.cuda.get_device_name(device)})"
+    threads = torch.get_num_threads()
+    return f"cpu ({threads} thread{'' if threads == 1 else 's'})"
