@@ -37,6 +37,7 @@ from dga2d.runtime.report.evaluations import (
     make_tables,
     position_means,
 )
+from dga2d.runtime.report.family_tree import FamilyNode, family_trees
 from dga2d.runtime.report.lineage import (
     BlobReader,
     Descent,
@@ -121,6 +122,8 @@ class ReportData:
     """Edges of the present graph with their aggregated credit."""
     edits: tuple[ReportedEdit, ...] = ()
     descent: Descent | None = None
+    families: tuple[FamilyNode, ...] = ()
+    """Who descends from whom."""
     """Drawing of the edits; ``None`` while there is no new implementation."""
     algorithm: tuple[PositionShare, ...] = ()
     """The checkpoint, or the best on the training batch where nothing was validated; may be empty."""
@@ -205,6 +208,7 @@ async def gather_report_data(
         edges=_edges(state) if "edges" in parts else (),
         edits=edits,
         descent=draw_descent(state, edits),
+        families=family_trees(state, edits),
         algorithm=await _algorithm(store, state, notes, edits) if "algorithm" in parts else (),
     )
 

@@ -194,7 +194,7 @@ def draw_descent(state: RunState, edits: Sequence[ReportedEdit]) -> Descent | No
 def _nodes(
     state: RunState, operators: list[str], made: dict[str, ReportedEdit], last: int
 ) -> dict[str, DescentNode]:
-    best = _ancestry(state, made)
+    best = ancestry(state, made)
     alive = {name for pool in state.pools.values() for name in pool}
     nodes = {}
     for index, operator in enumerate(operators):
@@ -220,7 +220,7 @@ def _link(a: DescentNode, b: DescentNode) -> str:
     return f"M{a.x:.1f} {a.y:.1f}C{middle:.1f} {a.y:.1f} {middle:.1f} {b.y:.1f} {b.x:.1f} {b.y:.1f}"
 
 
-def _ancestry(state: RunState, made: dict[str, ReportedEdit]) -> set[str]:
+def ancestry(state: RunState, made: dict[str, ReportedEdit]) -> set[str]:
     """Return the implementations of the reported algorithm and all they descend from."""
     program = state.checkpoint or state.best
     found: set[str] = set()
