@@ -18,7 +18,7 @@ from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAns
 from dga2d.agents.conductor import Turn
 from dga2d.agents.credit_keeper import round_evaluated
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.methods import Ask, get_method, library_operators, next_plan, search_of
+from dga2d.agents.methods import Ask, get_method, library_operators, next_plan, search_of, seeds_of
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import program_facts
 from dga2d.agents.proposing import (
@@ -33,6 +33,7 @@ from dga2d.agents.proposing import (
     parse_program,
     parse_reflection,
 )
+from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
 from dga2d.events.payloads import (
@@ -275,7 +276,8 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
             text = parse_reflection(observed.text, observed.task)
             reflected = ReflectionWritten(generation=number, slot=duty.slot, text=text, call=duty.call)
             return _decision(state, duty, reflected)
-        new = Implementation(OperatorName(PROGRAM), parse_program(observed.text), f"call:{duty.call}")
+        source_text = parse_program(observed.text, observed.task.frame)
+        new = Implementation(OperatorName(PROGRAM), source_text, f"call:{duty.call}")
         if ImplementationId(new.id) in state.search.programs:
             raise ProposalError("duplicate", f"{new.id} was evaluated before; it is the same text")
     except ProposalError as error:
@@ -340,6 +342,8 @@ async def read_programs(state: RunState, sources: SourceReader) -> ProgramTexts:
     names = sorted({*state.search.programs, *written})
     steps = [Step(operator=PROGRAM, implementation=name) for name in names]
     texts = [(await sources.implementation(state, step)).source for step in steps]
+    if state.settings.evolves_component:  # what is the same in all tells none from another
+        texts = [split_component(text)[0] for text in texts]
     return ProgramTexts(dict(zip(names, texts, strict=True)))
 
 
@@ -377,7 +381,16 @@ async def read_task(
         operators=operators,
         code=library,
         facts=program_facts(state, shown),
+        frame=await _frame(state, sources),
     )
+
+
+async def _frame(state: RunState, sources: SourceReader) -> str:
+    """Return the program whose skeleton stays as it is; empty where whole programs are evolved."""
+    if not state.settings.evolves_component:
+        return ""
+    (seed,) = seeds_of(state)
+    return (await sources.implementation(state, Step(operator=PROGRAM, implementation=seed))).source
 
 
 def _ask(asked: ProgramAsk) -> Ask:
@@ -407,6 +420,8 @@ async def _library(state: RunState, sources: SourceReader) -> tuple[Implementati
 async def _shown(state: RunState, name: ImplementationId, sources: SourceReader) -> ShownProgram:
     step = Step(operator=PROGRAM, implementation=name)
     source = (await sources.implementation(state, step)).source
+    if state.settings.evolves_component:
+        source = split_component(source)[0]
     record = state.search.programs.get(name)
     if record is None:  # of the open round, and not evaluated yet
         return ShownProgram(name, source, idea_of(source), "", "not measured yet", -math.inf)

@@ -36,6 +36,9 @@ class RunSettings(BaseModel):
     ``mcts-ahd``, ``meoh``, ``tree``, ``random``, or ``MODULE:CLASS`` for one of your own. All but ``dga2d``
     end with their model calls, whatever the number of generations, and take no heed of what concerns graph,
     credits, policy, gate and races."""
+    space: str = Field("program", pattern=r"^(program|component(:[a-z][a-z0-9_]{0,39})?)$")
+    """What a method other than ``dga2d`` and ``tree`` evolves: the whole ``program``, or ``component``, one
+    function within a skeleton of the domain's (``component:NAME`` where it has several)."""
     population: int = Field(0, ge=0)
     """Programs that a method of complete programs works on; 0 for the method's own number."""
     group: str = Field("all", min_length=1)
@@ -321,6 +324,10 @@ class RunSettings(BaseModel):
             raise ValueError(
                 f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers"
             )
+        if self.evolves_component and self.method in ("dga2d", "tree"):
+            raise ValueError(
+                f"space = {self.space} needs another method than {self.method}, which rearranges components"
+            )
         if self.answer_form != "whole" and self.prompt_edition < 3:
             raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3 or 4")
         if self.bank_examples and self.prompt_edition != 4:
@@ -335,6 +342,11 @@ class RunSettings(BaseModel):
     def evolves_pipelines(self) -> bool:
         """Whether pipelines of operators are evolved, and not complete programs by another method."""
         return self.method == "dga2d"
+
+    @property
+    def evolves_component(self) -> bool:
+        """Whether programs differ in one function, within a skeleton that stays as it is."""
+        return self.space != "program"
 
     @property
     def moves(self) -> frozenset[str]:

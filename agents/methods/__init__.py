@@ -2,7 +2,7 @@
 
 from dga2d.agents.methods.contract import Ask, Method, Plan, Population, Search, Variation
 from dga2d.agents.methods.registry import MethodError, get_method, method_names
-from dga2d.agents.methods.search import library_operators, method_end, next_plan, search_of
+from dga2d.agents.methods.search import library_operators, method_end, next_plan, search_of, seeds_of
 
 __all__ = [
     "Ask",
@@ -18,4 +18,5 @@ __all__ = [
     "method_names",
     "next_plan",
     "search_of",
+    "seeds_of",
 ]

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from dga2d.agents.proposing.answers import check_code, clean_answer, normalised_ast_digest, python_block
+from dga2d.agents.proposing.component_answers import component_answers, put_into
 from dga2d.agents.proposing.composition import Habits
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.prompts import fence
@@ -27,16 +28,18 @@ DRAWS = 60
 """Programs drawn before giving up; draws that repeat a known text do not count as answers."""
 
 
-def parse_program(text: str) -> str:
-    """Return the source text of an answer, ending in one line end.
+def parse_program(text: str, frame: str = "") -> str:
+    """Return the source text of an answer, ending in one line end; within the skeleton of `frame`, if any.
 
     Raises
     ------
     ProposalError
         ``size``, ``code_block``, ``encoding``, ``no_variation``: see `python_block`; ``syntax``,
-        ``signature``, ``source_rules``: see `check_code`.
+        ``signature``, ``source_rules``: see `check_code`; `put_into` for components.
     """
     source = python_block(text).strip("\n") + "\n"
+    if frame:
+        source = put_into(frame, source)
     check_code(source)
     return source
 
@@ -60,6 +63,9 @@ def parse_reflection(text: str, task: ReflectTask) -> str:
 
 def program_answers(task: ProgramTask, rng: np.random.Generator) -> Iterator[str]:
     """Yield different programs made of library code, none of which runs like a parent."""
+    if task.frame:
+        yield from (f"{fence(text, 'python')}\n" for text in component_answers(task, rng))
+        return
     maker = _ProgramMaker(task, rng)
     known = {normalised_ast_digest(parent.source) for parent in task.parents}
     for _ in range(DRAWS):

@@ -31,6 +31,7 @@ from dga2d.agents.proposing.tasks import (
     Task,
     operator_categories,
 )
+from dga2d.domains.core.components import evolved_function, split_component
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.replay.state.graph import END, START
 
@@ -54,6 +55,8 @@ THIRD: dict[type[Task], str] = {
 FOURTH: dict[type[Task], str] = {**THIRD, ImplementTask: "implement@4", ConnectTask: "connect@4"}
 """Task → template of its fourth edition, in which more is told of the same facts."""
 EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH}
+COMPONENT = "component@1"
+"""Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4
 """Of prompts, as counted against their bound."""
 LEAST_FIRST = ("blocks", "examples", "feedback", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
@@ -97,7 +100,8 @@ def _within_bound(task: Task, facts: RunFacts) -> Prompt:
 
     From the third edition on the answer refused before is shortened as well, after all facts.
     """
-    template = EDITIONS[facts.edition][type(task)]
+    is_component = isinstance(task, ProgramTask) and task.frame
+    template = COMPONENT if is_component else EDITIONS[facts.edition][type(task)]
     bound = facts.max_tokens * CHARS_PER_TOKEN
     prompt = _render(task, template)
     for field in LEAST_FIRST:
@@ -140,6 +144,7 @@ def _special(task: Task) -> dict[str, Any]:
         }
     if isinstance(task, ProgramTask):
         return {
+            **_frame_parts(task.frame),
             "environment": sorted(task.card.environment.items()),
             "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
         }
@@ -148,6 +153,20 @@ def _special(task: Task) -> dict[str, Any]:
     if task.facts is not None:
         return {"allowed": addable_edges(task)[:MOST_EDGES]}
     return {}
+
+
+def _frame_parts(frame: str) -> dict[str, str]:
+    """Return the function asked for, its signature, the text that it begins with and the skeleton."""
+    if not frame:
+        return {}
+    head, skeleton = split_component(frame)
+    function = evolved_function(frame)
+    return {
+        "function": function.name,
+        "signature": f"def {function.name}({', '.join(argument.arg for argument in function.args.args)}):",
+        "rule": head,
+        "skeleton": skeleton,
+    }
 
 
 def _example_graph(task: InitializeTask) -> str:

@@ -335,6 +335,8 @@ class ProgramTask(PastAttempts):
     """Code of these operators: what proposals may be made of."""
     facts: RunFacts
     """`RunFacts.blocks` holds the code that the prompt shows of the library."""
+    frame: str = ""
+    """Program whose skeleton stays as it is, where a component is asked for; empty for whole programs."""
 
 
 @dataclass(frozen=True)

@@ -210,6 +210,7 @@ UNCHANGEABLE = (
     "preset",
     "group",
     "method",
+    "space",
     "population",
     "library",
     "bank",

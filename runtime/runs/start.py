@@ -12,6 +12,7 @@ from types import MappingProxyType
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
 from dga2d.agents.proposing.recipes import Recipe, write_program
+from dga2d.domains.core.components import Component, components_of
 from dga2d.domains.core.contract import (
     Domain,
     Implementation,
@@ -69,13 +70,17 @@ def library_of(domain: Domain, settings: RunSettings) -> tuple[Operator, ...]:
 
 def program_operator(domain: Domain, settings: RunSettings) -> Operator:
     """Return the operator of runs whose method evolves complete programs; its only implementation is the
-    safe baseline as one program.
+    safe baseline as one program, or the skeleton with its simple rule where a component is evolved.
 
     Raises
     ------
     UsageError
-        The domain has an operator of that name, or its baseline cannot be one program.
+        The domain has an operator of that name, its baseline cannot be one program, or it has no such
+        component.
     """
+    if settings.evolves_component:
+        component = _component(domain, settings.space.partition(":")[2])
+        return _program_operator(component.source, f"library:components/{component.name}.py")
     steps = baseline_of(domain, settings)
     library = {str(step.implementation.id): step.implementation for step in steps}
     text = write_program(Recipe("chain", tuple(str(step.implementation.id) for step in steps)), library)
@@ -84,6 +89,21 @@ def program_operator(domain: Domain, settings: RunSettings) -> Operator:
             f"setting method = {settings.method!r}: the safe baseline of {domain.name} cannot be written as "
             "one program; only dga2d can evolve it"
         )
+    return _program_operator(text, "library:baseline")
+
+
+def _component(domain: Domain, name: str) -> Component:
+    """Return the component of that name, or the first where none is named."""
+    offered = components_of(domain)
+    for component in offered:
+        if name in ("", component.name):
+            return component
+    has = ", ".join(component.name for component in offered)
+    wanted = f"component {name!r}" if name and offered else "component"
+    raise UsageError(f"setting space: {domain.name} has no {wanted}" + (f"; it has {has}" if has else ""))
+
+
+def _program_operator(text: str, origin: str) -> Operator:
     name = OperatorName(PROGRAM)
     return Operator(
         id=name,
@@ -95,7 +115,7 @@ def program_operator(domain: Domain, settings: RunSettings) -> Operator:
         tier="basic",
         complexity="",
         source="",
-        implementations=(Implementation(name, text, "library:baseline"),),
+        implementations=(Implementation(name, text, origin),),
     )
 
 
@@ -144,8 +164,12 @@ def run_started(
     """
     domain = problem.domain
     library, score = library_of(domain, settings), own_score_of(domain)
+    baseline = baseline_of(domain, settings)
     if not settings.evolves_pipelines:
-        library = (*library, program_operator(domain, settings))
+        program = program_operator(domain, settings)
+        library = (*library, program)
+        if settings.evolves_component:
+            baseline = (PipelineStep(program.id, program.implementations[0]),)
     payload = RunStarted(
         domain=domain.name,
         sense=domain.sense,
@@ -153,7 +177,7 @@ def run_started(
         settings=settings.model_dump(),
         code_version=present_version(domain.name),
         library=tuple(library_operator(operator) for operator in library),
-        baseline=recorded_steps(baseline_of(domain, settings)),
+        baseline=recorded_steps(baseline),
         splits=problem.manifest(measured, tells_sizes=settings.prompt_edition >= 3),
         batch=shared_batch(problem, settings, seed),
         policy=policy,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.agents.made_up_library import made_up_operator
 from tests.agents.methods.conftest import CALLS, METHODS, small
 from tests.agents.outside_world import Answers
+from tests.agents.simulation import Simulation
 
 from dga2d.agents.method_runner import ROUND
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.proposing import Completion, CompletionRequest
+from dga2d.domains.core.components import components_of, split_component
+from dga2d.domains.core.contract import Operator
+from dga2d.domains.core.registry import get_domain
 from dga2d.events import RecordedEvent
 from dga2d.events.payloads import (
     EvaluationRecorded,
@@ -33,7 +38,6 @@ from dga2d.runtime.runs.config import make_settings
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
-    from tests.agents.simulation import Simulation
 
     Run = tuple[Simulation, RunState, MemoryLog]
 
@@ -229,3 +233,35 @@ def test_a_run_is_shown_with_its_programs_and_reported(method_run: Run) -> None:
         if p.id in state.search.population
     ]
     assert trials_view(state)["tried"] == len(state.search.programs) - 1
+
+
+@dataclass(frozen=True)
+class ComponentRun(Simulation):
+    """A run whose programs differ in one function."""
+
+    @property
+    def first_operators(self) -> tuple[Operator, ...]:
+        (component,) = components_of(get_domain("tsp"))
+        program = made_up_operator(PROGRAM, "program", "none")
+        code = replace(program.implementations[0], source=component.source)
+        return (*self.operators, replace(program, implementations=(code,)))
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "tree"])
+def test_a_component_is_evolved_within_its_skeleton(method: str) -> None:
+    settings = small(method, 13, 2).changed(space="component").settings
+    simulation = ComponentRun(settings)
+    state, log = simulation.run()
+    assert state.status == "completed"
+    assert len(state.search.programs) > 1
+    assert state.ledger.used <= 13
+    texts = [log.blobs[state.sources[name]].decode() for name in state.search.programs]
+    assert len({split_component(text)[1] for text in texts}) == 1
+    assert len({split_component(text)[0] for text in texts}) == len(texts)
+    assert simulation.made_again(log) > state.ledger.used
+
+
+def test_a_component_needs_a_method_that_evolves_programs() -> None:
+    for method in ("dga2d", "tree"):
+        with pytest.raises(SettingsError, match=f"space = component needs another method than {method}"):
+            make_settings({}, {"method": method, "space": "component"})
