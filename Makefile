@@ -27,12 +27,14 @@ demo: setup
 	    --test-instances 16 --test --hand-tuned --run-id $(DEMO)
 	$(BIN)/dga2d replay $(DEMO) --verify
 
-# Two workers, a whole file each: files share one small run. Long files come first (tests/conftest.py).
+# A whole file to each worker, files that wait first (tests/conftest.py). A quarter of the time tests wait for
+# processes and limits, so that three workers keep two cores busy.
+WORKERS ?= 3
 test: setup
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 slow: setup
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long"
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not long"
 
 # The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
 # programs; every library text compiled, every hostile program in all modes. An hour and more.

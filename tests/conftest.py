@@ -1,15 +1,19 @@
-"""No test fails because the machine is busy, and whole programs are tried first: with two workers, the files
-that wait and start processes should not be left to one of them at the end."""
+"""No test fails because the machine is busy, and whole programs are tried first: with several workers, the
+files that wait and start processes should not be left to one of them at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from dga2d.domains.core import plugins
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -17,6 +21,8 @@ settings.load_profile("untimed")
 HERE = Path(__file__).parent
 FIRST = ("system/attacks", "system", "runtime", "browser", "docs", "agents")
 """Folders of tests that come before all others, in this order."""
+TOGETHER = ("tests/browser/", "tests/agents/policy/")
+"""Folders that one worker takes whole: they share a browser, or an import of PyTorch, which takes seconds."""
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +35,21 @@ def no_problem_file_is_left_behind() -> Iterator[None]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _place(item.path.relative_to(HERE).as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Any:
+    """Hand out whole files with ``--dist loadfile``, but the folders of `TOGETHER` in one piece."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+    return ByFileOrFolder(config, log)
 
 
 def _place(path: str) -> int:

@@ -70,15 +70,13 @@ def punctual(simulation: Simulation) -> tuple[Simulation, list[str]]:
 @pytest.mark.parametrize(
     "late",
     [
-        "conductor",
-        "initializer",
-        "pipeline_sampler",
-        "evaluator_pool",
-        "credit_keeper",
-        "implementation_evolver",
-        "edge_evolver",
-        "validator",
-        "racer",
+        *("conductor", "evaluator_pool", "implementation_evolver"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in (
+                *("initializer", "pipeline_sampler", "credit_keeper", "edge_evolver", "validator", "racer"),
+            )
+        ),
     ],
 )
 def test_an_agent_that_starts_late_misses_nothing(punctual: tuple[Simulation, list[str]], late: str) -> None:

@@ -144,11 +144,11 @@ def original(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Path
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory, original: Path) -> Iterator[Served]:
     """``dga2d serve`` over a copy of it.
 
-    It ends with the file, like the browser: other tests suspend or count the processes below their own.
+    Tests that suspend or count the processes below their own come before these (``tests/conftest.py``).
     """
     with serving(Path(shutil.copy(original, tmp_path_factory.mktemp("browser")))) as made:
         yield made
@@ -184,7 +184,7 @@ def serving(path: Path, *options: str) -> Iterator[Served]:
             process.terminate()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     """The browser of all tests; where there is none they are skipped, unless DGA2D_NEEDS_CHROMIUM is set."""
     path = shutil.which("chromium")

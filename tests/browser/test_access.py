@@ -59,10 +59,8 @@ async def assert_accessible(page: Page, what: str) -> None:
     assert await faults(page, "color-contrast") == [], what
 
 
-@pytest.mark.parametrize(
-    "panel",
-    [pytest.param(panel, marks=() if panel == "overview" else pytest.mark.slow) for panel in PARTS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("panel", PARTS)
 async def test_every_panel_is_accessible_in_light_and_dark(tab: Tab, panel: str) -> None:
     page = await tab.open(f"/runs/fifty?seq={AT}#{panel}")
     await page.evaluate(AXE_SCRIPT)
@@ -77,6 +75,7 @@ async def test_runs_and_comparison_are_accessible_in_light_and_dark(tab: Tab, ad
     await assert_accessible(page, address)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", [{"viewport": {"width": 360, "height": 700}}], indirect=True, ids=["narrow"])
 async def test_a_narrow_window_never_scrolls_sideways(tab: Tab) -> None:
     for address in LISTS:
@@ -111,6 +110,7 @@ async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) ->
     assert order[-3] == "wide"
 
 
+@pytest.mark.slow
 async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=100#overview")
     marks = (await page.locator("#run").get_attribute("data-marks") or "").split(",")

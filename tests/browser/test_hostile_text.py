@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PLACES = ("graph", "lineage", "evaluations", "calls", "walks", "events")
 """Panels in which hostile text must be seen."""
-OFTEN = ("graph", "calls")
+OFTEN = ("calls",)
 """Those that are looked at in every run of the tests."""
 
 

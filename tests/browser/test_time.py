@@ -65,7 +65,6 @@ def show(url: str, run: str, seq: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 async def test_nodes_of_the_graph_stay_where_they_are(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty?seq=60#graph")
     places = [await placed(page)]
@@ -133,6 +132,7 @@ async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fi
     assert await page.evaluate("() => window.isTheSamePage")
 
 
+@pytest.mark.slow
 async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
     page = await tab.open("/compare?run=fifty&run=hostile&run=live")
     await expect(page.locator("polyline")).to_have_count(3)
@@ -162,6 +162,7 @@ async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says
     assert await page.locator("tr[data-run=fifty] .spark").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
 async def test_the_list_of_runs_is_whole_on_a_phone(tab: Tab) -> None:
     page = await tab.open("/")
@@ -196,6 +197,7 @@ async def test_a_panel_that_takes_long_says_so(tab: Tab) -> None:
     await expect(page.locator("#waiting")).to_be_hidden()
 
 
+@pytest.mark.slow
 async def test_names_of_heat_maps_are_inside_the_picture(tab: Tab) -> None:
     page = await tab.open("/runs/hostile#graph")
     lefts = await page.evaluate(
@@ -217,6 +219,7 @@ async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
     await expect(page.locator(f"#code-of-{seq}")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     await expect(page.locator(".drawing")).to_contain_text("no domain is called")
@@ -258,6 +261,7 @@ async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
     assert "var(--" not in text
 
 
+@pytest.mark.slow
 async def test_the_graph_lights_filters_and_tells_of_an_operator(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     links = page.locator(".link:visible")

@@ -15,7 +15,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of ``library_claims`` per implementation, those of ``reading_claims`` per malformed text.
 
     There are hundreds of texts, so every third is run each time, the others if slow. What is slow anyway, the
-    compiler above all, is done for every third one, for the others if long.
+    compiler above all, is done for every sixth one, for the others if long.
     """
     specimen = getattr(metafunc.cls, "specimen", None)
     if specimen is None:
@@ -23,12 +23,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "implementation" in metafunc.fixturenames:
         is_slow = metafunc.definition.get_closest_marker("slow") is not None
         is_run = "plain" in metafunc.fixturenames
-        rest = pytest.mark.long if is_slow else pytest.mark.slow if is_run else ()
+        step, rest = (6, pytest.mark.long) if is_slow else (3, pytest.mark.slow if is_run else ())
         cases = [
             pytest.param(
                 *case,
                 id=case[1].origin.removeprefix("library:"),
-                marks=rest if number % 3 else (),
+                marks=rest if number % step else (),
             )
             for number, case in enumerate(specimen.cases)
         ]

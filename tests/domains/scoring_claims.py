@@ -135,7 +135,7 @@ class SequenceScoring:
 
     specimen: ClassVar[Scored]
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=INHERITED)
+    @settings(max_examples=30, deadline=None, suppress_health_check=INHERITED)
     @given(seed=SEEDS, data=st.data())
     def test_decoder_plain_decoder_and_verifier_agree_on_valid_states(
         self, seed: int, data: st.DataObject
@@ -145,7 +145,7 @@ class SequenceScoring:
         assert self.specimen.plain_score(instance, state) != self.specimen.domain.invalid_score
         self.specimen.agree(instance, state)
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=INHERITED)
+    @settings(max_examples=50, deadline=None, suppress_health_check=INHERITED)
     @given(seed=SEEDS, data=st.data())
     def test_all_three_agree_on_mutated_states(self, seed: int, data: st.DataObject) -> None:
         """One entry is another number, or two have changed places."""
@@ -227,7 +227,7 @@ class ShopScoring(SequenceScoring):
 
     specimen: ClassVar[ScoredShop]
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=INHERITED)
+    @settings(max_examples=25, deadline=None, suppress_health_check=INHERITED)
     @given(size=st.tuples(st.integers(2, 6), st.integers(2, 5)), seed=SEEDS, data=st.data())
     def test_a_schedule_with_one_start_moved_earlier_is_caught(
         self, size: Size, seed: int, data: st.DataObject

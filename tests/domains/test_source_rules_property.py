@@ -353,7 +353,7 @@ def test_the_generator_reaches_every_construct_and_some_programs_pass() -> None:
     assert n_passed > 50, (n_passed, len(texts))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.integers(0, 2**48))
 def test_what_passes_holds_nothing_outside_the_lists(seed: int) -> None:
     text = _program(seed)

@@ -349,7 +349,7 @@ def broken(array: NDArray[np.int32], data: st.DataObject) -> Any:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(data=st.data(), seed=st.integers(0, 2**31))
 def test_a_verifier_says_what_the_definition_says(name: str, data: st.DataObject, seed: int) -> None:
     domain, problem = get_domain(name), PROBLEMS[name]

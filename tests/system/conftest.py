@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import psutil
 import pytest
+from filelock import FileLock
 
 WAIT_S = 120.0
 """Longest wait for something that must happen; a loaded machine with cold caches stays far below."""
@@ -217,16 +218,32 @@ def program(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a copy of a folder that `make` fills, once for all workers of pytest-xdist."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"{name}-of-all-workers"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            filled = factory.mktemp(f"{name}-new")
+            make(filled)
+            filled.rename(folder)
+    return Path(shutil.copytree(folder, factory.mktemp(name), dirs_exist_ok=True))
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """A store with the complete, uninterrupted run ``done`` of the small settings. Look, don't write."""
-    program = Program(tmp_path_factory.mktemp("finished"), {"PYTHONHASHSEED": "0"})
-    # the first run of all compiles its operators
-    outcome = program.run("evolve", "tsp", *SMALL, "--run-id", "done", wait_s=3 * WAIT_S)
-    assert (outcome.code, outcome.err) == (0, ""), outcome
-    failures = [r for r in program.rows("done") if r.type == "EvaluationRecorded" and r.fields["failure"]]
-    assert not failures, failures[0]
-    return program
+    environment = {"PYTHONHASHSEED": "0"}
+
+    def make(folder: Path) -> None:
+        program = Program(folder, environment)
+        # the first run of all compiles its operators
+        outcome = program.run("evolve", "tsp", *SMALL, "--run-id", "done", wait_s=3 * WAIT_S)
+        assert (outcome.code, outcome.err) == (0, ""), outcome
+        failures = [r for r in program.rows("done") if r.type == "EvaluationRecorded" and r.fields["failure"]]
+        assert not failures, failures[0]
+
+    return Program(made_once(tmp_path_factory, "finished", make), environment)
 
 
 class Tested(NamedTuple):
@@ -238,10 +255,15 @@ class Tested(NamedTuple):
 
 @pytest.fixture(scope="session")
 def tested(finished: Program, tmp_path_factory: pytest.TempPathFactory) -> Tested:
-    program = finished.copy(tmp_path_factory.mktemp("tested"))
-    outcome = program.run("test", "done", "--quiet", "--json", "--report", "report.html")
-    assert (outcome.code, outcome.err) == (0, "")
-    return Tested(program, outcome.json)
+    def make(folder: Path) -> None:
+        program = finished.copy(folder)
+        outcome = program.run("test", "done", "--quiet", "--json", "--report", "report.html")
+        assert (outcome.code, outcome.err) == (0, "")
+        (folder / "printed.json").write_text(outcome.out, encoding="utf-8")
+
+    folder = made_once(tmp_path_factory, "tested", make)
+    printed = json.loads((folder / "printed.json").read_text(encoding="utf-8"))
+    return Tested(Program(folder, finished.environment), printed)
 
 
 @pytest.fixture

@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
     Run = tuple[Simulation, RunState, MemoryLog]
 
+TWO_OFTEN = [
+    pytest.param(method, marks=() if method in ("eoh", "tree") else pytest.mark.slow) for method in METHODS
+]
+"""Methods, of which one with a population and the tree search are tried each time, the others if slow."""
+
 
 def digests(state: RunState) -> list[str]:
     return [state.history[number].state_digest for number in sorted(state.history)]
@@ -85,13 +90,13 @@ def test_what_a_method_works_on_is_its_pool(method_run: Run) -> None:
     assert state.search.population == last.population == state.pools[PROGRAM]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", TWO_OFTEN)
 def test_the_order_in_which_answers_come_changes_no_decision(method: str) -> None:
     runs = [replace(small(method, 13, 2), order=order).run()[0] for order in range(2)]
     assert len({tuple(digests(state)) for state in runs}) == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", TWO_OFTEN)
 def test_a_killed_run_goes_on_to_the_same_end(method: str) -> None:
     simulation = small(method, 13, 2)
     whole, log = simulation.run()
@@ -201,7 +206,13 @@ def test_a_run_killed_at_any_of_twenty_moments_makes_the_same_decisions(method: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, marks=() if method in ("reevo", "mcts-ahd", "tree") else pytest.mark.long)
+        for method in METHODS
+    ],
+)
 def test_no_method_makes_more_than_500_calls_by_the_endpoints_own_count(method: str) -> None:
     """With an endpoint that answers every seventh call with nonsense."""
     endpoint = Unreliable()

@@ -31,11 +31,11 @@ SOURCES = {
 }
 FIRST = {min(name for name in SOURCES if name.startswith(f"{domain}/")) for domain in domain_names()}
 VARIED = [
-    pytest.param(name, marks=() if name in FIRST else pytest.mark.slow)
-    for name, source in sorted(SOURCES.items())
+    pytest.param(name, marks=() if name in FIRST else pytest.mark.long if number % 3 else pytest.mark.slow)
+    for number, (name, source) in enumerate(sorted(SOURCES.items()))
     if "# tunable: " in source
 ]
-"""What is varied: a file of each domain, and all others if slow."""
+"""What is varied: a file of each domain, a third of the others if slow, all if long."""
 
 
 @cache
@@ -44,7 +44,13 @@ def blocks_of(name: str) -> tuple[Block, ...]:
     return tuple(read_module(SOURCES[name]).blocks)
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+        for number, name in enumerate(sorted(SOURCES))
+    ],
+)
 def test_every_marker_of_a_library_file_declares_a_usable_tunable(name: str) -> None:
     source = SOURCES[name]
     assert tunable_faults(source) == ()

@@ -74,7 +74,7 @@ def initialize_tasks(draw: st.DrawFn) -> InitializeTask:
 
 
 @given(initialize_tasks(), st.integers(0, 2**32))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_an_offline_graph_is_always_valid_and_keeps_the_baseline(task: InitializeTask, seed: int) -> None:
     proposal = parse_graph(offline_answer(task, np.random.default_rng(seed)), task)
     assert set(task.baseline) <= set(proposal.operators)
@@ -105,7 +105,7 @@ def connect_task(task: InitializeTask, seed: int, mode: Any) -> ConnectTask:
 
 
 @given(initialize_tasks(), st.integers(0, 2**32), st.sampled_from(["replace", "delta"]))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_an_offline_edge_edit_is_valid_wherever_one_exists(
     first: InitializeTask, seed: int, mode: str
 ) -> None:

@@ -49,7 +49,7 @@ def plain_place(boxes: list[Box], sides: list[int], size: list[int]) -> list[int
     return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(n=st.integers(1, 25), side=st.integers(1, 12), seed=st.integers(0, 10**6))
 def test_decoder_plain_decoder_and_verifier_agree(n: int, side: int, seed: int) -> None:
     instance = bins_and_items(n, side, seed)

@@ -49,7 +49,7 @@ def meet(low: list[int], high: list[int], low2: list[int], high2: list[int]) -> 
     return all(a0 < b1 and b0 < a1 for a0, a1, b0, b1 in zip(low, high, low2, high2, strict=True))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 30), n_types=st.integers(1, 8), seed=st.integers(0, 10**6))
 def test_decoder_plain_decoder_and_verifier_agree(n: int, n_types: int, seed: int) -> None:
     instance = container_and_boxes(n, n_types, seed)

@@ -85,7 +85,7 @@ def test_garbage_machines_are_a_violation_and_score_invalid(metadata: Any) -> No
     assert_refused(state)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(size=st.tuples(st.integers(1, 6), st.integers(1, 5)), seed=SEEDS, data=st.data())
 def test_a_schedule_with_one_task_changed_is_caught(
     size: tuple[int, int], seed: int, data: st.DataObject

@@ -38,7 +38,9 @@ def test_an_encoding_describes_its_operators(kind: type[dga2d.Problem]) -> None:
         assert examine(claim.check, OwnDomain(kind(), "tiny")).contradictions == ()
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize(
+    "kind", [*EVERY[::3], *(pytest.param(k, marks=pytest.mark.slow) for k in EVERY if k not in EVERY[::3])]
+)
 def test_operators_give_valid_solutions_twice_alike_and_worsen_none(
     kind: type[dga2d.Problem], tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ class ProjectClaims(SequenceScoring):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, scale=st.integers(1, 2**27))
 def test_capacities_that_need_several_words_decode_alike(seed: int, scale: int) -> None:
     """Seven resources with requests times `scale`: the packed words hold one, two or more of them."""
@@ -89,7 +89,7 @@ def test_the_environment_by_hand() -> None:
     assert np.argwhere(environment["adj_matrix"]).tolist() == environment["edges"].tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, data=st.data())
 def test_an_activity_that_starts_one_period_earlier_breaks_a_constraint(
     seed: int, data: st.DataObject

@@ -40,7 +40,7 @@ class AssemblyLineClaims(SequenceScoring):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(size=st.integers(1, 8), seed=SEEDS, data=st.data())
 def test_they_agree_on_any_sequence(size: int, seed: int, data: st.DataObject) -> None:
     instance = random_instance(size, seed)
@@ -53,7 +53,7 @@ def test_they_agree_on_any_sequence(size: int, seed: int, data: st.DataObject) -
     assert verdict.is_feasible == (expected != INVALID_SCORE)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(size=st.integers(1, 25), seed=SEEDS)
 def test_a_line_read_station_by_station_needs_no_more_stations(size: int, seed: int) -> None:
     """The claim on the card which lets operators work on lines instead of sequences."""
@@ -91,7 +91,7 @@ def test_the_verifier_names_what_is_broken(stations: list[list[int]], message: s
     assert verifier.line_violation(9, TIMES, EDGES, stations) == message
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(size=st.integers(2, 12), seed=SEEDS, data=st.data())
 def test_mutated_lines_are_caught(size: int, seed: int, data: st.DataObject) -> None:
     """A task added to a full station, left out or put twice breaks the line."""
