@@ -44,7 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Any:
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFileOrFolder(LoadFileScheduling):
+    class ByFileOrFolder(LoadFileScheduling):  # type: ignore[misc]  # it has no types
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
             return next((folder for folder in TOGETHER if file.startswith(folder)), file)

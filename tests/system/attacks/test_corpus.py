@@ -13,6 +13,7 @@ from tests.system.attacks.corpus import FAMILIES, OUTCOMES, TEXTS
 
 from dga2d.domains.source_rules import check_source
 from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.limits import SandboxMode
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -31,11 +32,11 @@ class PoolInTurn:
 
     def __init__(self, host: Any, domain_file: Any) -> None:
         self._host, self._domain_file = host, domain_file
-        self._mode = ""
+        self._mode: SandboxMode = "off"
         self._pool: EvaluatorPool | None = None
         self._open = AsyncExitStack()
 
-    async def of(self, mode: str) -> EvaluatorPool:
+    async def of(self, mode: SandboxMode) -> EvaluatorPool:
         """Return the pool of a mode."""
         if self._pool is None or mode != self._mode:
             await self.close()
@@ -71,7 +72,7 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize(("mode", "unit", "name"), cases())
 async def test_a_hostile_program_is_contained(
-    mode: str, unit: Any, name: str, pool_in_turn: PoolInTurn, host: Any
+    mode: SandboxMode, unit: Any, name: str, pool_in_turn: PoolInTurn, host: Any
 ) -> None:
     containment = Containment(await pool_in_turn.of(mode), host, unit)
     reply = await containment.throw(TEXTS[name])
