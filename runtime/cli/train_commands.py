@@ -174,7 +174,6 @@ def _view(trained: Trained, budget: Budget) -> dict[str, Any]:
     from dga2d.runtime.learned.method import device_in_words
 
     training = trained.training
-    last = training.curve[-1]
     return {
         "method": training.method.name,
         "domain": training.method.domain,
@@ -188,7 +187,7 @@ def _view(trained: Trained, budget: Budget) -> dict[str, Any]:
         "budget": budget._asdict(),
         "device": device_in_words(training.device),
         "steps": training.step,
-        "instances": last.instances,
+        "instances": training.step * training.settings.batch,
         "seconds": training.seconds,
         "cost": training.method.cost,
         "curve": [point.model_dump() for point in training.curve],

@@ -14,7 +14,12 @@ from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned.names import DOMAINS
 from dga2d.runtime.learned.settings import TrainingSettings
 
-_PLACES: Final = {"pomo": "pomo:Pomo"}
+_PLACES: Final = {
+    "pomo": "pomo:Pomo",
+    "resched": "resched:Resched",
+    "sdds": "sdds:Sdds",
+    "bpp-drl": "bpp_drl:BppDrl",
+}
 """Name → module of this package, and the class in it."""
 
 
@@ -41,12 +46,11 @@ class LearnedMethod(ABC):
 
     @abstractmethod
     def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, progress: float
+        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
     ) -> tuple[Tensor, float]:
         """Return the loss of a batch that is drawn from `rng`, and the mean cost of what was sampled.
 
-        `progress` is the part of the budget that was used, 0 to 1; 0 where the budget is in hours, so that
-        a training depends on nothing but its seed.
+        `step` counts from 0: what changes in the course of a training follows from it alone.
         """
 
     @abstractmethod
@@ -55,7 +59,12 @@ class LearnedMethod(ABC):
 
     @abstractmethod
     def solve(
-        self, network: nn.Module, instance: Instance, rng: torch.Generator, time_limit_s: float
+        self,
+        network: nn.Module,
+        settings: TrainingSettings,
+        instance: Instance,
+        rng: torch.Generator,
+        time_limit_s: float,
     ) -> State:
         """Return a solution, found on the device of `rng`.
 

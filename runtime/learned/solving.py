@@ -48,7 +48,7 @@ class LearnedSolver(NamedTuple):
         rng = stream(self.device, "solve", self.method.name, seed)
         start = time.perf_counter()
         try:
-            state = self.method.solve(self.network, instance, rng, time_limit_s)
+            state = self.method.solve(self.network, self.settings, instance, rng, time_limit_s)
         except torch.OutOfMemoryError as error:
             raise UsageError(f"{instance.key}: {self.device} has too little memory for it") from error
         return state, time.perf_counter() - start

@@ -176,7 +176,7 @@ class Training:
         part = 0.0 if progress.steps is None else progress.step / progress.steps
         for group in self._optimiser.param_groups:
             group["lr"] = settings.learning_rate * (LAST_PART if part >= 1.0 - LAST_PART else 1.0)
-        loss, cost = self.method.loss(self.network, settings, rng, part)
+        loss, cost = self.method.loss(self.network, settings, rng, progress.step)
         self._optimiser.zero_grad()
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
