@@ -6,9 +6,12 @@ test holds the table against the logs of simulated runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from dga2d.agents.agent import Decision, Duty, present_graph
 from dga2d.agents.comparison import calls_between_validations
@@ -387,6 +390,20 @@ def spread_order(size: int) -> list[int]:
     """
     width = (size - 1).bit_length()
     return sorted(range(size), key=lambda i: f"{i:0{width}b}"[::-1])
+
+
+def instances_to_compare_on(state: RunState, draws: np.random.Generator) -> list[InstanceKey]:
+    """Return the training instances on which races and gates compare programs, in order.
+
+    Of those known to be solved only the part that is set, evenly spaced from a drawn one on.
+    """
+    keys, share = [entry.key for entry in state.header.splits.train], state.settings.solved_share
+    solved = [key for key in keys if key in state.solved]
+    if share == 1.0 or not solved:
+        return keys
+    count, first = math.ceil(share * len(solved)), int(draws.integers(len(solved)))
+    kept = {solved[(first + i * len(solved) // count) % len(solved)] for i in range(count)}
+    return [key for key in keys if key not in state.solved or key in kept] or keys
 
 
 def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dga2d.agents.agent import open_basis
-from dga2d.agents.conductor import spread_order
+from dga2d.agents.conductor import instances_to_compare_on, spread_order
 from dga2d.agents.pool_edits import edit_of, parent_of
 from dga2d.agents.trial_walks import fill, replace_implementation, walk_through
 from dga2d.domains.core.contract import normalised_gap
@@ -57,8 +57,8 @@ def is_gated(state: RunState) -> bool:
 
 def gate_instances(state: RunState) -> tuple[InstanceKey, ...]:
     """Return the training instances of the open generation's gate, spread over groups and names."""
-    keys = [entry.key for entry in state.header.splits.train]
     draws = stream(state.header.seed, "gate", open_basis(state)[0].number)
+    keys = instances_to_compare_on(state, draws)
     start = int(draws.integers(len(keys)))
     order = [keys[(start + i) % len(keys)] for i in spread_order(len(keys))]
     return tuple(order[: state.settings.gate_instances])

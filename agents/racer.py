@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from dga2d.agents.agent import Decision, Duty, open_generation, open_race, present_graph
 from dga2d.agents.comparison import compare_gains
-from dga2d.agents.conductor import edits_closed, race_is_due, spread_order
+from dga2d.agents.conductor import edits_closed, instances_to_compare_on, race_is_due, spread_order
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import PromptContext, known_contracts
@@ -211,13 +211,13 @@ def stay_of(left: int, growth: float) -> int:
 
 
 def race_instances(state: RunState, count: int) -> tuple[InstanceKey, ...]:
-    """Return training instances for a race; all of them before any comes again.
+    """Return training instances for a race; all that it may use before any comes again.
 
     They are stratified: the first few are as evenly spread over the sorted list, which goes by group and
     name, as all are (`spread_order`). Where they begin is drawn.
     """
-    keys = [entry.key for entry in state.header.splits.train]
     draws = stream(state.header.seed, "race", open_generation(state).number, 1)
+    keys = instances_to_compare_on(state, draws)
     order = spread_order(len(keys))
     found: list[InstanceKey] = []
     while len(found) < count:

@@ -82,6 +82,8 @@ def _edits(state: RunState) -> dict[str, Any]:
             name: [new.category, new.requires, new.provides, new.implementation]
             for name, new in state.operators.items()
         }
+    if state.solved:
+        kept["solved"] = sorted(state.solved)
     if state.contributions:
         kept["contributions"] = {name: list(share) for name, share in state.contributions.items()}
     return kept

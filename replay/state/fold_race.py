@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dga2d.events import RecordedEvent
+from dga2d.events import InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, open_generation, replace, require
@@ -128,8 +128,26 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
         outrun=race.contenders[0].pipeline,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
+        solved=_solved(state, race),
         generation=replace(generation, race=race),
     )
+
+
+def _solved(state: RunState, race: RaceState) -> frozenset[InstanceKey]:
+    """Return the training instances that are known to be solved after a race whose winner is known.
+
+    A reference that the safe baseline reached, or one of a score, may be surpassed.
+    """
+    if state.settings.solved_share == 1.0:
+        return state.solved
+    found: dict[InstanceKey, bool] = {}
+    for repeat, key in race.trials:
+        if (outcome := race.outcomes.get((race.candidate(race.winner, repeat), key))) is not None:
+            entry = state.entry(key)
+            is_best_known = entry.scale is None and entry.origin is None
+            is_solved = is_best_known and outcome.objective == entry.reference
+            found[key] = is_solved and found.get(key, True)
+    return (state.solved - found.keys()) | {key for key, is_solved in found.items() if is_solved}
 
 
 def _with_edges(state: RunState, event: RecordedEvent, added: tuple[p.Edge, ...]) -> RunState:

@@ -649,6 +649,9 @@ class RunState:
     """The incumbent of that race: what its contenders were changes of."""
     raced: frozenset[str] = frozenset()
     """Programs that lost a race, by `program_key`."""
+    solved: frozenset[InstanceKey] = frozenset()
+    """Training instances on which the incumbent came to the reference in the last race that had them; kept
+    where races and gates leave some of them out."""
     configured: Map[ImplementationId, ImplementationId] = Map()
     """Implementations made by setting constants of another → that one."""
     moves: Map[str, MoveRecord] = Map()

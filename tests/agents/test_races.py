@@ -20,6 +20,7 @@ from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey
 from dga2d.events.payloads import (
     EvaluationRecorded,
+    ImplementationProposed,
     IncumbentSelected,
     InstanceEntry,
     PipelinesDecoded,
@@ -364,6 +365,49 @@ def test_ties_go_on_to_more_instances_where_that_is_set(
     rounds = [[s.verdict for s in e.payload.standings] for _, e in before(log, RaceRoundScored)]
     assert rounds[0].count("stays") == (2 if may_stay else 0)
     assert set(rounds[-1]) == {"behind"}  # what is not ahead in the end takes nobody's place
+
+
+class HalfSolvedEvaluator(HashEvaluator):
+    """Every program solves the instances with even numbers."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        reply = await super().evaluate(request)
+        return replace(reply, objective=100.0 if is_easy(request.instance.key) else reply.objective)
+
+
+def is_easy(key: str) -> bool:
+    return key[-1] in "02468"
+
+
+@pytest.mark.parametrize(("share", "easy"), [(1.0, 3), (0.25, 1), (0.0, 0)])
+def test_instances_that_the_incumbent_solves_are_left_out_of_races_and_gates(
+    racing: Simulation, monkeypatch: pytest.MonkeyPatch, share: float, easy: int
+) -> None:
+    """Of the six for training half are solved; the first race finds that out."""
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", HalfSolvedEvaluator)
+    run = racing.changed(solved_share=share, generations=3, gate_instances=6, edits_per_generation=2)
+    state, log = run.run()
+    races = [set(e.payload.instances) for _, e in before(log, RaceStarted)]
+    gates = [set(e.payload.instances) for s, e in before(log, ImplementationProposed) if s.champion]
+    assert sum(map(is_easy, races[0])) == 3
+    for used in (*races[1:], *gates):
+        assert [sum(map(is_easy, used)), len(used)] == [easy, 3 + easy]
+    assert gates
+    assert all(is_easy(key) for key in state.solved)
+    assert len(state.solved) == (0 if share == 1.0 else 3)
+    assert share != 0.25 or run.made_again(log)
+
+
+def test_a_reference_that_the_baseline_reached_is_not_a_solution(
+    racing: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", EqualEvaluator)
+    monkeypatch.setattr(
+        "tests.agents.simulation._entries",
+        lambda keys: tuple(InstanceEntry(key=key, reference=100.0, origin="baseline") for key in keys),
+    )
+    state, _ = racing.changed(solved_share=0.0, generations=1).run()
+    assert not state.solved
 
 
 def test_shares_move_where_two_positions_use_theirs(
