@@ -1,8 +1,9 @@
 """The table of ``ode``: classical integrators, library pipelines, the paper's rows.
 
 SciPy's methods run with the settings with which the paper's figures come out (rtol 1e-6, atol 1e-8) and at
-their best: the tolerance of `TOLERANCES` with the highest mean on the test instances, which is more than a
-user could choose by. Evaluations for difference quotients count.
+their best on each system: the relative tolerance of `TOLERANCES`, atol a thousandth of it, with the highest
+mean on the test instances, which is more than a user could choose by. Evaluations for difference quotients
+count, and no more than the oracle would answer are made: a method that needs more has failed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ PAPER = {
     "DGA2D": (6.98, 14.74, 14.79, 14.72, 15.65, 14.81, 14.84),
 }
 """Scores of the paper's table, in the order of `SYSTEMS`."""
-TOLERANCES = (1e-10, 1e-12, 1e-13)
+TOLERANCES = (1e-11, 1e-12, 1e-13)
 MODEL = ("start", "polynomial_model")
 WORK = 50_000
 Solver = Callable[[Instance], Integrated]
@@ -75,14 +76,20 @@ def mean_of(solver: Solver, system: str) -> float:
     return float(np.mean([scored(instance, solver(instance)) for instance in test_instances(system)]))
 
 
-def best_of(methods: Sequence[str], system: str) -> tuple[float, str]:
-    """Return the best mean over tolerances, and of what it is."""
-    tried = [
-        (mean_of(classical(method, tolerance, tolerance * 1e-3), system), f"{method} {tolerance:.0e}")
-        for method in methods
-        for tolerance in TOLERANCES
-    ]
-    return max(tried)
+def best_of(method: str, system: str) -> tuple[float, float]:
+    """Return the best mean of a method over tolerances, and the tolerance."""
+    found = [(_mean_or_failure(method, tolerance, system), tolerance) for tolerance in TOLERANCES]
+    return max(found, key=lambda one: one[0])
+
+
+def _mean_or_failure(method: str, tolerance: float, system: str) -> float:
+    """Return the mean score at a tolerance; what fails on one instance is not tried on the others."""
+    solve, scores = classical(method, tolerance, tolerance * 1e-3), list[float]()
+    for instance in test_instances(system):
+        scores.append(scored(instance, solve(instance)))
+        if scores[-1] == FAILURE:
+            return FAILURE
+    return float(np.mean(scores))
 
 
 def pipeline_mean(steps: Sequence[PipelineStep], system: str, cache: Path) -> float:
@@ -118,6 +125,18 @@ def row(name: str, values: Sequence[float], paper: Sequence[float] | None = None
     print(f"| {name} | " + " | ".join([*cells, f"{np.mean(values):.2f}"]) + " |", flush=True)
 
 
+def best_rows() -> None:
+    """Print SciPy's methods at their best tolerances, which stand in brackets, and the best of them."""
+    found = {m: [best_of(m, system) for system in SYSTEMS] for m in ("DOP853", "LSODA", "Radau")}
+    for method, cells in found.items():
+        told = (f"{score:.2f} ({tolerance:.0e})" for score, tolerance in cells)
+        print(f"| {method} at its best | {' | '.join(told)} | |", flush=True)
+    best = [max((cells[i][0], method) for method, cells in found.items()) for i in range(len(SYSTEMS))]
+    print(
+        f"| best of these | {' | '.join(f'{score:.2f} ({method})' for score, method in best)} | |", flush=True
+    )
+
+
 def table(arguments: argparse.Namespace) -> None:
     """Print the table; the library's pipelines are ``safe`` and ``model``, and those of ``--pipeline``."""
     print("| | " + " | ".join(system.title for system in SYSTEMS.values()) + " | mean |")
@@ -130,8 +149,6 @@ def table(arguments: argparse.Namespace) -> None:
         for name, steps in pipelines.items():
             values = [pipeline_mean(steps, system, Path(folder)) for system in SYSTEMS]
             row(name, values, PAPER["DGA2D"] if name == "model" else None)
-    best = [best_of(("DOP853", "LSODA", "Radau"), system) for system in SYSTEMS]
-    row("best tolerance", [score for score, _ in best])
-    print("| | " + " | ".join(name for _, name in best) + " | |")
+    best_rows()
     row("EoH (paper)", PAPER["EoH"])
     row("DGA2D (paper)", PAPER["DGA2D"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dga2d.domains.ode.card import MOST_EVALUATIONS
 from dga2d.domains.ode.systems import Vector
 
 
@@ -23,12 +24,19 @@ class Integrated:
     """States at the times asked for, float64 `(n, k)`."""
 
 
+class _TooManyError(Exception):
+    """More evaluations than are answered."""
+
+
 class _Counted:
-    def __init__(self, f: Callable[[float, Vector], Vector]) -> None:
+    def __init__(self, f: Callable[[float, Vector], Vector], most: int) -> None:
         self._f = f
+        self._most = most
         self.evaluations = 0
 
     def __call__(self, t: float, y: Vector) -> Vector:
+        if self.evaluations == self._most:
+            raise _TooManyError
         self.evaluations += 1
         return self._f(t, y)
 
@@ -66,18 +74,23 @@ def by_scipy(
     relative: float,
     absolute: float,
     times: Vector | None = None,
+    most: int = MOST_EVALUATIONS,
 ) -> Integrated:
-    """Return what a method of SciPy's ``solve_ivp`` gives.
+    """Return what a method of SciPy's ``solve_ivp`` gives, NaN where it asks for more than `most`
+    evaluations, as the oracle answers no more to operators.
 
     Evaluations are counted here: SciPy leaves those of its difference quotients out of its ``nfev``.
     """
     from scipy.integrate import solve_ivp  # slow to import
 
-    counted = _Counted(f)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        found = solve_ivp(
-            counted, (0.0, end), initial, method=method, rtol=relative, atol=absolute, t_eval=times
-        )
+    counted = _Counted(f, most)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = solve_ivp(
+                counted, (0.0, end), initial, method=method, rtol=relative, atol=absolute, t_eval=times
+            )
+    except _TooManyError:
+        return Integrated(np.full(len(initial), np.nan), counted.evaluations)
     final = found.y[:, -1] if found.success else np.full(len(initial), np.nan)
     return Integrated(final, counted.evaluations, found.y if times is not None else None)

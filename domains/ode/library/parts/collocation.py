@@ -1,5 +1,7 @@
 """Radau IIA methods of any number of stages."""
 
+import math
+
 import numpy as np
 from parts.implicit import jacobian, renew, shrink, solve
 from parts.steps import begin, propose, slope
@@ -27,7 +29,9 @@ def radau_nodes(stages):
 def collocation_matrix(nodes):
     """Return the matrix whose rows integrate the polynomial through values at `nodes` from 0 to each node.
 
-    By Gauss's formula, which is exact for it: no ill-conditioned system is solved.
+    By Gauss's formula, which is exact for it: no ill-conditioned system is solved. What rounding leaves of a
+    row's sum is taken from its largest entry: a last row that does not sum to 1 is a wrong length of time,
+    the same in every step.
     """
     stages = nodes.size
     points, vectors = np.linalg.eigh(jacobi_matrix(stages))
@@ -39,6 +43,9 @@ def collocation_matrix(nodes):
             x = nodes[i] * (points + 1.0) / 2.0
             values = np.prod((x[:, None] - others) / (nodes[j] - others), axis=1)
             matrix[i, j] = nodes[i] / 2.0 * (weights @ values)
+    for i in range(stages):
+        for _ in range(2):
+            matrix[i, np.argmax(np.abs(matrix[i]))] -= math.fsum((*matrix[i], -nodes[i]))
     return matrix
 
 

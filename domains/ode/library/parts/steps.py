@@ -2,7 +2,8 @@
 
 The working state: ``t``, ``y`` and ``h``, the next step; ``f``, the slope at (t, y), where it is known. A
 proposed step: ``increment`` and ``step``, and, where there are any, ``error`` with its ``order``, and
-``f_new``.
+``f_new``. ``t_lost`` is what rounding took from t: steps of one length, added to a t that grows, are rounded
+in the same direction each time, and after a thousand of them y would be the solution at another time.
 """
 
 
@@ -17,8 +18,10 @@ def commit(work):
         work["compensation"] = corrected - (work["y"] - y)
     else:
         work["y"] = y + increment
-    step, end = work.pop("step"), work["end"]
-    work["t"] = end if end - work["t"] - step <= 1e-14 * end else work["t"] + step
+    step, end, t = work.pop("step"), work["end"], work["t"]
+    advance = step + work.get("t_lost", 0.0)
+    work["t"] = end if end - t - advance <= 1e-14 * end else t + advance
+    work["t_lost"] = advance - (work["t"] - t)
     work.pop("error", None)
     work.pop("f", None)
     if "f_new" in work:
@@ -46,7 +49,7 @@ def begin(work, is_implicit=False):
     if "stiff" in work and bool(work["stiff"]) != is_implicit:
         return 0.0
     commit(work)
-    left = work["end"] - work["t"]
+    left = work["end"] - work["t"] - work.get("t_lost", 0.0)
     if left <= 0.0 or work.get("failed", False):
         return 0.0
     if work["h"] >= left * (1.0 - 1e-10):
