@@ -9,6 +9,7 @@ from typing import Any
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import GAP, measure_of
 from dga2d.runtime.inspection.views import best_gap, rejections_view
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.render import environment
@@ -82,6 +83,7 @@ class NotebookProgress:
         measured = self._metrics.measure(state)
         left = time_left_s(state, measured)
         gap = best_gap(state)
+        measure = GAP if state.started is None else measure_of(state.header)
         return render(
             "progress.html.j2",
             run=measured.run,
@@ -94,6 +96,7 @@ class NotebookProgress:
             left=None if left is None else clock(left),
             evaluations=measured.evaluations,
             calls=state.ledger.used,
-            gap="–" if gap is None else f"{gap:.2f} %",
+            word=measure.word,
+            figure="–" if gap is None else measure.text(gap),
             warning=rejections_view(state.ledger)["sentence"],
         )

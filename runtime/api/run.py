@@ -21,6 +21,7 @@ from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.notebook import render
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.measures import GAP, measure_in, measure_of, measured_rows
 from dga2d.runtime.inspection.runs import read_state_view, replay_run, state_at
 from dga2d.runtime.inspection.tables import evaluation_rows, table
 from dga2d.runtime.inspection.verdict import read_achievement
@@ -62,11 +63,14 @@ class Program:
     split: str
     """Where its figures come from: ``validation`` or ``training batch``."""
     gap_percent: float | None
+    """Of a domain with a score of its own, minus a hundred times `score`."""
     interval_percent: tuple[float, float] | None
     """95 % interval over the instances; ``None`` for a training batch or a single instance."""
     instances: int
     is_safe_baseline: bool
     """Nothing evolved was steadily better than the safe baseline, so this is it."""
+    score: float | None = None
+    """The domain's own score, higher is better; ``None`` where gaps are measured."""
 
     def __str__(self) -> str:
         return " → ".join(self.operators)
@@ -171,6 +175,7 @@ class Run:
             interval_percent=None if bounds is None else (bounds[0], bounds[1]),
             instances=view["instances"],
             is_safe_baseline=view["is_safe_baseline"],
+            score=None if (measure := measure_in(view)) is GAP else measure.optional(view["gap_percent"]),
         )
 
     def view(self, *, generation: int | None = None, seq: int | None = None) -> dict[str, Any]:
@@ -184,13 +189,14 @@ class Run:
     @property
     def history(self) -> Any:
         """A row per closed generation (``pandas.DataFrame``, or a list of dictionaries without pandas)."""
-        return table(history_view(self.state))
+        state = self.state
+        return table(measured_rows(history_view(state), measure_of(state.header)))
 
     @property
     def evaluations(self) -> Any:
         """A row per evaluation, in the order of the log (as `history`)."""
         state, notes = self._read(lambda store: read_run(store, self.name))
-        return table(evaluation_rows(notes, state.header))
+        return table(measured_rows(evaluation_rows(notes, state.header), measure_of(state.header)))
 
     @property
     def calls(self) -> Any:
@@ -406,12 +412,13 @@ class Run:
 
     def _repr_html_(self) -> str:
         state, results = self.state, self.results
+        measure = measure_of(state.header)
         programs = [
-            (name, figure_text(results[key]), algorithm_text(results[key]))
+            (name, f"{measure.word} {figure_text(results[key])}", algorithm_text(results[key]))
             for key, name in (("checkpoint", "validation"), ("best", "training batch"))
             if results[key] is not None
         ]
-        plot = charts.convergence(history_view(state))
+        plot = charts.convergence(history_view(state), measure=measure)
         return render(
             "run.html.j2",
             run=self.name,
@@ -421,6 +428,6 @@ class Run:
             operators=[step.operator for step in (state.checkpoint or state.best).steps]  # type: ignore[union-attr]
             if programs
             else [],
-            against=results["gaps_against"],
+            scale=measure.scale(results["gaps_against"]),
             chart=None if plot is None else charts.draw_chart(plot),
         )

@@ -12,6 +12,7 @@ from dga2d.runtime.api import threads
 from dga2d.runtime.api.evolving import store_url
 from dga2d.runtime.api.notebook import render
 from dga2d.runtime.api.run import Run
+from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import list_runs, run_names
 from dga2d.store import UnknownRunError
 
@@ -50,7 +51,11 @@ class Runs(Mapping[str, Run]):
         return f"<{len(self)} runs of {self.url}>"
 
     def _repr_html_(self) -> str:
-        return render("runs.html.j2", rows=self.table, url=self.url)
+        rows = []
+        for row in self.table:
+            gap = row["best_gap_percent"]
+            rows.append({**row, "best": "" if gap is None else measure_in(row).text(gap)})
+        return render("runs.html.j2", rows=rows, url=self.url)
 
 
 def open(store: str | PathLike[str] | None = None) -> Runs:

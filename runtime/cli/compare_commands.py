@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dga2d.runtime.cli.options import complete_runs, json_option, store_option
+from dga2d.runtime.inspection.measures import Measure, measure_in
 from dga2d.runtime.terminal.output import print_json, print_table
 
 
@@ -36,13 +37,14 @@ def compare(runs: tuple[str, ...], url: str, as_json: bool) -> None:
         return
     count = view["instances"]
     click.echo(f"{view['domain']}, {count} held-out instances, {view['budget']} per instance\n")
-    _print_algorithms(view["algorithms"])
+    measure = measure_in(view)
+    _print_algorithms(view["algorithms"], measure)
     click.echo()
-    _print_pairs(view["pairs"])
+    _print_pairs(view["pairs"], measure)
 
 
-def _print_algorithms(rows: list[dict[str, Any]]) -> None:
-    header = ("algorithm", "method", "calls", "candidates", "gap %", "95 % interval", "failed")
+def _print_algorithms(rows: list[dict[str, Any]], measure: Measure) -> None:
+    header = ("algorithm", "method", "calls", "candidates", measure.column, "95 % interval", "failed")
     print_table(
         header,
         [
@@ -51,8 +53,8 @@ def _print_algorithms(rows: list[dict[str, Any]]) -> None:
                 row["method"] or "–",
                 "–" if row["calls"] is None else row["calls"],
                 "–" if row["candidates"] is None else row["candidates"],
-                "–" if row["gap_percent"] is None else f"{row['gap_percent']:.3f}",
-                _bounds(row["interval_percent"]),
+                measure.number(row["gap_percent"]) or "–",
+                measure.span(row["interval_percent"]) or "–",
                 row["failures"],
             )
             for row in rows
@@ -60,16 +62,17 @@ def _print_algorithms(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _print_pairs(rows: list[dict[str, Any]]) -> None:
-    header = ("ahead", "of", "points", "95 % interval", "won", "lost", "p", "p corrected", "different")
+def _print_pairs(rows: list[dict[str, Any]], measure: Measure) -> None:
+    by = measure.gain_unit.strip() or "by"
+    header = ("ahead", "of", by, "95 % interval", "won", "lost", "p", "p corrected", "different")
     print_table(
         header,
         [
             (
                 row["first"],
                 row["second"],
-                "–" if row["points"] is None else f"{row['points']:+.3f}",
-                _bounds(row["interval_points"]),
+                "–" if row["points"] is None else measure.gain(row["points"], "+", 1),
+                measure.gain_span(row["interval_points"], 1) or "–",
                 row["won"],
                 row["lost"],
                 _p(row["p_value"]),
@@ -79,10 +82,6 @@ def _print_pairs(rows: list[dict[str, Any]]) -> None:
             for row in rows
         ],
     )
-
-
-def _bounds(bounds: list[float] | None) -> str:
-    return "–" if bounds is None else f"{bounds[0]:.3f} to {bounds[1]:.3f}"
 
 
 def _p(value: float | None) -> str:

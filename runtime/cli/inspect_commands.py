@@ -12,6 +12,7 @@ import click
 from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
 from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
+from dga2d.runtime.inspection.measures import Measure, measure_in, measured_rows
 from dga2d.runtime.terminal.output import print_csv, print_json, print_table, shown
 
 
@@ -28,7 +29,7 @@ def runs(url: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = ("run", "domain", "status", "generation", "events", "calls", "best gap %", "begun (UTC)")
+    columns = ("run", "domain", "status", "generation", "events", "calls", "best", "begun (UTC)")
     print_table(
         (*columns, "forked from"),
         [
@@ -39,7 +40,7 @@ def runs(url: str, as_json: bool) -> None:
                 row["generations"],
                 row["events"],
                 row["calls"],
-                row["best_gap_percent"],
+                None if row["best_gap_percent"] is None else measure_in(row).text(row["best_gap_percent"]),
                 datetime.fromtimestamp(row["created_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M"),
                 None if row["parent"] is None else f"{row['parent']} at {row['parent_seq']}",
             )
@@ -160,7 +161,7 @@ def audit(
     if as_json:
         print_json(report if against is None else {**report, "against": against})
     elif as_csv:
-        print_csv(report["calls"])
+        print_csv(measured_rows(report["calls"], measure_in(report)))
     else:
         _print_audit(report, list_calls)
         _print_against(export, against)
@@ -192,15 +193,21 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
     if ledger["rejections"]["sentence"] is not None:
         click.echo(f"rejected     {shown(ledger['rejections']['sentence'])}")
     if view["search"] is not None:
-        _print_population(view["search"])
-    columns = ("generation", "best %", "so far %", "validation %", "failed", "calls")
-    keys = ("generation", "best_gap_percent", "best_so_far_percent", "validation_gap_percent")
+        _print_population(view["search"], measure_in(view))
+    measure = measure_in(view)
+    columns = ("generation", *(f"{name}{measure.unit}" for name in ("best", "so far", "validation")))
+    keys = ("best_gap_percent", "best_so_far_percent", "validation_gap_percent")
     if view["history"]:
         click.echo()
         print_table(
-            columns,
+            (*columns, "failed", "calls"),
             [
-                (*(row[key] for key in keys), f"{row['failures']}/{row['candidates']}", row["calls"])
+                (
+                    row["generation"],
+                    *(measure.optional(row[key]) for key in keys),
+                    f"{row['failures']}/{row['candidates']}",
+                    row["calls"],
+                )
                 for row in view["history"]
             ],
         )
@@ -208,13 +215,24 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
         _print_internals(view)
 
 
-def _print_population(search: dict[str, Any]) -> None:
+def _print_population(search: dict[str, Any], measure: Measure) -> None:
     programs = {row["id"]: row for row in search["programs"]}
     click.echo(f"method       {search['method']}, {len(programs)} programs evaluated; the population:")
     rows = [programs[name] for name in search["population"]]
-    columns = ("program", "round", "by", "gap %", "idea")
-    keys = ("id", "round", "variation", "gap_percent", "idea")
-    print_table(columns, [tuple(shown(row[k]) if k == "idea" else row[k] for k in keys) for row in rows])
+    columns = ("program", "round", "by", measure.column, "idea")
+    print_table(
+        columns,
+        [
+            (
+                row["id"],
+                row["round"],
+                row["variation"],
+                measure.optional(row["gap_percent"]),
+                shown(row["idea"]),
+            )
+            for row in rows
+        ],
+    )
 
 
 def _print_internals(view: dict[str, Any]) -> None:
@@ -285,7 +303,7 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
                 "best % before, after",
                 "what or why",
             ),
-            [_call_row(call) for call in report["calls"]],
+            [_call_row(call, measure_in(report)) for call in report["calls"]],
         )
         if report["offers"]:
             print_table(
@@ -338,7 +356,7 @@ def _print_reevaluation(report: dict[str, Any]) -> None:
         click.echo(f"objective changed by {spread['mean_percent']:+.4f} % in the mean; quantiles {quantiles}")
 
 
-def _call_row(call: dict[str, Any]) -> tuple[Any, ...]:
+def _call_row(call: dict[str, Any], measure: Measure) -> tuple[Any, ...]:
     gaps = [call["gap_before_percent"], call["gap_after_percent"]]
     why = call["bought"] or call["diagnostic"] or call["reason"]
     uses = "" if call["uses"] is None else f", used {call['uses']} times"
@@ -349,7 +367,7 @@ def _call_row(call: dict[str, Any]) -> tuple[Any, ...]:
         call["status"],
         call["verdict"],
         call["charged_tokens"],
-        ", ".join("-" if gap is None else f"{gap:.2f}" for gap in gaps) if call["bought"] else None,
+        ", ".join(measure.number(gap) or "-" for gap in gaps) if call["bought"] else None,
         f"{_short(why)}{uses}",
     )
 

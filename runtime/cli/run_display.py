@@ -236,24 +236,22 @@ def _has_open_test(view: dict[str, Any]) -> bool:
 
 def print_results(view: dict[str, Any]) -> None:
     """Print the verdict, the best programs and the held-out test of a view that has them."""
-    from dga2d.runtime.inspection.views import algorithm_text, figure_text, measure_word, test_texts
+    from dga2d.runtime.inspection.measures import SCORE, measure_in
+    from dga2d.runtime.inspection.views import algorithm_text, figure_text, test_texts
 
     if view["verdict"] is not None:
         click.echo(f"verdict      {view['verdict']['sentence']}")
     for key, split in (("best", "training batch"), ("checkpoint", "validation split")):
         program = view[key]
         if program is not None:
-            figure = f"{measure_word(program)} {figure_text(program)}"
+            figure = f"{measure_in(program).word} {figure_text(program)}"
             click.echo(f"{key:<12} {figure} on the {split}: {algorithm_text(program)}")
     if (incumbent := view["incumbent"]) is not None:
         races = f"won {incumbent['won']} of {incumbent['races']} races"
         since = f", the last in generation {incumbent['generation']}" if incumbent["generation"] else ""
         click.echo(f"incumbent    contenders {races}{since}: {algorithm_text(incumbent)}")
-    if any(
-        program is not None and measure_word(program) == "score"
-        for program in (view["best"], view["checkpoint"])
-    ):
-        click.echo("scores       larger is better; a point is 0.01")
+    if measure_in(view) is SCORE:
+        click.echo(f"scores       {SCORE.better}")
     elif "baseline" in view["gaps_against"]:
         click.echo(f"gaps         are to {view['gaps_against']}: below 0 is better")
     if view["test"] is not None and view["test"]["finished"]:

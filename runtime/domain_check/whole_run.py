@@ -9,8 +9,9 @@ from dga2d.domains.claims import Examination
 from dga2d.domains.core.contract import settings_of
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.runs import replay_run
-from dga2d.runtime.inspection.views import amount_text, gap_of, measure_of, measure_word
+from dga2d.runtime.inspection.views import gap_of
 from dga2d.runtime.runs.problem import Problem, settings_for
 from dga2d.runtime.runs.sessions import evolve
 from dga2d.runtime.solver_export import Provenance, solver_source
@@ -68,11 +69,8 @@ async def evolve_and_replay(
     report = await replay_run(url, finished.run_id, verify=True)
     if report["difference"] is not None:
         faults.append(f"the replay differs: {report['difference']}")
-    best = (
-        "no gap"
-        if gap is None
-        else f"best {measure_word(measure_of(state))} {amount_text(gap, measure_of(state))}"
-    )
+    measure = measure_of(state.header)
+    best = f"no {measure.word}" if gap is None else f"best {measure.word} {measure.text(gap)}"
     return Examination(
         f"{best}, {report['events']} events, {report['decisions']} decisions repeated", tuple(faults)
     )

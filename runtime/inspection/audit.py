@@ -11,6 +11,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.log_check import LogReport, check_log
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import calls_view, gap_of, ledger_view, offers_view, totals_of
 from dga2d.store import open_store
 
@@ -39,6 +40,7 @@ async def audit_run(url: str, run_id: str, full: bool = False) -> dict[str, Any]
     what = {number: _effect(state, number, row) for number, row in bought.items()}
     return {
         "run": run_id,
+        **({} if state.started is None else measure_of(state.header).entry),
         "events": state.seq,
         "ledger": {**ledger_view(state), **_groups(state.ledger)},
         "calls": [{**row, **what.get(row["call"], nothing)} for row in calls_view(state.ledger)],

@@ -19,6 +19,7 @@ from typing import Any
 from dga2d.events import InstanceKey, RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, UsageError
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.pairs import Gaps, interval, paired
 from dga2d.runtime.inspection.verdict import held_out_gaps
 from dga2d.runtime.runs.states import load_state
@@ -80,6 +81,7 @@ def comparison_view(states: Mapping[str, RunState]) -> dict[str, Any]:
     return {
         "domain": first.header.domain,
         "budget": _budget(first),
+        **measure_of(first.header).entry,
         "instances": len(keys),
         "algorithms": [_algorithm(arm, keys) for arm in arms],
         "pairs": _pairs(arms, keys),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import RunStarted, Step
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import Measure, measure_of
 from dga2d.runtime.inspection.pairs import PairedGaps
 from dga2d.runtime.inspection.views import count_instances
 
@@ -30,16 +31,18 @@ def conclusion(
 
     `own` is what was found under the run's own budget, `timed` what in equal seconds under calibrated work.
     """
+    measure = measure_of(state.header)
     if own.start is None:
         kept = "Nothing evolved was better than the start beyond doubt, so the start was kept"
-        return f"{kept}{_beside_hand_tuned(own)}."
+        return f"{kept}{_beside_hand_tuned(own, measure)}."
     place = f"on {count_instances(own.start.instances, 'held-out')} (95 % interval)"
-    text = f"Evolved {_beside_start(own.start)} {place}"
+    text = f"Evolved {_beside_start(own.start, measure)} {place}"
     if _is_ahead(own.start):
         text += f", {_changes(state, steps)}"
-    text += _beside_hand_tuned(own)
+    text += _beside_hand_tuned(own, measure)
     if timed is not None and timed.start is not None:
-        text += f". In equal seconds it {_beside_start(timed.start)}{_beside_hand_tuned(timed)}"
+        text += f". In equal seconds it {_beside_start(timed.start, measure)}"
+        text += _beside_hand_tuned(timed, measure)
     return f"{text}."
 
 
@@ -47,17 +50,17 @@ def _is_ahead(found: PairedGaps) -> bool:
     return found.points is not None and found.points.mean > 0.0 and not found.points.is_noise
 
 
-def _beside_start(found: PairedGaps) -> str:
+def _beside_start(found: PairedGaps, measure: Measure) -> str:
     if found.points is None:
         return f"solves no instance that the start solves{_failures(found)}"
     if found.points.is_noise:
         side = "ahead" if found.points.mean > 0.0 else "behind"
-        return f"is {_size(found)} {side} of the start, within the noise{_failures(found)}"
+        return f"is {_size(found, measure)} {side} of the start, within the noise{_failures(found)}"
     verb = "beats" if found.points.mean > 0.0 else "loses to"
-    return f"{verb} the start by {_size(found)}{_failures(found)}"
+    return f"{verb} the start by {_size(found, measure)}{_failures(found)}"
 
 
-def _beside_hand_tuned(pairs: TestedPairs) -> str:
+def _beside_hand_tuned(pairs: TestedPairs, measure: Measure) -> str:
     found = pairs.hand_tuned
     if pairs.is_unmeasured:
         return "; the work of the hand-tuned baseline could not be measured, so it is not compared"
@@ -67,13 +70,14 @@ def _beside_hand_tuned(pairs: TestedPairs) -> str:
         return f", and solves no instance that the hand-tuned baseline solves{_failures(found)}"
     side = "ahead of" if found.points.mean > 0.0 else "behind"
     noise = ", within the noise" if found.points.is_noise else ""
-    return f", and stands {_size(found)} {side} the hand-tuned baseline{noise}{_failures(found)}"
+    return f", and stands {_size(found, measure)} {side} the hand-tuned baseline{noise}{_failures(found)}"
 
 
-def _size(found: PairedGaps) -> str:
-    assert found.points is not None
-    reach = "" if found.points.high is None else f" ± {found.points.high - found.points.mean:.2f}"
-    return f"{abs(found.points.mean):.2f}{reach} points"
+def _size(found: PairedGaps, measure: Measure) -> str:
+    points = found.points
+    assert points is not None
+    reach = "" if points.high is None else f" ± {measure.gain(points.high - points.mean)}"
+    return f"{measure.gain(abs(points.mean))}{reach}{measure.gain_unit}"
 
 
 def _failures(found: PairedGaps) -> str:

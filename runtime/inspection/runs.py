@@ -11,6 +11,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.training_view import training_view
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
@@ -49,6 +50,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
                     generations=state.completed,
                     calls=state.ledger.used,
                     best_gap_percent=best_gap(state),
+                    **measure_of(state.header).entry,
                 )
             rows.append(row)
     return rows

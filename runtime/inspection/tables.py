@@ -13,6 +13,7 @@ from dga2d.domains.core.contract import normalised_gap
 from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.inspection.measures import measure_of, measured_rows
 from dga2d.runtime.inspection.views import calls_view, history_view, percent
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import read_run
@@ -99,9 +100,10 @@ async def export_tables(url: str, run_id: str, kind: TableFormat, place: str) ->
     if kind == "mlflow":
         report = render_html(await read_report_data(url, run_id))
         return [_to_mlflow(run_id, state, notes, report, place)]
+    measure = measure_of(state.header)
     tables: dict[str, list[dict[str, Any]]] = {
-        "generations": history_view(state),
-        "evaluations": evaluation_rows(notes, state.header),
+        "generations": measured_rows(history_view(state), measure),
+        "evaluations": measured_rows(evaluation_rows(notes, state.header), measure),
         "calls": calls_view(state.ledger),
     }
     if kind == "wandb":
@@ -137,7 +139,7 @@ def _to_mlflow(run_id: str, state: RunState, notes: Notes, report: str, place: s
     experiment = client.create_experiment(EXPERIMENT) if known is None else known.experiment_id
     made = client.create_run(experiment, start_time=notes.times[0] // 1000, run_name=run_id).info.run_id
     closed_at = {closing.generation: notes.times[closing.seq - 1] // 1000 for closing in notes.closings}
-    rows = history_view(state)
+    rows = measured_rows(history_view(state), measure_of(state.header))
     metrics = [
         Metric(key, float(value), closed_at[row["generation"]], row["generation"])
         for row in rows

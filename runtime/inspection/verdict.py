@@ -15,6 +15,7 @@ from dga2d.events import InstanceKey, RecordedEvent, RunId, instance_and_copy
 from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, paired
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
@@ -172,14 +173,20 @@ def estimate_open_validation(state: RunState, steps: tuple[Step, ...]) -> GapEst
 
 
 def compare(
-    split: Literal["test", "validation"], evolved: Gaps, baseline: Gaps, pairs_text: str = ""
+    split: Literal["test", "validation"],
+    evolved: Gaps,
+    baseline: Gaps,
+    pairs_text: str = "",
+    measure: Measure = GAP,
 ) -> RunVerdict:
     """Return the verdict on two algorithms over the instances on which both were evaluated; `pairs_text` says
     what the pairs are if not instances."""
-    return _judged(split, paired(evolved, baseline), pairs_text)
+    return _judged(split, paired(evolved, baseline), measure, pairs_text)
 
 
-def _judged(split: Literal["test", "validation"], found: PairedGaps, pairs_text: str = "") -> RunVerdict:
+def _judged(
+    split: Literal["test", "validation"], found: PairedGaps, measure: Measure, pairs_text: str = ""
+) -> RunVerdict:
     points, fewer = found.points, found.their_failures - found.failures
     is_better = points is None or (points.low is not None and points.low > 0.0)
     if fewer:
@@ -187,29 +194,30 @@ def _judged(split: Literal["test", "validation"], found: PairedGaps, pairs_text:
     outcome: VerdictOutcome = "improved" if is_better and found.won else "not improved"
     n = found.instances
     place = f"{n} {pairs_text}" if pairs_text else count_instances(n, PLACES[split])
-    sentence = f"{_headline(outcome, points, fewer)} {_details(split, place, found)}"
+    sentence = f"{_headline(outcome, points, fewer, measure)} {_details(split, place, found, measure)}"
     return RunVerdict(outcome, split, sentence, points, n, found.won, found.lost)
 
 
-def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: int) -> str:
+def _headline(outcome: VerdictOutcome, points: Interval | None, fewer_failures: int, measure: Measure) -> str:
     if points is None or points.mean == 0.0:
         difference, is_noise = "no difference", False
     else:
         is_noise = points.is_noise
         side = "better" if points.mean > 0.0 else "worse"
-        difference = f"{abs(points.mean):.2f} points {side}{', within the noise,' if is_noise else ''}"
+        size = f"{measure.gain(abs(points.mean))}{measure.gain_unit}"
+        difference = f"{size} {side}{', within the noise,' if is_noise else ''}"
     if outcome == "improved":
         if fewer_failures:
             return f"improved: {fewer_failures} fewer failed, else {difference}"
-        return f"improved by {0.0 if points is None else points.mean:.2f} points"
+        return f"improved by {measure.gain(0.0 if points is None else points.mean)}{measure.gain_unit}"
     is_unclear = is_noise and points is not None and points.mean > 0.0
     return f"{'no clear improvement' if is_unclear else outcome}: {difference}"
 
 
-def _details(split: str, place: str, found: PairedGaps) -> str:
+def _details(split: str, place: str, found: PairedGaps, measure: Measure) -> str:
     facts, points = [], found.points
-    if points is not None and points.low is not None:
-        facts.append(f"95 % interval {points.low:.2f} to {points.high:.2f}")
+    if points is not None and points.bounds is not None:
+        facts.append(f"95 % interval {measure.gain_span(points.bounds)}")
     facts.append(f"{found.won} won, {found.lost} lost")
     if found.failures or found.their_failures:
         facts.append(f"failed on {found.failures}, the safe baseline on {found.their_failures}")
@@ -227,10 +235,11 @@ def _verdict(
     if tested is None or test is None or test.candidates[0].pipeline != program.steps:
         return kept if is_kept else _validated_verdict(state, program, record, validated)
     verdict, timed = kept, _tested_pairs(state, is_kept, is_timed=True)
+    measure = measure_of(state.header)
     if tested.start is not None:
-        verdict = _judged("test", tested.start)
+        verdict = _judged("test", tested.start, measure)
     if tested.start is not None and timed is not None and timed.start is not None:
-        verdict = _in_seconds_too(test, verdict, _judged("test", timed.start))
+        verdict = _in_seconds_too(test, verdict, _judged("test", timed.start, measure))
     sentence = conclusion(state, program.steps, tested, timed)
     return replace(verdict, hand_tuned=tested.hand_tuned, conclusion=sentence)
 
@@ -240,9 +249,12 @@ def _validated_verdict(
 ) -> RunVerdict | None:
     baseline = state.header.baseline
     if pooled := _pooled(state, program.steps, baseline):
-        return compare("validation", *pooled, "pairs of a validation instance and a random stream")
+        told = "pairs of a validation instance and a random stream"
+        return compare("validation", *pooled, told, measure_of(state.header))
     before = record.gaps(state.header, baseline, program.generation)
-    return compare("validation", validated, before) if validated and before else None
+    if not (validated and before):
+        return None
+    return compare("validation", validated, before, measure=measure_of(state.header))
 
 
 def _pooled(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] | None:

@@ -12,6 +12,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.ledger import BY_TASK, Call, Ledger
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
+from dga2d.runtime.inspection.measures import Measure, measure_in, measure_of
 from dga2d.runtime.inspection.method_views import search_view
 from dga2d.store import RunSummary
 
@@ -27,22 +28,6 @@ def percent(gap: float | None) -> float | None:
 def gap_of(score: float, failure_reward: float) -> float | None:
     """Return the gap in percent behind a score; ``None`` for R_fail, which stands for a failure."""
     return None if score <= failure_reward else percent(-score)
-
-
-def measure_of(state: RunState) -> dict[str, str]:
-    """Return the entry of views of a run whose domain has a score of its own: its gaps are a hundred times
-    its negated scores. Of other runs, none."""
-    return {} if state.header.own_score is None else {"measure": "score"}
-
-
-def measure_word(view: Mapping[str, Any]) -> str:
-    """Return what the figures of a view are called: ``gap`` or ``score``."""
-    return str(view.get("measure", "gap"))
-
-
-def amount_text(gap_percent: float, view: Mapping[str, Any]) -> str:
-    """Return a figure of a view for people: a gap in percent, or the score that stands behind it."""
-    return f"{gap_percent:.2f} %" if measure_word(view) == "gap" else f"{-gap_percent / 100.0:.4f}"
 
 
 def best_gap(state: RunState) -> float | None:
@@ -106,7 +91,7 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
         "gap_percent": gap_of(program.score, state.settings.failure_reward),
         "is_safe_baseline": program.steps == state.header.baseline,
         "pipeline": steps_view(program.steps),
-        **measure_of(state),
+        **measure_of(state.header).entry,
     }
 
 
@@ -122,12 +107,12 @@ def comparison_view(comparison: ChallengersCompared, candidate: int) -> dict[str
     return None
 
 
-def comparison_text(view: Mapping[str, Any]) -> str:
+def comparison_text(view: Mapping[str, Any], measure: Measure) -> str:
     """Return a `comparison_view` for people."""
     bounds = view["interval_points"]
-    interval = "" if bounds is None else f"95 % interval {bounds[0]:.2f} to {bounds[1]:.2f}, "
+    interval = "" if bounds is None else f"95 % interval {measure.gain_span(bounds)}, "
     counts = f"{view['pairs']} pairs, {view['won']} won, {view['lost']} lost, p = {view['p_value']:.2g}"
-    return f"{view['points']:+.2f} points ({interval}{counts})"
+    return f"{measure.gain(view['points'], '+')}{measure.gain_unit} ({interval}{counts})"
 
 
 def validations_view(state: RunState) -> list[dict[str, Any]]:
@@ -159,16 +144,13 @@ def figure_text(view: Mapping[str, Any]) -> str:
     """Return ``gap_percent`` for people, with ``interval_percent`` and ``instances`` where they are known."""
     if view["gap_percent"] is None:
         return "failed"
-    bounds, instances = view.get("interval_percent"), view.get("instances")
+    measure, instances = measure_in(view), view.get("instances")
     facts = []
-    if bounds is not None:
-        low, high = bounds if measure_word(view) == "gap" else reversed(bounds)
-        facts.append(
-            f"95 % interval {' to '.join(amount_text(b, view).removesuffix(' %') for b in (low, high))}"
-        )
+    if span := measure.span(view.get("interval_percent")):
+        facts.append(f"95 % interval {span}")
     if instances is not None:
         facts.append(count_instances(instances))
-    return amount_text(view["gap_percent"], view) + (f" ({', '.join(facts)})" if facts else "")
+    return measure.text(view["gap_percent"]) + (f" ({', '.join(facts)})" if facts else "")
 
 
 def test_label(candidate: TestCandidate) -> str:
@@ -191,7 +173,7 @@ def test_texts(view: Mapping[str, Any]) -> dict[str, str]:
                 "gap_percent": view["gap_percent"][label],
                 "interval_percent": view["interval_percent"][label],
                 "instances": view["instances"],
-                "measure": measure_word(view),
+                "measure": measure_in(view).word,
             }
         )
         for label in view["gap_percent"]
@@ -252,6 +234,7 @@ def results_view(state: RunState, achievement: Achievement) -> dict[str, Any]:
     verdict = achievement.verdict
     return {
         "gaps_against": gaps_against(state.header),
+        **measure_of(state.header).entry,
         "best": best,
         "checkpoint": checkpoint,
         "incumbent": incumbent_view(state),
@@ -596,5 +579,5 @@ def test_view(state: RunState, achievement: Achievement) -> dict[str, Any] | Non
             key: {label: estimates[label][key] if estimates else None for label in labels}
             for key in ("gap_percent", "interval_percent")
         },
-        **measure_of(state),
+        **measure_of(state.header).entry,
     }

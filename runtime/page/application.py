@@ -36,6 +36,7 @@ from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.inspection.log_reading import export_to
+from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.guard import Guard
@@ -202,8 +203,11 @@ class Page:
         timelines = [await self._timeline(name) for name in names]
         parts = frozenset[ReportPart]({"algorithm"})
         reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
+        measure = measure_in(reports[0].view)  # a chart has one scale
+        alike = [data for data in reports if measure_in(data.view) is measure]
         plot = charts.comparison(
-            [(data.view["run"], data.view["history"], data.milestones.levels) for data in reports]
+            [(data.view["run"], data.view["history"], data.milestones.levels) for data in alike],
+            measure,
         )
         chart = None if plot is None else charts.draw_chart(plot)
         rows = compare_runs(reports)

@@ -10,6 +10,7 @@ import anyio
 
 from dga2d.events import Dga2dError
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_in, measure_of
 from dga2d.runtime.inspection.runs import status_of
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import best_gap, history_view, results_view, run_row
@@ -39,6 +40,8 @@ class RunRow:
     generations_limit: int | None = None
     calls: int | None = None
     cost_usd: float | None = None
+    measure: Measure = GAP
+    """What the figures below stand for."""
     best_gap_percent: float | None = None
     validation_gap_percent: float | None = None
     test_gap_percent: float | None = None
@@ -102,25 +105,30 @@ def _figures(state: RunState, achieved: Achievement) -> dict[str, Any]:
         "generations_limit": state.settings.generations if state.settings.evolves_pipelines else None,
         "calls": state.ledger.used,
         "cost_usd": state.ledger.cost_usd,
+        "measure": measure_of(state.header),
         "best_gap_percent": best_gap(state),
         "validation_gap_percent": checkpoint.get("gap_percent"),
         "test_gap_percent": (test.get("gap_percent") or {}).get("evolved"),
         "outcome": verdict.get("outcome", ""),
         "sentence": verdict.get("sentence", ""),
         "spark": _spark(
-            [gap for row in history_view(state) if (gap := row["best_so_far_percent"]) is not None]
+            [
+                measure_of(state.header).value(gap)
+                for row in history_view(state)
+                if (gap := row["best_so_far_percent"]) is not None
+            ]
         ),
     }
 
 
-def _spark(gaps: Sequence[float]) -> str:
-    """Return the vertices of a line through `gaps`, lower is better and lies lower."""
-    if len(gaps) < 2:
+def _spark(figures: Sequence[float]) -> str:
+    """Return the vertices of a line through figures, the larger the higher."""
+    if len(figures) < 2:
         return ""
-    low, high = min(gaps), max(gaps)
+    low, high = min(figures), max(figures)
     reach = (high - low) or 1.0
-    step = SPARK_WIDTH / (len(gaps) - 1)
-    heights = (2 + (high - gap) / reach * (SPARK_HEIGHT - 4) for gap in gaps)
+    step = SPARK_WIDTH / (len(figures) - 1)
+    heights = (2 + (high - one) / reach * (SPARK_HEIGHT - 4) for one in figures)
     return " ".join(f"{step * index:.1f},{height:.1f}" for index, height in enumerate(heights))
 
 
@@ -150,8 +158,8 @@ def compare_runs(reports: Sequence[ReportData]) -> list[ComparedRow]:
     rows.append(_row("calls charged", [view["ledger"]["used"] for view in views]))
     rows.append(_row("cost", [f"{view['ledger']['cost_usd']:.4f} USD" for view in views]))
     rows.append(_row("verdict", [(view["verdict"] or {}).get("sentence", "") for view in views]))
-    rows.append(_row("best on training", [_gap(view["best"]) for view in views]))
-    rows.append(_row("checkpoint on validation", [_gap(view["checkpoint"]) for view in views]))
+    rows.append(_row("best on training", [_figure(view["best"]) for view in views]))
+    rows.append(_row("checkpoint on validation", [_figure(view["checkpoint"]) for view in views]))
     for label, name in LEVELS.items():
         found = [_tested(view["test"], label) for view in views]
         if label != "hand_tuned" or any(found):
@@ -167,19 +175,18 @@ def _row(name: str, values: Sequence[object]) -> ComparedRow:
     return ComparedRow(name, tuple(map(str, values)))
 
 
-def _gap(program: dict[str, Any] | None) -> str:
+def _figure(program: dict[str, Any] | None) -> str:
     if program is None:
         return ""
-    return _with_interval(program["gap_percent"], program.get("interval_percent"))
+    return _with_interval(measure_in(program), program["gap_percent"], program.get("interval_percent"))
 
 
 def _tested(test: dict[str, Any] | None, label: str) -> str:
     if test is None or not test["finished"] or label not in test["gap_percent"]:
         return ""
-    return _with_interval(test["gap_percent"][label], test["interval_percent"][label])
+    return _with_interval(measure_in(test), test["gap_percent"][label], test["interval_percent"][label])
 
 
-def _with_interval(gap: float | None, bounds: Sequence[float] | None) -> str:
-    if gap is None:
-        return "failed"
-    return f"{gap:.2f} %" + ("" if bounds is None else f" ({bounds[0]:.2f} to {bounds[1]:.2f})")
+def _with_interval(measure: Measure, gap: float | None, bounds: Sequence[float] | None) -> str:
+    span = measure.span(bounds)
+    return measure.text(gap) + (f" ({span})" if span else "")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dga2d.events import OperatorId
 from dga2d.events import payloads as p
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.charts import EditMark
 from dga2d.runtime.report.graph_drawing import categories
@@ -65,12 +66,14 @@ async def tell_operator(timeline: Timeline, seq: int, name: str) -> ToldOperator
         )
         for one in state.pools[operator]
     ]
+    measure = measure_of(state.header)
     return ToldOperator(
         name,
         categories(state.header, state)[operator],
         state.credits.operator_credit(state.pools[operator], epsilon),
         tuple(sorted(pool, key=lambda one: (-one.credit, one.name))),
         tuple(
-            EditMark(change.payload.generation, change.seq, edit_text(change)) for change in reversed(changes)
+            EditMark(change.payload.generation, change.seq, edit_text(change, measure))
+            for change in reversed(changes)
         ),
     )

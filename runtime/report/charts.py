@@ -1,4 +1,4 @@
-"""Gaps over what was spent: the data of the plots, and their coordinates where no script draws them."""
+"""Figures over what was spent: the data of the plots, and their coordinates where no script draws them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from dga2d.runtime.inspection.measures import GAP, Measure
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 30
 WIDE = (720, 280)
@@ -25,10 +27,10 @@ CurveKind = Literal["steps", "dots", "intervals"]
 
 @dataclass(frozen=True)
 class Point:
-    """A gap in percent at a place of the axis."""
+    """A figure, in its own unit, at a place of the axis."""
 
     x: float
-    gap_percent: float
+    value: float
     label: str
     low: float | None = None
     """Bound of the 95 % interval of the mean; ``None`` where there is none."""
@@ -82,8 +84,9 @@ class Milestones:
 
 @dataclass(frozen=True)
 class GapPlot:
-    """Gaps in percent over an axis."""
+    """Gaps in percent, or scores, over an axis."""
 
+    measure: Measure
     axis: Axis
     span: tuple[float, float]
     """Ends of the axis."""
@@ -100,12 +103,15 @@ class GapPlot:
     def values(self) -> list[float]:
         """Everything that must be seen: all but the best of single generations, which may be far off."""
         points = [point for curve in self.curves if curve.kind != "dots" for point in curve.points]
-        bounds = [bound for p in points for bound in (p.low, p.gap_percent, p.high) if bound is not None]
-        return bounds + [level.gap_percent for level in self.levels]
+        bounds = [bound for p in points for bound in (p.low, p.value, p.high) if bound is not None]
+        return bounds + [self.measure.value(level.gap_percent) for level in self.levels]
 
 
 def convergence(
-    history: Sequence[dict[str, Any]], axis: Axis = "generation", milestones: Milestones | None = None
+    history: Sequence[dict[str, Any]],
+    axis: Axis = "generation",
+    milestones: Milestones | None = None,
+    measure: Measure = GAP,
 ) -> GapPlot | None:
     """Return the plot of the rows of ``show --json``'s ``history`` (with `axis` among their keys).
 
@@ -117,24 +123,26 @@ def convergence(
     places = {row["generation"]: float(row[axis]) for row in history}
     found = {one.generation: one for one in told.validated}
     curves = (
-        Curve("best so far", "steps", _points(history, axis, "best_so_far_percent")),
-        Curve("best of generation", "dots", _points(history, axis, "best_gap_percent")),
-        Curve("validation", "intervals", _points(history, axis, "validation_gap_percent", found)),
+        Curve("best so far", "steps", _points(measure, history, axis, "best_so_far_percent")),
+        Curve("best of generation", "dots", _points(measure, history, axis, "best_gap_percent")),
+        Curve("validation", "intervals", _points(measure, history, axis, "validation_gap_percent", found)),
     )
     edits = tuple((places[edit.generation], edit) for edit in told.edits if edit.generation in places)
     span = (float(history[0][axis]), float(history[-1][axis]))
-    return GapPlot(axis, span, curves, told.levels, edits)
+    return GapPlot(measure, axis, span, curves, told.levels, edits)
 
 
-def comparison(runs: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[Level]]]) -> GapPlot | None:
-    """Return the plot of the best gap so far over generations of several `runs`: name, history and levels.
+def comparison(
+    runs: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[Level]]], measure: Measure = GAP
+) -> GapPlot | None:
+    """Return the plot of the best so far over generations of several `runs`: name, history and levels.
 
     It is ``None`` where no candidate of theirs succeeded.
     """
     curves = tuple(
         Curve(name, "steps", points)
         for name, history, _ in runs
-        if (points := _points(history, "generation", "best_so_far_percent"))
+        if (points := _points(measure, history, "generation", "best_so_far_percent"))
     )
     levels = tuple(
         Level(f"{name}: {level.name}", level.gap_percent)
@@ -143,24 +151,29 @@ def comparison(runs: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[Leve
         if level.name == EVOLVED_HELD_OUT
     )
     last = max((history[-1]["generation"] for _, history, _ in runs if history), default=1)
-    return GapPlot("generation", (1.0, float(last)), curves, levels) if curves else None
+    return GapPlot(measure, "generation", (1.0, float(last)), curves, levels) if curves else None
 
 
 def _points(
-    history: Sequence[dict[str, Any]], axis: Axis, key: str, found: dict[int, ValidatedBest] | None = None
+    measure: Measure,
+    history: Sequence[dict[str, Any]],
+    axis: Axis,
+    key: str,
+    found: dict[int, ValidatedBest] | None = None,
 ) -> tuple[Point, ...]:
     points = []
     for row in history:
         if row[key] is None:
             continue
-        text = f"generation {row['generation']}: {row[key]:.2f} %"
+        text = f"generation {row['generation']}: {measure.text(row[key])}"
         one = (found or {}).get(row["generation"])
-        low, high = (None, None) if one is None or one.interval_percent is None else one.interval_percent
+        bounds = None if one is None else one.interval_percent
+        low, high = measure.ends(bounds) or (None, None)
         if one is not None:
             text += f" on {one.instances} instances"
-        if low is not None and high is not None:
-            text += f", 95 % interval {low:.2f} to {high:.2f}"
-        points.append(Point(float(row[axis]), row[key], text, low, high))
+        if bounds is not None:
+            text += f", 95 % interval {measure.span(bounds)}"
+        points.append(Point(float(row[axis]), measure.value(row[key]), text, low, high))
     return tuple(points)
 
 
@@ -174,7 +187,7 @@ class Mark:
     x: float
     y: float
     is_clipped: bool
-    """The value lies above the plot and is drawn at its upper border."""
+    """The value lies above or below the plot and is drawn at its border."""
     label: str
     low: float | None = None
     """Ends of the interval in the drawing."""
@@ -196,7 +209,8 @@ class DrawnLevel:
     """A line across the plot."""
 
     name: str
-    gap_percent: float
+    text: str
+    """Its figure."""
     y: float
     text_y: float
     """Where its name stands, clear of other names."""
@@ -216,6 +230,7 @@ class DrawnEdit:
 class Chart:
     """A plot as coordinates."""
 
+    measure: Measure
     axis: Axis
     axis_name: str
     width: int
@@ -229,7 +244,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where values lie in the drawing; values above `high` are drawn there."""
+    """Where values lie in the drawing; those outside of `low` to `high` are drawn at the nearer border."""
 
     width: int
     height: int
@@ -243,15 +258,15 @@ class _Scale:
         return LEFT + share * (self.width - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
-        share = (self.high - min(value, self.high)) / (self.high - self.low)
+        share = (self.high - min(max(value, self.low), self.high)) / (self.high - self.low)
         return TOP + share * (self.height - TOP - BOTTOM)
 
     def series(self, curve: Curve) -> Series:
         marks = tuple(
             Mark(
                 self.x(p.x),
-                self.y(p.gap_percent),
-                p.gap_percent > self.high,
+                self.y(p.value),
+                not self.low <= p.value <= self.high,
                 p.label,
                 None if p.low is None else self.y(p.low),
                 None if p.high is None else self.y(p.high),
@@ -273,15 +288,16 @@ def _vertices(kind: CurveKind, marks: Sequence[Mark]) -> str:
 
 def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
     """Return the coordinates of a plot; everything but single bad generations lies inside."""
-    low, high = _range(plot.values)
+    low, high = _range(plot.values, plot.measure)
     scale = _Scale(*size, *plot.span, low, high)
     across = _ticks(scale.first, max(scale.last, scale.first + 1), max(4, scale.width // 72))
     return Chart(
+        plot.measure,
         plot.axis,
         plot.axis_name,
         *size,
         series=tuple(scale.series(curve) for curve in plot.curves),
-        levels=_levels(scale, plot.levels),
+        levels=_levels(scale, plot.levels, plot.measure),
         edits=_edits(scale, plot.edits),
         y_ticks=tuple((scale.y(value), f"{value:.4g}") for value in _ticks(low, high, 5)),
         x_ticks=tuple(
@@ -292,12 +308,12 @@ def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
     )
 
 
-def _levels(scale: _Scale, levels: Iterable[Level]) -> tuple[DrawnLevel, ...]:
+def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[DrawnLevel, ...]:
     drawn: list[DrawnLevel] = []
-    for level in sorted(levels, key=lambda level: -level.gap_percent):
-        y = scale.y(level.gap_percent)
+    for level in sorted(levels, key=lambda level: -measure.value(level.gap_percent)):
+        y = scale.y(measure.value(level.gap_percent))
         text_y = max(y - 4, drawn[-1].text_y + 12 if drawn else TOP + 8)
-        drawn.append(DrawnLevel(level.name, level.gap_percent, y, text_y))
+        drawn.append(DrawnLevel(level.name, measure.text(level.gap_percent), y, text_y))
     return tuple(drawn)
 
 
@@ -312,8 +328,13 @@ def _edits(scale: _Scale, edits: Iterable[tuple[float, EditMark]]) -> tuple[Draw
     return tuple(drawn)
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    """Return a range from 0, or below what beats the reference, to above the largest value."""
+def _range(values: Sequence[float], measure: Measure) -> tuple[float, float]:
+    """Return a range from 0, or below what beats the reference, to above the largest value; for scores, whose
+    0 means nothing, one around them."""
+    if measure is not GAP:
+        low, high = min(values), max(values)
+        margin = 0.06 * max(high - low, 1e-3)
+        return low - margin, high + margin
     low, high = min(0.0, *values), max(0.0, *values)
     reach = max(high - low, 0.1)
     return low - (0.06 * reach if low < 0.0 else 0.0), high + 0.06 * reach

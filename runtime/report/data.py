@@ -15,6 +15,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.verdict import (
     GapEstimate,
     ValidationRecord,
@@ -234,7 +235,11 @@ def _milestones(
     estimates = {"safe baseline, validation": estimate_gap(before)} if before else {}
     estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
     levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
-    edits = [EditMark(change.payload.generation, change.seq, edit_text(change)) for change in notes.changes]
+    measure = measure_of(state.header)
+    edits = [
+        EditMark(change.payload.generation, change.seq, edit_text(change, measure))
+        for change in notes.changes
+    ]
     return Milestones(_validated(state, record), tuple(levels), tuple(edits))
 
 

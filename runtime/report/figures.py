@@ -11,6 +11,7 @@ import numpy as np
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_in
 from dga2d.runtime.report.data import ReportData, gather_report_data, read_run
 from dga2d.runtime.report.evaluations import HeatMap
 from dga2d.runtime.report.graph_drawing import DrawnEdge, DrawnNode, GraphDrawing, draw_graph
@@ -33,9 +34,11 @@ SERIES: dict[str, tuple[str, dict[str, Any]]] = {
 """Key of a row of ``show --json``'s ``history`` → its name and how it is drawn."""
 
 
-def convergence_figure(history: Sequence[Mapping[str, Any]], against: str = "the reference") -> Figure | None:
-    """Return the gaps in percent to what `against` says over generations; ``None`` while every candidate has
-    failed.
+def convergence_figure(
+    history: Sequence[Mapping[str, Any]], against: str = "the reference", measure: Measure = GAP
+) -> Figure | None:
+    """Return the gaps in percent to what `against` says, or the scores, over generations; ``None`` while
+    every candidate has failed.
     """
     from matplotlib.figure import Figure  # slow to import, and optional
     from matplotlib.ticker import MaxNLocator
@@ -43,9 +46,10 @@ def convergence_figure(history: Sequence[Mapping[str, Any]], against: str = "the
     if all(row["best_so_far_percent"] is None for row in history):
         return None
     figure = Figure(figsize=(5.0, 3.2), layout="constrained")
-    axes = figure.add_subplot(xlabel="generation", ylabel=f"gap to {against} (%)")
+    label = f"gap to {against} (%)" if measure is GAP else measure.axis
+    axes = figure.add_subplot(xlabel="generation", ylabel=label)
     for key, (name, style) in SERIES.items():
-        reached = [(row["generation"], row[key]) for row in history if row[key] is not None]
+        reached = [(row["generation"], measure.value(row[key])) for row in history if row[key] is not None]
         if reached:
             axes.plot(*zip(*reached, strict=True), label=name, markersize=4, **style)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -190,7 +194,7 @@ def write_figures(drawable: Drawable, folder: Path) -> Drawn:
 
 def _figures(drawable: Drawable, faults: list[str]) -> Iterator[tuple[str, Figure]]:
     state, data, solution = drawable
-    convergence = convergence_figure(data.view["history"], data.view["gaps_against"])
+    convergence = convergence_figure(data.view["history"], data.view["gaps_against"], measure_in(data.view))
     if convergence is not None:
         yield "convergence", convergence
     if state.graph is not None:

@@ -10,6 +10,7 @@ from typing import Protocol
 from dga2d.events import BlobDigest, ImplementationId
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.report.notes import Change
 
 WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 34, 190, 16, 8, 24
@@ -60,7 +61,7 @@ def restored_lines(edits: Sequence[ReportedEdit]) -> dict[int, int]:
     return found
 
 
-def edit_text(change: Change) -> str:
+def edit_text(change: Change, measure: Measure = GAP) -> str:
     """Return an edit in words."""
     payload = change.payload
     if isinstance(payload, p.EdgeReplaced):
@@ -70,7 +71,7 @@ def edit_text(change: Change) -> str:
     if isinstance(payload, p.OperatorRetired):
         return f"operator {payload.operator} retired, used by {payload.uses} candidates"
     if isinstance(payload, p.OperatorAdded):
-        return f"operator {payload.operator} added{_gained(payload.gains)}{_idea(change.proposal)}"
+        return f"operator {payload.operator} added{_gained(payload.gains, measure)}{_idea(change.proposal)}"
     if isinstance(payload, p.ImplementationDeleted):
         return f"{payload.implementation} deleted"
     what = f"{payload.implementation} added"
@@ -78,14 +79,14 @@ def edit_text(change: Change) -> str:
         what = f"{payload.implementation} took the place of {payload.removed}"
     if payload.offer is not None:
         what += ", offered by the bank"
-    return what if change.proposal is None else what + _measured(change.proposal)
+    return what if change.proposal is None else what + _measured(change.proposal, measure)
 
 
 async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
     """Return the edit in words, with the code it brought."""
     seq, payload, pool, proposal = change
     call = None if isinstance(payload, p.ImplementationDeleted | p.OperatorRetired) else payload.call
-    edit = ReportedEdit(seq, payload.generation, edit_text(change), call)
+    edit = ReportedEdit(seq, payload.generation, edit_text(change, measure_of(state.header)), call)
     if isinstance(payload, p.EdgeReplaced | p.OperatorRetired):
         return edit
     edit = replace(edit, operator=payload.operator, implementation=payload.implementation)
@@ -103,22 +104,24 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
     return replace(edit, parent=parent, code=code)
 
 
-def _gained(gains: p.Gains) -> str:
+def _gained(gains: p.Gains, measure: Measure) -> str:
     """Return what the incumbent gained by an operator, as the end of a sentence."""
     known = [gain for gain in gains if gain is not None]
-    return f", {100 * sum(known) / len(known):+.2f} points for the incumbent on {len(known)} instances"
+    gained = measure.gain(100 * sum(known) / len(known), "+")
+    return f", {gained}{measure.gain_unit} for the incumbent on {len(known)} instances"
 
 
 def _idea(proposal: Proposal | None) -> str:
     return f": {proposal.idea}" if proposal is not None and proposal.idea else ""
 
 
-def _measured(proposal: Proposal) -> str:
+def _measured(proposal: Proposal, measure: Measure) -> str:
     """Return what new code gained over its parent, and its idea, as the end of a sentence."""
     assert proposal.measured is not None  # it comes before the verdict
     gains = [gain for gain in proposal.measured.gains if gain is not None]
     mean = 100 * sum(gains) / len(gains)
-    told = f", {mean:+.2f} points against {proposal.parent} on {len(gains)} instances"
+    gained = f"{measure.gain(mean, '+')}{measure.gain_unit}"
+    told = f", {gained} against {proposal.parent} on {len(gains)} instances"
     return f"{told}: {proposal.idea}" if proposal.idea else told
 
 

@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from dga2d import __version__
 from dga2d.replay.state.graph import END, START
+from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.code import highlight_lines, side_by_side
 from dga2d.runtime.report.data import ReportData
@@ -38,9 +39,6 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
         lstrip_blocks=True,
     )
     made.globals.update(side_by_side=side_by_side, highlight_lines=highlight_lines)
-    made.filters["gap"] = _gap
-    made.filters["figure"] = _figure
-    made.filters["bounds"] = _bounds
     made.filters["utc"] = _utc
     made.filters["fenced"] = _fenced
     made.filters["cell"] = _table_cell
@@ -52,6 +50,7 @@ def context_of(data: ReportData) -> dict[str, Any]:
     return {
         "data": data,
         "view": data.view,
+        "measure": measure_in(data.view),
         "plots": gap_plots(data),
         "plot": charts,
         "matrix": _matrix(data),
@@ -72,23 +71,12 @@ def gap_plots(data: ReportData) -> list[charts.GapPlot]:
         c.generation: {"calls": c.calls, "tokens": c.tokens, "minutes": c.minutes} for c in data.closings
     }
     history = [row | spent.get(row["generation"], {}) for row in data.view["history"]]
-    plots = [charts.convergence(history, milestones=data.milestones)]
+    measure = measure_in(data.view)
+    plots = [charts.convergence(history, milestones=data.milestones, measure=measure)]
     for axis in ("calls", "tokens", "minutes"):
         if history and history[-1][axis] > history[0][axis]:
-            plots.append(charts.convergence(history, axis, data.milestones))
+            plots.append(charts.convergence(history, axis, data.milestones, measure))
     return [plot for plot in plots if plot is not None]
-
-
-def _gap(value: float | None) -> str:
-    return "failed" if value is None else f"{value:.2f} %"
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _bounds(interval: list[float] | None) -> str:
-    return "" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
 
 
 def _utc(microseconds: int) -> str:

@@ -22,9 +22,10 @@ from dga2d.events.payloads import shares_of
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import state_at
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
-from dga2d.runtime.inspection.views import figure_text, measure_word, results_view, test_texts
+from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
 from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 from dga2d.store import open_store
 
@@ -240,7 +241,7 @@ async def export_solver(
 def _results(state: RunState, program: ScoredProgram, achievement: Achievement) -> list[str]:
     """Return the figures of `program`, and of no other."""
     view = results_view(state, achievement)
-    word = measure_word(view["best"] or {})
+    word = measure_in(view).word
     if program != state.checkpoint:
         figure = figure_text(view["best"])
         return [f"training {word} {figure}, on the instances that chose it; not validated yet"]

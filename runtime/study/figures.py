@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.runtime.inspection.measures import GAP
 from dga2d.runtime.study.results import CellResult, StudyResults
 
 if TYPE_CHECKING:
@@ -41,22 +42,23 @@ def write_figures(results: StudyResults, folder: Path) -> list[Path]:
 
 
 def convergence(runs: Sequence[CellResult], place: int, title: str, unit: str) -> Figure:
-    """Draw the mean validation gap so far over what was used, with a band from the least to the largest
-    seed; steps hold until the next validation."""
+    """Draw the mean validation gap, or score, so far over what was used, with a band from the least to the
+    largest seed; steps hold until the next validation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.subplots()
+    measure = runs[0].measure
     for number, (arm, own) in enumerate(_by_arm(runs).items()):
         grid = np.array(sorted({entry[place] for run in own for entry in run.course}), dtype=float)
-        values = np.array([[_at(run, place, point) for point in grid] for run in own])
+        values = np.array([[measure.value(_at(run, place, point)) for point in grid] for run in own])
         style = STYLES[number % len(STYLES)]
         (line,) = axes.step(grid, values.mean(axis=0), style, where="post", label=arm)
         low, high = values.min(axis=0), values.max(axis=0)
         axes.fill_between(grid, low, high, step="post", alpha=0.15, color=line.get_color(), linewidth=0)
     axes.set_title(title)
     axes.set_xlabel(unit)
-    axes.set_ylabel("gap so far, %")
+    axes.set_ylabel(f"{measure.column} so far" if measure is not GAP else "gap so far, %")
     axes.legend()
     return figure
 
@@ -85,7 +87,8 @@ def profile(results: StudyResults) -> Figure:
         steps = np.concatenate(([0.0], np.sort(loss), [largest]))
         share = [float((loss <= step).mean()) for step in steps]
         axes.step(steps, share, STYLES[number % len(STYLES)], where="post", label=arm)
-    axes.set_xlabel("points above the best arm")
+    is_score = all(run.measure is not GAP for run in results.results)
+    axes.set_xlabel("points (0.01) below the best arm" if is_score else "points above the best arm")
     axes.set_ylabel("share of instances")
     axes.set_ylim(0.0, 1.02)
     axes.legend()

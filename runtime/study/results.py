@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dga2d.events import InstanceKey
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import Gaps
 from dga2d.runtime.inspection.verdict import held_out_gaps, held_out_objectives
 from dga2d.runtime.inspection.views import history_view
@@ -19,7 +20,7 @@ from dga2d.runtime.study.plan import Cell, StudyPlan
 from dga2d.store import open_store
 
 FAILED = 100.0
-"""Gap in percent that a failed evaluation counts as."""
+"""Gap in percent that a failed evaluation counts as, where the domain has no score for it."""
 START = "start"
 """The row of what the runs began with: the safe baseline of their library."""
 LEVEL = 0.05
@@ -38,6 +39,7 @@ class CellResult:
     """Gap of its algorithm in the seconds that its work stands for; ``None`` where its budget is in seconds
     or not calibrated."""
     objectives: Mapping[InstanceKey, float | None]
+    measure: Measure
     progress: CellProgress
     course: tuple[tuple[int, int, float], ...]
     """Calls, tokens and validation gap in percent, one entry for each validated generation."""
@@ -74,6 +76,8 @@ class Row:
 
     domain: str
     arm: str
+    measure: Measure
+    """What `gap` and the others stand for."""
     gap: Spread
     in_seconds: Spread | None
     """The gap in equal seconds; ``None`` where not all of its runs were tested so."""
@@ -121,19 +125,22 @@ def _result(progress: CellProgress, state: RunState) -> CellResult:
     assert gaps is not None
     timed = held_out_gaps(state, is_timed=True)
     objectives = held_out_objectives(state)
+    own = state.header.own_score
+    failed = FAILED if own is None else -100.0 * own.failure
     return CellResult(
         cell=progress.cell,
-        gaps=_counted(gaps["evolved"]),
-        start=_counted(gaps["baseline"]),
-        in_seconds=None if timed is None else _counted(timed["evolved"]),
+        gaps=_counted(gaps["evolved"], failed),
+        start=_counted(gaps["baseline"], failed),
+        in_seconds=None if timed is None else _counted(timed["evolved"], failed),
         objectives=objectives.get("evolved", objectives["baseline"]),
+        measure=measure_of(state.header),
         progress=progress,
         course=_course(state),
     )
 
 
-def _counted(gaps: Gaps) -> dict[InstanceKey, float]:
-    return {key: FAILED if gap is None else gap for key, gap in gaps.items()}
+def _counted(gaps: Gaps, failed: float) -> dict[InstanceKey, float]:
+    return {key: failed if gap is None else gap for key, gap in gaps.items()}
 
 
 def _course(state: RunState) -> tuple[tuple[int, int, float], ...]:
@@ -174,9 +181,8 @@ def _start_row(domain: str, runs: Sequence[CellResult]) -> Row:
     by_seed: dict[int, list[float]] = {}
     for run in runs:
         by_seed.setdefault(run.cell.seed, []).append(fmean(run.start.values()))
-    return Row(
-        domain, START, spread([fmean(v) for v in by_seed.values()]), None, None, False, None, 0, 0, 0, 0
-    )
+    begun = spread([fmean(v) for v in by_seed.values()])
+    return Row(domain, START, runs[0].measure, begun, None, None, False, None, 0, 0, 0, 0)
 
 
 def _row(domain: str, arm: str, runs: Sequence[CellResult], other: Sequence[CellResult], best: bool) -> Row:
@@ -186,6 +192,7 @@ def _row(domain: str, arm: str, runs: Sequence[CellResult], other: Sequence[Cell
     return Row(
         domain=domain,
         arm=arm,
+        measure=runs[0].measure,
         gap=spread([fmean(run.gaps.values()) for run in runs]),
         in_seconds=spread(timed) if len(timed) == len(runs) else None,
         objective=fmean(solved) if solved and len(solved) == len(objectives) else None,
@@ -261,18 +268,31 @@ def _corrected(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def row_view(row: Row) -> dict[str, Any]:
-    """Return plain values for JSON and CSV."""
-    found = row.difference
+    """Return plain values for JSON and CSV. A domain with a score of its own has the columns of scores,
+    others those of gaps."""
+    found, timed = row.difference, row.in_seconds
+    points = None if found is None else found.points
+    figures: dict[str, float | None] = {
+        "gap_percent": round(row.gap.mean, 4),
+        "gap_sd": round(row.gap.sd, 4),
+        "gap_in_seconds_percent": None if timed is None else round(timed.mean, 4),
+        "gain_points": None if points is None else round(points, 4),
+    }
+    scores: dict[str, float | None] = {
+        "score": row.measure.value(row.gap.mean),
+        "score_sd": round(row.gap.sd / 100.0, 6),
+        "score_in_seconds": None if timed is None else row.measure.value(timed.mean),
+        "gain_score": None if points is None else round(points / 100.0, 6),
+    }
+    is_gap = row.measure is GAP
     return {
         "domain": row.domain,
         "arm": row.arm,
         "seeds": row.gap.seeds,
-        "gap_percent": round(row.gap.mean, 4),
-        "gap_sd": round(row.gap.sd, 4),
-        "gap_in_seconds_percent": None if row.in_seconds is None else round(row.in_seconds.mean, 4),
+        **(figures if is_gap else dict.fromkeys(figures)),
+        **(dict.fromkeys(scores) if is_gap else scores),
         "objective": row.objective,
         "is_best": row.is_best,
-        "gain_points": None if found is None else round(found.points, 4),
         "won": None if found is None else found.won,
         "lost": None if found is None else found.lost,
         "p_value": None if found is None else found.p_value,

@@ -6,21 +6,25 @@ from collections.abc import Callable, Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from dga2d.runtime.inspection.measures import GAP
 from dga2d.runtime.study.results import START, Row, Spread, StudyResults, row_view
 from dga2d.runtime.terminal.output import csv_text
 
-HEADER = (
-    "domain",
-    "arm",
-    "gap, %",
-    "in seconds, %",
-    "objective",
-    "gain, points",
-    "won, lost",
-    "p",
-    "calls",
-    "tokens",
-)
+
+def header(results: StudyResults) -> tuple[str, ...]:
+    """Return the heads of the columns."""
+    words = _words(results)
+    units = {"gap": ("gap, %", "in seconds, %", "gain, points"), "score": ("score", "in seconds", "gain")}
+    both = ("gap, %, or score", "in seconds", "gain")
+    figure, timed, gain = units[words[0]] if len(words) == 1 else both
+    return ("domain", "arm", figure, timed, "objective", gain, "won, lost", "p", "calls", "tokens")
+
+
+def _words(results: StudyResults) -> list[str]:
+    """Return what the figures of the domains are called."""
+    return sorted({row.measure.word for row in results.rows}) or [GAP.word]
+
+
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: f"\\{sign}" for sign in "&%$#_{}"
 }
@@ -30,9 +34,10 @@ def caption(results: StudyResults) -> str:
     """Return what the table is of, and how to read it."""
     plan = results.plan
     done = sum(cell.status == "tested" for cell in results.cells)
+    figures = " and ".join(f"{word}s" for word in _words(results))
     repeats = f" Repeats {plan.repeats}." if plan.repeats else ""
     return (
-        f"{plan.title}.{repeats} {done} of {len(results.cells)} runs; held-out gaps, mean ± standard "
+        f"{plan.title}.{repeats} {done} of {len(results.cells)} runs; held-out {figures}, mean ± standard "
         "deviation over seeds, in equal work and, where measured, in equal seconds; the best of a domain "
         "stands out. "
         f"Gain: of the arm on {plan.reference_arm!r}, on the same instances and seeds; p: Wilcoxon's "
@@ -40,12 +45,18 @@ def caption(results: StudyResults) -> str:
     )
 
 
-def _plain(value: Spread) -> str:
-    return f"{value.mean:.3f} ± {value.sd:.3f}"
+def _plain(mean: str, sd: str) -> str:
+    return f"{mean} ± {sd}"
 
 
-def _cells(row: Row, number: Callable[[Spread], str]) -> tuple[str, ...]:
-    found = row.difference
+def _cells(row: Row, pair: Callable[[str, str], str] = _plain) -> tuple[str, ...]:
+    found, measure = row.difference, row.measure
+
+    def number(value: Spread) -> str:
+        return pair(
+            f"{measure.value(value.mean):.3f}", measure.gain(value.sd, more_digits=3 - measure.digits)
+        )
+
     is_start = row.arm == START
     return (
         row.domain,
@@ -53,7 +64,7 @@ def _cells(row: Row, number: Callable[[Spread], str]) -> tuple[str, ...]:
         number(row.gap),
         "" if row.in_seconds is None else number(row.in_seconds),
         "" if row.objective is None else f"{row.objective:.6g}",
-        "" if found is None else f"{found.points:+.3f}",
+        "" if found is None else measure.gain(found.points, "+", 3 - measure.digits),
         "" if found is None else f"{found.won}, {found.lost}",
         "" if found is None else f"{found.adjusted:.3f}",
         "" if is_start else f"{row.calls:.0f}",
@@ -64,9 +75,10 @@ def _cells(row: Row, number: Callable[[Spread], str]) -> tuple[str, ...]:
 def markdown(results: StudyResults) -> str:
     """Return heading, caption and table."""
     lines = [f"# {results.plan.title}", "", caption(results), ""]
-    lines += [f"| {' | '.join(HEADER)} |", f"|{'---|' * 2}{'--:|' * (len(HEADER) - 2)}"]
+    heads = header(results)
+    lines += [f"| {' | '.join(heads)} |", f"|{'---|' * 2}{'--:|' * (len(heads) - 2)}"]
     for row in results.rows:
-        cells = list(_cells(row, _plain))
+        cells = list(_cells(row))
         if row.is_best:
             cells[2] = f"**{cells[2]}**"
         lines.append(f"| {' | '.join(cells)} |")
@@ -79,20 +91,21 @@ def latex(results: StudyResults) -> str:
     def text(value: str) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in value)
 
+    heads = header(results)
     heading = text(caption(results)).replace("±", r"$\pm$")
     lines = [
         r"\begin{table}",
         rf"\caption{{{heading}}}",
-        rf"\begin{{tabular}}{{ll{'r' * (len(HEADER) - 2)}}}",
+        rf"\begin{{tabular}}{{ll{'r' * (len(heads) - 2)}}}",
         r"\toprule",
-        " & ".join(map(text, HEADER)) + r" \\",
+        " & ".join(map(text, heads)) + r" \\",
     ]
     domain = None
     for row in results.rows:
         if row.domain != domain:
             lines.append(r"\midrule")
             domain = row.domain
-        cells = [text(c) for c in _cells(row, lambda s: f"{s.mean:.3f}+-{s.sd:.3f}")]
+        cells = [text(c) for c in _cells(row, "{}+-{}".format)]
         cells[2], cells[3] = (c.replace("+-", r" $\pm$ ") for c in cells[2:4])
         if row.is_best:
             cells[2] = rf"\textbf{{{cells[2]}}}"
@@ -105,9 +118,9 @@ def html(results: StudyResults) -> str:
     environment = Environment(
         loader=PackageLoader("dga2d.runtime.study"), autoescape=True, undefined=StrictUndefined
     )
-    rows = [{"cells": _cells(row, _plain), "is_best": row.is_best} for row in results.rows]
+    rows = [{"cells": _cells(row), "is_best": row.is_best} for row in results.rows]
     return environment.get_template("study.html.j2").render(
-        title=results.plan.title, caption=caption(results), header=HEADER, rows=rows
+        title=results.plan.title, caption=caption(results), header=header(results), rows=rows
     )
 
 

@@ -11,12 +11,10 @@ from rich.text import Text
 
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
 from dga2d.runtime.inspection.views import (
-    amount_text,
     gap_of,
-    measure_of,
-    measure_word,
     rejections_view,
     test_label,
 )
@@ -53,7 +51,7 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
     rows.add_row("now", _line(phase(state)))
     if state.started is not None:
         rows.add_row("score", _scores(state))
-        rows.add_row(measure_word(measure_of(state)), _gaps(state))
+        rows.add_row(measure_of(state.header).word, _gaps(state))
         rows.add_row("evaluations", _evaluations(state, measured))
         rows.add_row("model calls", _calls(state.ledger))
         rows.add_row("utilisation", _utilisation(state, measured))
@@ -157,7 +155,7 @@ def _gap(state: RunState, score: float | None) -> str:
     if score is None:
         return "–"
     gap = gap_of(score, state.settings.failure_reward)
-    return "failed" if gap is None else amount_text(gap, measure_of(state))
+    return measure_of(state.header).text(gap)
 
 
 def curve(state: RunState) -> str:
@@ -221,8 +219,9 @@ def _held_out(state: RunState) -> Text:
     assert test is not None
     if test.mean_gaps is None:
         return Text(f"attempt {test.attempt} on {len(test.instances)} instances under way")
+    measure = measure_of(state.header)
     parts = [
-        f"{test_label(candidate)} {'failed' if gap is None else amount_text(100 * gap, measure_of(state))}"
+        f"{test_label(candidate)} {measure.text(None if gap is None else 100 * gap)}"
         for candidate, gap in zip(test.candidates, test.mean_gaps, strict=True)
     ]
     return Text(f"{'   '.join(parts)}   ({len(test.instances)} instances)")

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import (
     Failures,
-    amount_text,
     comparison_text,
     comparison_view,
     figure_text,
     gap_of,
-    measure_of,
-    measure_word,
     rejections_view,
 )
 from dga2d.runtime.terminal.output import shown
@@ -179,7 +177,7 @@ class ProgressLines:
     @staticmethod
     def _gap(state: RunState, score: float) -> str:
         gap = gap_of(score, state.settings.failure_reward)
-        return "  failed" if gap is None else f"{amount_text(gap, measure_of(state)):>8}"
+        return "  failed" if gap is None else f"{measure_of(state.header).text(gap):>8}"
 
     def _elapsed(self) -> str:
         seconds = int(self._clock() - self._start)
@@ -196,16 +194,16 @@ def _checkpoint(state: RunState, payload: p.CheckpointSelected) -> str:
     from dga2d.runtime.inspection.verdict import estimate_open_validation  # numpy
 
     estimate = estimate_open_validation(state, payload.pipeline)
-    measure = measure_of(state)
+    measure = measure_of(state.header)
     gap = {"gap_percent": gap_of(payload.score, state.settings.failure_reward)}
     name = "the safe baseline, " if payload.pipeline == state.header.baseline else ""
-    figure = figure_text({**(gap if estimate is None else estimate.view()), **measure})
-    text = f"{name}validation {measure_word(measure)} {figure}"
+    figure = figure_text({**(gap if estimate is None else estimate.view()), **measure.entry})
+    text = f"{name}validation {measure.word} {figure}"
     validation = None if state.generation is None else state.generation.validation
     if validation is not None and validation.comparison is not None and validation.pipelines is not None:
         number = validation.pipelines.index(payload.pipeline)
         if (view := comparison_view(validation.comparison, number)) is not None:
-            text += f"; beside the one before {comparison_text(view)}"
+            text += f"; beside the one before {comparison_text(view, measure)}"
     return text
 
 

@@ -31,7 +31,7 @@ from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
-from dga2d.events.payloads import InstanceEntry, RunResumed, RunStarted, SplitManifest
+from dga2d.events.payloads import InstanceEntry, OwnScore, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.projection import EventFeed, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
@@ -69,6 +69,7 @@ class Simulation:
     card: Card = CARD
     run_id: RunId = RUN
     bank: BankOfRun = NO_ENTRIES
+    own_score: OwnScore | None = None
 
     def changed(self, **settings: Any) -> Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
@@ -188,16 +189,16 @@ class Simulation:
         by_id = {op.id: op for op in self.operators}
         payload = RunStarted(
             domain=self.domain,
-            sense="min",
+            sense="min" if self.own_score is None else "max",
             seed=self.seed,
             settings=self.settings.model_dump(),
             code_version="test",
             library=tuple(library_operator(op) for op in self.first_operators),
             baseline=tuple(first_step(by_id[OperatorName(name)]) for name in self.baseline),
             splits=SplitManifest(
-                train=_entries(train),
-                validation=_entries([InstanceKey(f"g/validation{i}") for i in range(2)]),
-                test=_entries([InstanceKey(f"g/test{i}") for i in range(2)]),
+                train=self._entries(train),
+                validation=self._entries([InstanceKey(f"g/validation{i}") for i in range(2)]),
+                test=self._entries([InstanceKey(f"g/test{i}") for i in range(2)]),
                 digest="d",
             ),
             batch=tuple(sorted(train[i] for i in drawn)),
@@ -206,9 +207,14 @@ class Simulation:
             sandbox={},
             data_dir=None,
             bank=self.bank.entries,
+            own_score=self.own_score,
         )
         sources = [i.source.encode() for op in self.first_operators for i in op.implementations]
         return Draft("conductor", payload), [*sources, *self.bank.sources]
+
+    def _entries(self, keys: Sequence[InstanceKey]) -> tuple[InstanceEntry, ...]:
+        reference, scale = (100.0, None) if self.own_score is None else (0.0, 1.0)
+        return tuple(InstanceEntry(key=key, reference=reference, size="n = 10", scale=scale) for key in keys)
 
 
 async def _stop_after(source: EventFeed, seq: int, scope: anyio.CancelScope) -> None:
@@ -216,10 +222,6 @@ async def _stop_after(source: EventFeed, seq: int, scope: anyio.CancelScope) -> 
         if event.seq >= seq:
             scope.cancel()
             return
-
-
-def _entries(keys: Sequence[InstanceKey]) -> tuple[InstanceEntry, ...]:
-    return tuple(InstanceEntry(key=key, reference=100.0, size="n = 10") for key in keys)
 
 
 SMALL = RunSettings(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from tests.agents.golden.record_run import DIALOGUE, LAGGING
+from tests.agents.golden.record_run import DIALOGUE, LAGGING, SCORES
 
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.events import RunId, referenced_blobs
@@ -329,9 +329,13 @@ GOLDEN = {
         "272e9791f4a6f9d7d5638384161b703d4e6c47b189b1cdda6516738efc2944c1",
         "9d9a9917752edc7d501061d161ea6aa0e4e82307a776001a7dedad0cf52e2b05",
     ),
+    "scores.zip": (
+        "52ddebb075af7359913459a7cf0151a7a6f9042af68cc2388051d8b9f67264b2",
+        "fa35ae5ac172cafbfb78415abfd43ec4f0263bbcbc3b93cb8c997a8ebbe8f5ec",
+    ),
 }
-"""File of each version of the format, of a run with new operators and turns, and of one with edits in flight:
-hash of its last event, and digest of its final state."""
+"""File of each version of the format, of a run with new operators and turns, of one with edits in flight,
+and of one of a domain with a score of its own: hash of its last event, and digest of its final state."""
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
@@ -345,8 +349,8 @@ async def test_files_of_every_version_are_read_for_ever(tmp_path: Path, name: st
 
 @pytest.mark.parametrize(
     ("name", "simulation"),
-    [("dialogue.zip", DIALOGUE), ("lagging.zip", LAGGING)],
-    ids=["dialogue", "lagging"],
+    [("dialogue.zip", DIALOGUE), ("lagging.zip", LAGGING), ("scores.zip", SCORES)],
+    ids=["dialogue", "lagging", "scores"],
 )
 async def test_prompts_and_decisions_of_old_runs_are_made_again(
     tmp_path: Path, name: str, simulation: Simulation
@@ -361,6 +365,9 @@ async def test_prompts_and_decisions_of_old_runs_are_made_again(
             await verifier.check(before, event)
     assert verifier.decisions > 60
     calls = state.ledger.calls.values()
+    if simulation.own_score is not None:
+        assert state.header.own_score == simulation.own_score
+        return
     assert state.operators or {call.landed for call in calls if call.ticket is not None} >= {3, 4, 5}
 
 

@@ -25,6 +25,7 @@ from tests.agents.simulation import SMALL, Simulation
 from dga2d.agents.proposing import Completion, CompletionRequest
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import EvaluationRecorded, LLMCallSettled, Payload
+from dga2d.replay.archive import import_run
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
@@ -48,6 +49,8 @@ SHOWN = HOSTILE.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c").replac
 """The same as a reader must see it."""
 QUOTAS = {"llm-call": 500}
 FIFTY, HOSTILE_RUN, LIVE = RunId("fifty"), RunId("hostile"), RunId("live")
+SCORES = RunId("simulated")
+GOLDEN_SCORES = Path(__file__).parents[1] / "agents" / "golden" / "scores.zip"
 
 
 @dataclass
@@ -100,6 +103,11 @@ def _with_hostile_diagnostic(payload: Payload) -> Payload:
     return payload
 
 
+async def _import(url: str, path: Path) -> None:
+    async with open_store(url) as store:
+        await import_run(store, path)
+
+
 class HostileModel(Answers):
     """A model whose first answer to a task is hostile text, and whose code carries such text as a comment."""
 
@@ -130,7 +138,8 @@ class Served:
 
 @pytest.fixture(scope="session")
 def original(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Path:
-    """A database with a long run, one that goes on, and one in which all text is hostile."""
+    """A database with a long run, one that goes on, one of a domain with a score of its own, and one in which
+    all text is hostile."""
     path = tmp_path_factory.mktemp("original") / "log.db"
     url = f"sqlite+aiosqlite:///{path}"
     named = made_up_operator(HOSTILE.replace("{", "(").replace("}", ")"), "local_search", "complete", 2)
@@ -139,6 +148,7 @@ def original(tmp_path_factory: pytest.TempPathFactory, fifty: Recording) -> Path
     hostile = replace(hostile, model=answers, fails=_every_fifth(), operators=(*hostile.operators, named))
     anyio.run(fifty.append, url, FIFTY, 1, len(fifty.events))
     anyio.run(fifty.append, url, LIVE, 1, 100)
+    anyio.run(_import, url, GOLDEN_SCORES)
     ill = record(hostile, _with_hostile_diagnostic)
     anyio.run(ill.append, url, HOSTILE_RUN, 1, len(ill.events))
     return path

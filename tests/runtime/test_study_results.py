@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dga2d.events import InstanceKey
+from dga2d.runtime.inspection.measures import GAP, SCORE, Measure
 from dga2d.runtime.study import tables
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.figures import profile_losses
@@ -23,13 +24,15 @@ PLAN = parse_plan(
 )
 
 
-def result(arm: str, seed: int, gaps: list[float], objective: float | None = 10.0) -> CellResult:
+def result(
+    arm: str, seed: int, gaps: list[float], objective: float | None = 10.0, measure: Measure = GAP
+) -> CellResult:
     cell = Cell("jsp", arm, seed)
     keyed = {InstanceKey(f"g/{k}"): gap for k, gap in enumerate(gaps)}
     progress = CellProgress(cell, "tested", calls=4, tokens=100, cost_usd=0.5, seconds=60.0)
     start = dict.fromkeys(keyed, 9.0)
     return CellResult(
-        cell, keyed, start, None, dict.fromkeys(keyed, objective), progress, ((4, 100, gaps[0]),)
+        cell, keyed, start, None, dict.fromkeys(keyed, objective), measure, progress, ((4, 100, gaps[0]),)
     )
 
 
@@ -96,3 +99,21 @@ def test_a_profile_counts_from_the_best_arm_of_each_instance() -> None:
     losses = profile_losses(study(RESULTS))
     assert losses["new"].tolist() == [0.0] * 12
     assert losses["old"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 4.0]
+
+
+def test_a_domain_with_a_score_of_its_own_is_told_in_scores() -> None:
+    scored = study(
+        [
+            result("old", 1, [-85.0, -86.0], measure=SCORE),
+            result("new", 1, [-88.0, -89.0], measure=SCORE),
+        ]
+    )
+    text = tables.markdown(scored)
+    assert "| domain | arm | score | in seconds | objective | gain | won, lost |" in text
+    assert "held-out scores" in text
+    assert "**0.885 ± 0.000**" in text
+    assert "| +0.030 |" in text
+    assert "gap" not in text
+    start, old, new = csv.DictReader(io.StringIO(tables.csv(scored)))
+    assert (start["score"], old["score"], new["score"]) == ("-0.09", "0.855", "0.885")
+    assert (new["gain_score"], new["gap_percent"], new["gain_points"]) == ("0.03", "", "")

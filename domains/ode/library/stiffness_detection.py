@@ -19,11 +19,14 @@ LIMIT = 30.0  # tunable: float 10.0..1e5
 def run(env_data, state, calc_makespan_fn):
     work, rhs = state.metadata, env_data["rhs"]
     commit(work)
+    if work.get("seen_t", -1.0) == work["t"]:  # no step was accepted
+        return state
+    work["seen_t"] = work["t"]
     passed = int(work.get("since_detection", EVERY))
     work["since_detection"] = passed + 1
     if passed < EVERY:
         return state
-    work["since_detection"] = 0
+    work["since_detection"] = 1
     t, y, f = work["t"], work["y"], slope(work, rhs)
     size = float(np.linalg.norm(y)) + 1e-12
     direction = work.get("direction", f + size * np.cos(np.arange(y.size)))

@@ -1,4 +1,4 @@
-// Charts of gaps, drawn by Observable Plot: zoom, reading by keyboard, log axis, export. Texts are set as text.
+// Charts of gaps or scores, drawn by Observable Plot: zoom, reading by keyboard, log axis, export. Texts are set as text.
 
 /** @type {any} */
 const Plot = /** @type {any} */ (globalThis).Plot;
@@ -34,7 +34,7 @@ class GapChart {
     choices.set(holder.id, this.choice);
     this.figure = make("div", {
       class: "wide plot", tabindex: "0", role: "group",
-      "aria-label": "Gap in percent. Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis",
+      "aria-label": `${this.axisName}. Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis`,
     });
     this.reading = make("p", { class: "reading soft", role: "status" });
     holder.append(this.tools(), this.figure, this.reading);
@@ -43,6 +43,17 @@ class GapChart {
     this.figure.addEventListener("dblclick", () => this.zoom(null));
     this.draw();
     new ResizeObserver(() => { if (this.figure.clientWidth !== this.drawnWidth) this.draw(); }).observe(this.figure);
+  }
+
+  get axisName() {
+    const { axis } = this.told.measure;
+    return axis[0].toUpperCase() + axis.slice(1);
+  }
+
+  /** A figure with its unit. @param {number | null} value */
+  figureText(value) {
+    const { unit, digits } = this.told.measure;
+    return value === null ? "failed" : `${value.toFixed(digits)}${unit}`;
   }
 
   tools() {
@@ -103,12 +114,14 @@ class GapChart {
     const places = new Map(this.told.rows.map((/** @type {any} */ row) => [row.generation, row[axis]]));
     const important = [
       ...rows.flatMap((/** @type {any} */ row) => [row.best, row.validation, ...(row.bounds ?? [])]),
-      ...this.told.levels.map((/** @type {any} */ level) => level.gap),
+      ...this.told.levels.map((/** @type {any} */ level) => level.value),
     ].filter((value) => value !== null && (!isLog || value > 0));
     if (important.length === 0) important.push(0.1);
     const [low, high] = [Math.min(...important), Math.max(...important)];
-    const bottom = isLog ? low * 0.85 : Math.min(0, low * 1.06);
-    const top = isLog ? high * 1.15 : Math.max(high * 1.06, bottom + 0.1);
+    const margin = 0.06 * Math.max(high - low, 1e-3);
+    const isGap = this.told.measure.word === "gap"; // the 0 of a score means nothing
+    const bottom = isLog ? low * 0.85 : isGap ? Math.min(0, low * 1.06) : low - margin;
+    const top = isLog ? high * 1.15 : isGap ? Math.max(high * 1.06, bottom + 0.1) : high + margin;
     const positive = (/** @type {number | null} */ value) => value !== null && (!isLog || value > 0);
     const stacked = this.stack(places, shown);
     const chart = Plot.plot({
@@ -116,18 +129,18 @@ class GapChart {
       style: { background: "transparent", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
       className: "gap-chart",
       x: { domain: shown, label: this.told.axes[axis], ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
-      y: { domain: [bottom, top], label: "gap, %", grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
+      y: { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
       marks: [
-        Plot.ruleY(this.told.levels.filter((/** @type {any} */ l) => positive(l.gap)), {
-          y: "gap", stroke: (/** @type {any} */ l) => (l.name.includes("baseline") ? COLOURS.own : COLOURS.held),
+        Plot.ruleY(this.told.levels.filter((/** @type {any} */ l) => positive(l.value)), {
+          y: "value", stroke: (/** @type {any} */ l) => (l.name.includes("baseline") ? COLOURS.own : COLOURS.held),
           strokeDasharray: "6 4", strokeWidth: 1.5,
         }),
-        Plot.text(this.told.levels.filter((/** @type {any} */ l) => positive(l.gap)), {
-          y: "gap", x: shown[1], text: (/** @type {any} */ l) => `${l.name} ${l.gap.toFixed(2)} %`,
+        Plot.text(this.told.levels.filter((/** @type {any} */ l) => positive(l.value)), {
+          y: "value", x: shown[1], text: (/** @type {any} */ l) => `${l.name} ${this.figureText(l.value)}`,
           textAnchor: "end", dy: -7, fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4,
         }),
         Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
-          x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
+          x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top || r.own < bottom ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
         }),
         Plot.line(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", stroke: COLOURS.best, strokeWidth: 2.25, curve: "step-after" }),
         Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", r: 2.5, fill: COLOURS.best }),
@@ -167,7 +180,7 @@ class GapChart {
     chart.querySelector("style")?.remove();
     for (const group of chart.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
     chart.setAttribute("role", "group");
-    chart.setAttribute("aria-label", "Gap in percent; the table of generations holds the same figures");
+    chart.setAttribute("aria-label", `${this.axisName}; the table of generations holds the same figures`);
     for (const link of chart.querySelectorAll("a")) {
       const mark = link.querySelector("path, circle");
       const to = link.getAttribute("href") ?? link.getAttributeNS(XLINK, "href") ?? "";
@@ -179,11 +192,12 @@ class GapChart {
 
   /** @param {any} row */
   words(row) {
-    const gap = (/** @type {number | null} */ value) => (value === null ? "failed" : `${value.toFixed(2)} %`);
-    const lines = [`generation ${row.generation}`, `best so far ${gap(row.best)}`, `best of it ${gap(row.own)}`];
+    const text = (/** @type {number | null} */ value) => this.figureText(value);
+    const lines = [`generation ${row.generation}`, `best so far ${text(row.best)}`, `best of it ${text(row.own)}`];
     if (row.validation !== null) {
-      const bounds = row.bounds ? ` (${row.bounds[0].toFixed(2)} to ${row.bounds[1].toFixed(2)}, ${row.instances} instances)` : "";
-      lines.push(`validation ${gap(row.validation)}${bounds}`);
+      const { digits } = this.told.measure;
+      const bounds = row.bounds ? ` (${row.bounds[0].toFixed(digits)} to ${row.bounds[1].toFixed(digits)}, ${row.instances} instances)` : "";
+      lines.push(`validation ${text(row.validation)}${bounds}`);
     }
     if (row.failed) lines.push(`${row.failed} failed`);
     return lines.join("\n");
@@ -249,8 +263,10 @@ class GapChart {
     const name = `${document.getElementById("run")?.dataset.run ?? "run"}-convergence.${kind}`;
     if (kind === "csv") {
       const keys = ["generation", "calls", "tokens", "minutes", "best", "own", "validation", "failed"];
+      const { word } = this.told.measure;
+      const named = keys.map((key) => (["best", "own", "validation"].includes(key) ? `${key}_${word}${word === "gap" ? "_percent" : ""}` : key));
       const lines = this.told.rows.map((/** @type {any} */ row) => keys.map((key) => row[key] ?? "").join(","));
-      return download(name, new Blob([[keys.join(","), ...lines].join("\n")], { type: "text/csv" }));
+      return download(name, new Blob([[named.join(","), ...lines].join("\n")], { type: "text/csv" }));
     }
     const text = standalone(this.chart);
     if (kind === "svg") return download(name, new Blob([text], { type: "image/svg+xml" }));

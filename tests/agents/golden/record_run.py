@@ -1,6 +1,6 @@
 """Writes ``run-v<version>.zip`` for the present version of the file format, ``dialogue.zip``, a run with new
-operators, turns and the third edition of prompts, and ``lagging.zip``, a run whose edits are made generations
-after they were asked for, if there are none yet.
+operators, turns and the third edition of prompts, ``lagging.zip``, a run whose edits are made generations
+after they were asked for, and ``scores.zip``, one of a domain with a score of its own, if there are none yet.
 
 Run it from the root after raising the version: ``PYTHONPATH=. python -m tests.agents.golden.record_run``.
 A file that was part of a release is never changed or removed: today's program must read it for ever.
@@ -16,6 +16,7 @@ import anyio
 from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import RunId
+from dga2d.events.payloads import OwnScore
 from dga2d.replay.archive import Manifest, export_run
 from dga2d.store import open_store
 
@@ -40,6 +41,10 @@ LAGGING = replace(PLAIN, patience=4000).changed(
     generations=6, edit_lag=3, edit_landing="arrival", gate_instances=2, incumbent_edits=1, prompt_edition=2
 )
 
+SCORES = replace(PLAIN, seed=3, own_score=OwnScore(failure=-7.0, formula="-log10(error)")).changed(
+    generations=4, gate_instances=2, incumbent_edits=1, prompt_edition=4, checkpoint_margin=2.0
+)
+
 
 async def record(path: Path, simulation: Simulation) -> None:
     """A small run, exported."""
@@ -53,7 +58,12 @@ async def record(path: Path, simulation: Simulation) -> None:
 if __name__ == "__main__":
     folder = Path(__file__).parent
     version = Manifest.model_fields["version"].default
-    runs = {f"run-v{version}.zip": PLAIN, "dialogue.zip": DIALOGUE, "lagging.zip": LAGGING}
+    runs = {
+        f"run-v{version}.zip": PLAIN,
+        "dialogue.zip": DIALOGUE,
+        "lagging.zip": LAGGING,
+        "scores.zip": SCORES,
+    }
     for name, simulation in runs.items():
         if not (folder / name).exists():
             anyio.run(record, folder / name, simulation)
