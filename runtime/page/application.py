@@ -39,6 +39,7 @@ from dga2d.runtime.inspection.log_reading import export_to
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
+from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
 from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.operators import tell_operator
 from dga2d.runtime.page.panels import GROUPS, PARTS, Pictures, context_for
@@ -51,6 +52,8 @@ from dga2d.runtime.solver_export import export_solver
 from dga2d.store import EventStore, UnknownRunError
 
 ACT_HEADER = "x-dga2d-act"
+MOST_GROUPED = 400
+"""Runs in one comparison of groups; each log is read."""
 
 
 class Page:
@@ -194,12 +197,15 @@ class Page:
         return EventSourceResponse(tail())
 
     async def compare(self, request: Request) -> Response:
-        """Several runs side by side; what differs is marked."""
+        """Several runs side by side, or, where there are many or it is asked for, their groups of equal
+        settings; what differs is marked."""
         names = list(dict.fromkeys(request.query_params.getlist("run")))
-        if not 1 <= len(names) <= MOST_COMPARED:
+        if not 1 <= len(names) <= MOST_GROUPED:
             raise HTTPException(
-                400, f"choose between one and {MOST_COMPARED} runs to compare, not {len(names)}"
+                400, f"choose between one and {MOST_GROUPED} runs to compare, not {len(names)}"
             )
+        if len(names) > MOST_COMPARED or "grouped" in request.query_params:
+            return await self._compare_groups(names)
         timelines = [await self._timeline(name) for name in names]
         parts = frozenset[ReportPart]({"algorithm"})
         reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
@@ -211,7 +217,31 @@ class Page:
         )
         chart = None if plot is None else charts.draw_chart(plot)
         rows = compare_runs(reports)
-        return self._html("compare.html.j2", names=names, rows=rows, chart=chart, plot=charts)
+        return self._html(
+            "compare.html.j2", names=names, columns=None, rows=rows, chart=chart, plot=charts, all=names
+        )
+
+    async def _compare_groups(self, names: list[str]) -> Response:
+        try:
+            groups = await read_groups(self._store, names)
+        except UnknownRunError as error:
+            raise HTTPException(404, str(error)) from error
+        if len(groups) > MOST_COMPARED:
+            raise HTTPException(
+                400,
+                f"these {len(names)} runs have {len(groups)} different settings; "
+                f"at most {MOST_COMPARED} can be told apart",
+            )
+        plot = group_plot(groups)
+        return self._html(
+            "compare.html.j2",
+            names=[f"{len(names)} runs"],
+            columns=[group.name for group in groups],
+            rows=compare_groups(groups) if groups else [],
+            chart=None if plot is None else charts.draw_chart(plot),
+            plot=charts,
+            all=names,
+        )
 
     async def act(self, request: Request) -> Response:
         """Propose a command, or begin the one that was confirmed."""

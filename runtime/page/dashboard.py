@@ -154,24 +154,25 @@ def compare_runs(reports: Sequence[ReportData]) -> list[ComparedRow]:
         ComparedRow(name, tuple(str(view[key]) for view in views))
         for name, key in (("domain", "domain"), ("status", "status"), ("seed", "seed"))
     ]
-    rows.append(_row("generations", [view["completed_generations"] for view in views]))
-    rows.append(_row("calls charged", [view["ledger"]["used"] for view in views]))
-    rows.append(_row("cost", [f"{view['ledger']['cost_usd']:.4f} USD" for view in views]))
-    rows.append(_row("verdict", [(view["verdict"] or {}).get("sentence", "") for view in views]))
-    rows.append(_row("best on training", [_figure(view["best"]) for view in views]))
-    rows.append(_row("checkpoint on validation", [_figure(view["checkpoint"]) for view in views]))
+    rows.append(compared_row("generations", [view["completed_generations"] for view in views]))
+    rows.append(compared_row("calls charged", [view["ledger"]["used"] for view in views]))
+    rows.append(compared_row("cost", [f"{view['ledger']['cost_usd']:.4f} USD" for view in views]))
+    rows.append(compared_row("verdict", [(view["verdict"] or {}).get("sentence", "") for view in views]))
+    rows.append(compared_row("best on training", [_figure(view["best"]) for view in views]))
+    rows.append(compared_row("checkpoint on validation", [_figure(view["checkpoint"]) for view in views]))
     for label, name in LEVELS.items():
         found = [_tested(view["test"], label) for view in views]
         if label != "hand_tuned" or any(found):
-            rows.append(_row(name, found))
+            rows.append(compared_row(name, found))
     algorithms = [" → ".join(step.operator for step in data.algorithm) for data in reports]
-    rows.append(_row("algorithm", algorithms))
+    rows.append(compared_row("algorithm", algorithms))
     keys = dict.fromkeys(key for view in views for key in view["settings"])
-    settings = (_row(key, [view["settings"].get(key, "") for view in views]) for key in keys)
+    settings = (compared_row(key, [view["settings"].get(key, "") for view in views]) for key in keys)
     return rows + [row for row in settings if row.differs]
 
 
-def _row(name: str, values: Sequence[object]) -> ComparedRow:
+def compared_row(name: str, values: Sequence[object]) -> ComparedRow:
+    """Return a row of the comparison."""
     return ComparedRow(name, tuple(map(str, values)))
 
 

@@ -202,6 +202,8 @@ class Series:
     kind: CurveKind
     points: str
     marks: tuple[Mark, ...]
+    band: str = ""
+    """Outline of the band around a line of several runs, likewise; empty where there is none."""
 
 
 @dataclass(frozen=True)
@@ -273,16 +275,31 @@ class _Scale:
             )
             for p in curve.points
         )
-        return Series(curve.name, curve.kind, _vertices(curve.kind, marks), marks)
+        line = _vertices(curve.kind, [(mark.x, mark.y) for mark in marks])
+        return Series(curve.name, curve.kind, _attribute(line), marks, _band(curve.kind, marks))
 
 
-def _vertices(kind: CurveKind, marks: Sequence[Mark]) -> str:
+def _vertices(kind: CurveKind, places: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the vertices of a line; what was best stays best until the next value."""
     vertices: list[tuple[float, float]] = []
-    for mark in marks:
+    for x, y in places:
         if kind == "steps" and vertices:
-            vertices.append((mark.x, vertices[-1][1]))
-        vertices.append((mark.x, mark.y))
+            vertices.append((x, vertices[-1][1]))
+        vertices.append((x, y))
+    return vertices
+
+
+def _band(kind: CurveKind, marks: Sequence[Mark]) -> str:
+    """Return the outline of what lies between the ends of a stepped curve's intervals."""
+    ends = [(mark.x, mark.low, mark.high) for mark in marks if mark.low is not None and mark.high is not None]
+    if kind != "steps" or all(low == high for _, low, high in ends):
+        return ""
+    there = _vertices(kind, [(x, low) for x, low, _ in ends])
+    back = _vertices(kind, [(x, high) for x, _, high in ends])
+    return _attribute(there + back[::-1])
+
+
+def _attribute(vertices: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in vertices)
 
 

@@ -93,6 +93,12 @@ async def test_the_way_to_the_best_solution_is_a_row_of_pictures(
         assert all(frame["address"] == f"/runs/done/solutions/{frame['seq']}.svg" for frame in film["frames"])
 
 
+async def test_runs_of_equal_settings_are_compared_as_one(browser: httpx.AsyncClient) -> None:
+    page = (await browser.get("/compare?run=done&grouped")).text
+    assert "all runs (1 run)" in page
+    assert (await browser.get("/compare?run=nobody&grouped")).status_code == 404
+
+
 async def test_slider_shows_the_state_of_show(browser: httpx.AsyncClient, finished: Any) -> None:
     seq = len(finished.rows("done")) // 2
     shown = finished.run("show", "done", "--at", str(seq), "--json").json

@@ -78,6 +78,13 @@ for (const head of heads) {
     remember();
   });
 }
+element("choose-shown", HTMLButtonElement).addEventListener("click", () => {
+  const names = rows().filter((row) => !row.hidden).map((row) => row.dataset.run ?? "");
+  const isAll = names.every((name) => chosen.has(name));
+  for (const name of names) if (isAll) chosen.delete(name); else chosen.add(name);
+  arrange();
+  remember();
+});
 body.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement)) return;
   if (target.checked) chosen.add(target.value);
