@@ -4,6 +4,7 @@
     python benchmarks/domains.py tsp jsp --data DIR --workers 1     # published instances, undisturbed
     python benchmarks/domains.py tsp --method basic --time-limit 1 --instances 3
     python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite+aiosqlite:///dga2d.db
+    python benchmarks/domains.py tsp --method pomo --weights examples/learned/pomo.safetensors
     python benchmarks/domains.py cvrp --method pyvrp --data DIR     # what a user would pick instead
 
 Every solution comes from the contained evaluator pool and is verified and scored by the parent, as in a run.
@@ -38,12 +39,16 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.learned.names import DOMAINS as LEARNED
+from dga2d.runtime.learned.names import Learned
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.solving import (
     Algorithm,
     SolveFailedError,
     baseline_steps,
     best_of_run,
+    open_learned,
+    solve_by_network,
     solve_by_or_tools,
 )
 from dga2d.store import DEFAULT_URL
@@ -118,6 +123,8 @@ async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, l
         return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
     if options.run is None and options.method in PEERS:
         return options.method, await measure_peer(problem, refs, options)
+    if options.run is None and options.method in LEARNED:
+        return await measure_learned(problem, refs, settings, options)
     algorithm = await algorithm_of(problem, options)
     measured: dict[str, Measured] = {}
 
@@ -152,6 +159,26 @@ async def measure_or_tools(
         print(f"{problem.domain.name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
         results.append(result)
     return results
+
+
+async def measure_learned(
+    problem: Problem, refs: Sequence[InstanceRef], settings: RunSettings, options: argparse.Namespace
+) -> tuple[str, list[Measured]]:
+    """One instance after the other with a learned solver; the time is that of its inference."""
+    learned = Learned(options.weights, options.device)
+    solver = await open_learned(problem.domain.name, options.method, settings, learned)
+    results = []
+    for ref in refs:
+        instance = await anyio.to_thread.run_sync(problem.instance, ref.key)
+        try:
+            solved = await solve_by_network(problem.domain, instance, solver, settings, options.seed)
+            gap = gap_percent(problem, ref, solved.objective)
+            result = Measured(problem.domain.name, ref.group, ref.name, gap, None, solved.elapsed_s)
+        except (SolveFailedError, UsageError) as error:
+            result = Measured(problem.domain.name, ref.group, ref.name, None, str(error), 0.0)
+        print(f"{problem.domain.name} {ref.key}: {in_words(result)}", file=sys.stderr, flush=True)
+        results.append(result)
+    return solver.title, results
 
 
 async def measure_peer(
@@ -236,10 +263,12 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per instance (default 10)")
     parser.add_argument("--work", type=int, help="work units per instance instead of seconds")
-    methods = ["safe", "basic", "ils", "cp-sat", *PEERS]
+    methods = ["safe", "basic", "ils", "cp-sat", *LEARNED, *PEERS]
     parser.add_argument(
         "--method", choices=methods, default="safe", help="pyvrp, lkh: see benchmarks/peers.py"
     )
+    parser.add_argument("--weights", type=Path, help="of a learned solver: pomo, resched, sdds, bpp-drl")
+    parser.add_argument("--device", default="cpu", help="of a learned solver (default cpu)")
     parser.add_argument("--run", help="measure the best algorithm of this run instead of a baseline")
     parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help="database that holds the run")
     parser.add_argument("--instances", type=int, metavar="N", help="only the first N of each group")

@@ -10,7 +10,14 @@ import click
 
 from dga2d.runtime.cli.options import GIVEN_PATHS_KEY, data_option, json_option, store_option
 from dga2d.runtime.errors import ExitCode, UsageError
-from dga2d.runtime.terminal.output import check_writable, print_json, print_table, shown, write_file
+from dga2d.runtime.terminal.output import (
+    check_writable,
+    print_json,
+    print_table,
+    shown,
+    status_line,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from dga2d.runtime.study.running import Options, StudyOutcome
@@ -194,13 +201,20 @@ def report(
     from dga2d.runtime.study.results import read_results, row_view
     from dga2d.runtime.study.tables import FORMATS, markdown
 
-    del data_dir  # gaps are in the logs
     kind = "md" if output is None else output.suffix.removeprefix(".")
     if kind not in FORMATS:
         raise UsageError(f"-o {output}: expected a name that ends in {', '.join(f'.{k}' for k in FORMATS)}")
     if output is not None:
         check_writable(output)
     results = anyio.run(read_results, url, read_plan(plan))
+    if results.plan.solvers and results.results:  # all other gaps are in the logs
+        from dga2d.runtime.study.solvers import add_solvers
+
+        announce = status_line()
+        try:
+            results = anyio.run(add_solvers, url, results, data_dir, announce)
+        finally:
+            announce("")
     files: list[Path] = []
     if folder is not None:
         from dga2d.runtime.runs.packages import require_package
@@ -216,6 +230,7 @@ def report(
             "plan": results.plan.name,
             "is_complete": results.is_complete,
             "rows": [row_view(row) for row in results.rows],
+            "trainings": dict(results.trainings),
             "files": [str(file) for file in files],
         }
         print_json(view)

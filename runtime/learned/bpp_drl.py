@@ -175,9 +175,7 @@ class BppDrl(LearnedMethod):
     default_size = 24
     data = "containers and boxes of 3 to 12 types, after Bischoff and Ratcliff 1995, made anew for every step"
     cost = "100 minus the fill rate in percent; in validation of the most probable order"
-    published = (
-        "150,000 training instances of 8 to 12 boxes, 1,000,000 steps of batch 128 (Hu and others 2017)"
-    )
+    published = "bins of 8, 10 and 12 boxes, on a GPU (Hu and others 2017); its length was not looked up"
 
     def network(self, settings: TrainingSettings) -> nn.Module:
         return PointerNetwork(settings)

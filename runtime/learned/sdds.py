@@ -60,7 +60,7 @@ class SddsSettings(TrainingSettings):
     diffusion_steps: int = Field(default=6, ge=1)
     temperature: float = Field(default=0.4, ge=0.0)
     """At the beginning."""
-    annealing: int = Field(default=300, ge=1)
+    annealing: int = Field(default=100, ge=1)
     """Steps of training until it is 0."""
 
 

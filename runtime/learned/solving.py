@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -13,7 +12,7 @@ from anyio import to_thread
 from dga2d.domains.core.contract import Instance, State
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned.method import LearnedMethod, device_in_words, device_named
-from dga2d.runtime.learned.names import DOMAINS, PACKAGES
+from dga2d.runtime.learned.names import DOMAINS, PACKAGES, Learned
 from dga2d.runtime.learned.settings import TrainingSettings, stream
 from dga2d.runtime.learned.weights import digest_of, load_network
 from dga2d.runtime.runs.packages import require_package
@@ -54,7 +53,7 @@ class LearnedSolver(NamedTuple):
         return state, time.perf_counter() - start
 
 
-async def open_solver(name: str, domain: str, weights: Path | None, device: str) -> LearnedSolver:
+async def open_solver(name: str, domain: str, learned: Learned) -> LearnedSolver:
     """Load the network of a weights file.
 
     Raises
@@ -67,6 +66,7 @@ async def open_solver(name: str, domain: str, weights: Path | None, device: str)
         require_package(package, "learned", f"--method {name}")
     if DOMAINS[name] != domain:
         raise UsageError(f"--method {name} solves {DOMAINS[name]}, not {domain}")
+    weights, device = learned
     if weights is None:
         raise UsageError(f"--method {name} needs --weights FILE; `dga2d train {name}` writes one")
     place = device_named(device)

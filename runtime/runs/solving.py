@@ -211,7 +211,7 @@ async def open_learned(domain: str, method: Method, settings: RunSettings, learn
 
     if settings.work is not None:
         raise UsageError("--work: a learned solver knows no work units; give --time-limit")
-    return await open_solver(method, domain, learned.weights, learned.device)
+    return await open_solver(method, domain, learned)
 
 
 async def solve_by_network(

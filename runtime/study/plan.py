@@ -14,6 +14,9 @@ A plan is a TOML file::
     [arms.dg]                 # what differs, by arm
     [arms.dag]
     structure = "dag"
+
+    [solvers.pomo]            # optional: learned solvers on the same held-out instances
+    weights = "pomo20.safetensors"
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dga2d.events import RunId
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.learned.names import DOMAINS
 from dga2d.runtime.runs.config import check_key
 from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.start import checked_run_id
@@ -46,6 +50,18 @@ class Cell(NamedTuple):
     seed: int
 
 
+class LearnedSolverPlan(BaseModel):
+    """A learned solver beside the arms of a study."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    weights: Path
+    """File of weights; a relative path begins in the folder that the command runs in."""
+    device: str = "cpu"
+    time_limit: float = Field(default=10.0, gt=0.0)
+    """Wall-clock seconds for an instance."""
+
+
 class StudyPlan(BaseModel):
     """A plan as its file says it; see the module."""
 
@@ -58,6 +74,8 @@ class StudyPlan(BaseModel):
     reference: str | None = None
     settings: dict[str, Any] = {}
     arms: dict[Name, dict[str, Any]] = Field(min_length=1)
+    solvers: dict[str, LearnedSolverPlan] = {}
+    """Learned solvers by name; each gets a row in the table of its domain."""
     hand_tuned: bool = False
     """Whether the whole library's safe baseline takes part in the held-out tests (``test --hand-tuned``)."""
     name: Name = "study"
@@ -130,6 +148,12 @@ def parse_plan(text: str, name: str, place: str) -> StudyPlan:
         raise UsageError(f"{place}: {key}: {first['msg']}") from error
     if plan.reference_arm not in plan.arms:
         raise UsageError(f"{place}: reference: there is no arm {plan.reference_arm!r}")
+    for solver in plan.solvers:
+        if DOMAINS.get(solver) not in plan.domains:
+            known = ", ".join(f"{name} ({domain})" for name, domain in DOMAINS.items())
+            raise UsageError(f"{place}: solvers.{solver}: expected one of a domain of the plan, of {known}")
+    if both := plan.solvers.keys() & plan.arms.keys():
+        raise UsageError(f"{place}: {both.pop()} is both an arm and a solver; rename the arm")
     for where, values in _tables(plan).items():
         for key in values:
             check_key(key, f"{place}: {where}")

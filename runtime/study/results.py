@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -101,6 +101,8 @@ class StudyResults:
     cells: tuple[CellProgress, ...]
     results: tuple[CellResult, ...]
     rows: tuple[Row, ...]
+    trainings: Mapping[str, str] = field(default_factory=dict)
+    """How long each learned solver of the rows was trained, in words."""
 
     @property
     def is_complete(self) -> bool:
@@ -164,13 +166,14 @@ def rows_of(plan: StudyPlan, results: Sequence[CellResult]) -> tuple[Row, ...]:
     for domain in plan.domains:
         found = {
             arm: [one for one in results if (one.cell.domain, one.cell.arm) == (domain, arm)]
-            for arm in plan.arms
+            for arm in (*plan.arms, *plan.solvers)
         }
         found = {arm: runs for arm, runs in found.items() if runs}
         if not found:
             continue
         means = {arm: fmean(fmean(run.gaps.values()) for run in runs) for arm, runs in found.items()}
-        rows.append(_start_row(domain, [run for runs in found.values() for run in runs]))
+        evolved = [run for arm, runs in found.items() if arm in plan.arms for run in runs]
+        rows.append(_start_row(domain, evolved))
         for arm, runs in found.items():
             other = found.get(plan.reference_arm, []) if arm != plan.reference_arm else []
             rows.append(_row(domain, arm, runs, other, means[arm] <= min(means.values())))

@@ -42,6 +42,7 @@ def caption(results: StudyResults) -> str:
         "stands out. "
         f"Gain: of the arm on {plan.reference_arm!r}, on the same instances and seeds; p: Wilcoxon's "
         "signed-rank test over instances, corrected for all comparisons (Benjamini and Hochberg)."
+        + "".join(f" Learned: {training}." for training in results.trainings.values())
     )
 
 
