@@ -96,7 +96,7 @@ async def _solve(
             gaps[key], objectives[key] = 100.0 * gap, solved.objective
         cell = Cell(domain, name, seed)
         progress = CellProgress(cell, "tested", seconds=seconds)
-        cells.append(CellResult(cell, gaps, {}, None, objectives, progress, ()))
+        cells.append(CellResult(cell, gaps, {}, None, objectives, tested.measure, progress, ()))
     return SolverResults(tuple(cells), _training(solver, wanted.weights))
 
 

@@ -17,6 +17,7 @@ from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.inspection.measures import GAP
 from dga2d.runtime.learned.method import learned_method
 from dga2d.runtime.learned.training import Training
 from dga2d.runtime.study import solvers, tables
@@ -61,9 +62,9 @@ def test_a_solver_gets_a_row_of_its_domain(tmp_path: Path, monkeypatch: pytest.M
         entry=lambda key: InstanceEntry(key=key, reference=1e6),
     )
     cell = Cell("tsp", "only", 1)
-    tested = CellResult(
-        cell, dict.fromkeys(keys, 50.0), dict.fromkeys(keys, 60.0), None, {}, CellProgress(cell, "tested"), ()
-    )
+    progress = CellProgress(cell, "tested")
+    start = dict.fromkeys(keys, 60.0)
+    tested = CellResult(cell, dict.fromkeys(keys, 50.0), start, None, {}, GAP, progress, ())
 
     async def solve() -> solvers.SolverResults:
         wanted = plan.solvers["pomo"]
