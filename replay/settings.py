@@ -7,9 +7,10 @@ They are recorded in ``RunStarted``; every decision reads them from there.
 from __future__ import annotations
 
 import math
-from typing import Literal, Self, get_args
+import re
+from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dga2d.events.payloads import RaceMove
 
@@ -18,6 +19,9 @@ CreditContext = Literal["zero", "first", "second", "full"]
 
 MOVES = frozenset(get_args(RaceMove)) - {"incumbent"}
 _MOVES_PATTERN = "^(all|{0}(,{0})*)$".format(f"({'|'.join(sorted(MOVES))})")
+
+CLUSTER = r"ray(:[^\s:]+:[0-9]{1,5})?"
+"""How a Ray cluster is named, as a regular expression."""
 
 
 class RunSettings(BaseModel):
@@ -288,8 +292,10 @@ class RunSettings(BaseModel):
     """Most tokens in any minute, counted as reserved; when unset, no limit."""
     llm_concurrent: int = Field(4, ge=1)
     """Most requests at a time."""
-    evaluators: int | None = Field(None, ge=1)
-    """Evaluation processes; when unset, one per core."""
+    evaluators: int | str | None = None
+    """Evaluation processes; when unset, one per core. ``ray``: those of the Ray cluster that runs on this
+    machine or that ``RAY_ADDRESS`` names, as many per node as it offers processors; ``ray:HOST:PORT``: those
+    of the cluster whose head is there."""
     sandbox: Literal["strict", "best-effort", "off"] = "best-effort"
     """What to do when a layer of the sandbox is missing."""
     memory_limit: int = Field(2048, ge=32)
@@ -312,6 +318,16 @@ class RunSettings(BaseModel):
     """MiB of compiled code that is kept of one implementation; evaluations write no files."""
     answer_limit: int = Field(8, ge=1)
     """MiB of the largest answer of an evaluation."""
+
+    @field_validator("evaluators", mode="before")
+    @classmethod
+    def _number_or_cluster(cls, value: Any) -> int | str | None:
+        text = str(value)
+        if value is None or re.fullmatch(CLUSTER, text):
+            return value  # type: ignore[no-any-return]
+        if isinstance(value, bool) or re.fullmatch("[0-9]{1,9}", text) is None or int(text) < 1:
+            raise ValueError("expected a number of processes above 0, 'ray' or 'ray:HOST:PORT'")
+        return int(text)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -10,6 +10,7 @@ from typing import Protocol
 from dga2d.agents.ports import Evaluator
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.cluster.connection import cluster_address
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.launch import Zygote
@@ -48,7 +49,7 @@ class OutsideEvaluator(Protocol):
     def name(self) -> str:
         """What the log calls it."""
 
-    def around(self, pool: EvaluatorPool) -> RunEvaluator:
+    def around(self, pool: RunEvaluator) -> RunEvaluator:
         """Return the evaluator of a run whose own one is `pool`."""
 
 
@@ -73,14 +74,43 @@ def check_evaluator(run: str, recorded: Mapping[str, str], given: OutsideEvaluat
         )
 
 
+def local_workers(settings: RunSettings) -> int:
+    """Return how many workers evaluate where that happens on this machine."""
+    return settings.evaluators if isinstance(settings.evaluators, int) else os.cpu_count() or 1
+
+
+@asynccontextmanager
+async def open_run_evaluator(domain: str, settings: RunSettings) -> AsyncIterator[RunEvaluator]:
+    """Start the evaluation workers of a run where its settings want them: here, or on a Ray cluster.
+
+    Raises
+    ------
+    UsageError
+        A cluster is wanted and cannot be used.
+    """
+    address = cluster_address(settings.evaluators)
+    if address is None:
+        async with open_evaluator(domain, settings) as pool:
+            yield pool
+        return
+    from dga2d.runtime.cluster.node import NodeOrder
+    from dga2d.runtime.cluster.pool import open_cluster_pool
+
+    order = NodeOrder.of(domain, evaluation_limits(settings), settings.sandbox, settings.budget)
+    async with open_cluster_pool(address, order) as cluster_pool:
+        yield cluster_pool
+
+
 @asynccontextmanager
 async def open_evaluator(
     domain: str, settings: RunSettings, launched: Zygote | None = None
 ) -> AsyncIterator[EvaluatorPool]:
-    """Start the evaluation workers of a run, and end them with the block; `launched` is the first of them."""
+    """Start evaluation workers on this machine, and end them with the block; `launched` is the first of
+    them.
+    """
     pool = EvaluatorPool(
         domain,
-        workers=settings.evaluators or os.cpu_count() or 1,
+        workers=local_workers(settings),
         limits=evaluation_limits(settings),
         sandbox=settings.sandbox,
         cache_dir=cache_dir(),

@@ -28,7 +28,7 @@ from dga2d.runtime.evaluator import OUTSIDE, RunEvaluator
 from dga2d.runtime.runs.solving import decode_solution
 
 if TYPE_CHECKING:
-    from dga2d.runtime.evaluation import EvaluatorPool
+    pass
 
 
 class OutsideEvaluationError(Dga2dError):
@@ -58,7 +58,7 @@ Judge = Callable[[Question], Answer | Awaitable[Answer]]
 class Judged:
     """Evaluator of a run in which `judge` has the last word."""
 
-    pool: EvaluatorPool
+    pool: RunEvaluator
     name: str
     judge: Callable[[Question], Awaitable[Answer]]
 
@@ -131,7 +131,7 @@ class FunctionEvaluator:
         module = getattr(self.function, "__module__", "?")
         return f"function {module}.{getattr(self.function, '__qualname__', type(self.function).__name__)}"
 
-    def around(self, pool: EvaluatorPool) -> RunEvaluator:
+    def around(self, pool: RunEvaluator) -> RunEvaluator:
         limiter = anyio.CapacityLimiter(1)
 
         async def judge(question: Question) -> Answer:
@@ -160,7 +160,7 @@ class ProcessEvaluator:
     def name(self) -> str:
         return f"process {shlex.join(self.command)}"
 
-    def around(self, pool: EvaluatorPool) -> RunEvaluator:
+    def around(self, pool: RunEvaluator) -> RunEvaluator:
         limiter = anyio.CapacityLimiter(1)
 
         async def judge(question: Question) -> Answer:
@@ -226,7 +226,7 @@ class ReplacingEvaluator:
         kind = type(self.other)
         return f"object {kind.__module__}.{kind.__qualname__}"
 
-    def around(self, pool: EvaluatorPool) -> RunEvaluator:
+    def around(self, pool: RunEvaluator) -> RunEvaluator:
         async def unused(question: Question) -> Answer:
             raise AssertionError(question.key)
 

@@ -167,7 +167,7 @@ def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]
     if get_origin(annotation) is tuple:
         return click.option(flag, name, multiple=True, help=shown)
     kinds = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
-    return click.option(flag, name, type=kinds[0], help=shown)
+    return click.option(flag, name, type=kinds[0] if len(kinds) == 1 else str, help=shown)
 
 
 def settings_from(

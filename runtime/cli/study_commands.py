@@ -72,7 +72,19 @@ def list_plans(as_json: bool) -> None:
 @study.command(short_help="Carry out a plan, or go on with it.")
 @plan_argument
 @click.option("--dry-run", is_flag=True, help="Only say what is left to do and what it may cost.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs at a time; with --on at least as many as the cluster has room for.",
+)
+@click.option(
+    "--on",
+    "place",
+    metavar="ray[:HOST:PORT]",
+    help="Carry the runs out on the nodes of a Ray cluster, which must all reach the database.",
+)
 @click.option(
     "--max-cost",
     type=click.FloatRange(0, min_open=True),
@@ -87,6 +99,7 @@ def run(
     plan: str,
     dry_run: bool,
     jobs: int,
+    place: str | None,
     max_cost: float | None,
     quiet: bool,
     data_dir: Path | None,
@@ -98,11 +111,13 @@ def run(
     """
     import anyio
 
+    from dga2d.runtime.cluster.connection import named_cluster
     from dga2d.runtime.study.cells import read_progress
     from dga2d.runtime.study.estimate import estimate
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.running import Options
 
+    cluster = None if place is None else named_cluster(place, "--on")
     found = read_plan(plan)
     progress = anyio.run(read_progress, url, found)
     expected = estimate(found, progress, jobs)
@@ -110,7 +125,7 @@ def run(
         cells = [one.view() for one in progress]
         _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
         return ExitCode.OK
-    options = Options(url, data_dir, jobs, max_cost, _domain_paths())
+    options = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
 
     def announce(text: str) -> None:
         if not quiet:

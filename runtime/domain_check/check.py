@@ -6,7 +6,6 @@ its process with it, as compiled code that misses a bound does, is tried in anot
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from dga2d.runtime.domain_check import whole_run
 from dga2d.runtime.domain_check.processes import examine_elsewhere
 from dga2d.runtime.domain_check.trials import misconduct, solve_with_baselines, try_operators
 from dga2d.runtime.evaluation import EvaluatorPool
-from dga2d.runtime.evaluator import evaluation_limits
+from dga2d.runtime.evaluator import evaluation_limits, local_workers
 from dga2d.runtime.runs.problem import Problem
 
 N_INSTANCES = 2
@@ -160,7 +159,7 @@ def _located(seen: Examination, domain: OwnDomain) -> Examination:
 def _open_pool(domain: Domain, settings: RunSettings) -> EvaluatorPool:
     return EvaluatorPool(
         domain.name,
-        workers=settings.evaluators or os.cpu_count() or 1,
+        workers=local_workers(settings),
         limits=evaluation_limits(settings),
         sandbox=settings.sandbox,
         cache_dir=cache_dir(),

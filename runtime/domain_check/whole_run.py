@@ -32,7 +32,7 @@ async def solver_file(problem: Problem) -> Examination:
     return Examination(f"{len(text.splitlines())} lines", ())
 
 
-def check_settings(domain: str, n_training: int, evaluators: int | None) -> RunSettings:
+def check_settings(domain: str, n_training: int, evaluators: int | str | None) -> RunSettings:
     """Return the settings of a run of seconds."""
     return settings_for(
         domain,
@@ -53,7 +53,7 @@ def check_settings(domain: str, n_training: int, evaluators: int | None) -> RunS
 
 
 async def evolve_and_replay(
-    problem: Problem, folder: Path, data_dir: Path | None, evaluators: int | None
+    problem: Problem, folder: Path, data_dir: Path | None, evaluators: int | str | None
 ) -> Examination:
     """Evolve for two generations with the offline proposer and replay the log: it must decide the same."""
     url = f"sqlite+aiosqlite:///{folder / 'check.db'}"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from anyio import to_thread
 
-from dga2d.agents.ports import EvaluationReply
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.oracle import with_record
 from dga2d.events.payloads import FailureKind, PositionTrace
@@ -22,6 +23,8 @@ from dga2d.runtime.evaluation.errors import WireError
 _FAILURES = frozenset(get_args(FailureKind))
 _MAX_POSITIONS = 1000
 _WORK_LIMIT = 1 << 62
+_SMALL_BYTES = 1 << 14
+"""Instance and answer of which the solution is verified sooner than a thread could be asked to do it."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,20 @@ def compiled_code(ended: Mapping[str, Any], max_bytes: int) -> bytes | None:
     except WireError:
         return None
     return code if all(isinstance(content, bytes) for content in files.values()) else None
+
+
+async def verdict(
+    domain: Domain, request: EvaluationRequest, ended: Mapping[str, Any] | EvaluationFailure
+) -> EvaluationReply:
+    """Return the reply to `request`; `ended` is what `EvaluatorPool.run` returned, here or on another
+    machine.
+    """
+    if isinstance(ended, EvaluationFailure):
+        return failed(ended.kind, ended.diagnostic)
+    arguments = (domain, request.instance, ended, read_ending(ended, request.cpu_limit_s))
+    if ended["environment_bytes"] + len(ended["answer"]) <= _SMALL_BYTES:
+        return judge(*arguments)
+    return await to_thread.run_sync(judge, *arguments)
 
 
 def judge(

@@ -23,7 +23,7 @@ from dga2d.domains.core.tunables import compiled_part
 from dga2d.domains.source_rules import check_source
 from dga2d.events.payloads import FailureKind
 from dga2d.runtime.evaluation import wire
-from dga2d.runtime.evaluation.answers import EvaluationFailure, compiled_code, failed, judge, read_ending
+from dga2d.runtime.evaluation.answers import EvaluationFailure, compiled_code, read_ending, verdict
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore, bytecode_name
 from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.errors import CacheFolderError, WireError
@@ -37,8 +37,6 @@ _WORLDS_KEPT = 64
 _PROGRAMS_KEPT = 1024
 _PREPARATION_S = 1e9
 """Others wait for preparations, so these start before every evaluation, the longest texts first."""
-_SMALL_BYTES = 1 << 14
-"""Instance and answer of which the solution is verified sooner than a thread could be asked to do it."""
 _HANDOVER_BYTES_PER_S = 32 << 20
 """What an evaluation's time limit allows for, besides its grace, while its instance is handed over."""
 
@@ -194,11 +192,16 @@ class EvaluatorPool:
         PoolClosedError
             The pool was left while the task waited.
         """
+        ended = await self.run(request)
+        return await verdict(self._domain, request, ended)
+
+    async def run(self, request: EvaluationRequest) -> wire.Message | EvaluationFailure:
+        """Run `request` in a child of its own and return what came back, unverified; raises as `evaluate`."""
         failure = self._check_sources(request.steps)
         if failure is None:
             failure = await self.prepare(request.steps)
         if failure is not None:
-            return failed(failure.kind, failure.diagnostic)
+            return failure
         world = await self._world(request.instance)
         budget = self._budget_of(request)
         job = await self._job(world, request.steps, budget, request.seed, self._deadlines(budget, world))
@@ -207,14 +210,10 @@ class EvaluatorPool:
             "shares": list(request.shares),
             "run_cpu_s": request.cpu_limit_s,
         }
-        is_long = budget.unit == "s" or request.budget is None
-        ended = await self._worker_pool.submit(job, budget.amount if is_long else 0.0)
+        ended = await self._worker_pool.submit(job, expected_s(request, self._budget))
         if ended is None:
-            return failed("crashed", "the evaluation worker died twice while it ran this task")
-        arguments = (self._domain, request.instance, ended, read_ending(ended, request.cpu_limit_s))
-        if len(world.environment.data) + len(ended["answer"]) <= _SMALL_BYTES:
-            return judge(*arguments)
-        return await to_thread.run_sync(judge, *arguments)
+            return EvaluationFailure("crashed", "the evaluation worker died twice while it ran this task")
+        return {**ended, "environment_bytes": len(world.environment.data)}
 
     def _budget_of(self, request: EvaluationRequest) -> _Budget:
         if request.budget is not None:
@@ -381,6 +380,13 @@ class EvaluatorPool:
         while len(self._programs) > _PROGRAMS_KEPT:
             self._programs.popitem(last=False)
         return self._programs[step.id]
+
+
+def expected_s(request: EvaluationRequest, budget: tuple[float, Literal["s", "work"]] | None) -> float:
+    """Return how long an evaluation may take, to compare it with others that wait; `budget` is the run's."""
+    if request.budget is None:
+        return 0.0 if budget is None else budget[0]
+    return request.budget if request.unit == "s" else 0.0
 
 
 def _code_name(step: Implementation) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from dga2d.runtime.evaluation.errors import (
     WorkerStartError,
 )
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
+from dga2d.runtime.evaluation.slot_queue import SlotQueue
 from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings, build_filter
 
 _PARCELS_HELD = 256
@@ -76,15 +76,6 @@ class _Slot:
     worker: Worker | None = None
 
 
-class _Turn:
-    """A wait for a slot."""
-
-    def __init__(self) -> None:
-        self.come = anyio.Event()
-        self.slot: _Slot | None = None
-        self.is_given_up = False
-
-
 class WorkerPool:
     """`n_workers` zygotes that serve jobs; those that wait, longest expected first.
 
@@ -94,8 +85,8 @@ class WorkerPool:
     def __init__(self, settings: ZygoteSettings, n_workers: int, first: Worker) -> None:
         self._settings = settings
         self._first = first
-        self._idle = [_Slot() for _ in range(n_workers)]
-        self._waiting: list[tuple[float, int, _Turn]] = []
+        self._all = [_Slot() for _ in range(n_workers)]
+        self._slots = SlotQueue(self._all)
         self._numbers = itertools.count()
         self._running: set[anyio.CancelScope] = set()
         self._is_closed = False
@@ -129,7 +120,7 @@ class WorkerPool:
             await first.stop()
             raise SandboxUnavailableError(absent)
         self._settings = replace(self._settings, sandbox_status=self.sandbox_status)
-        self._idle[-1].worker = first
+        self._all[-1].worker = first
         return self
 
     async def __aexit__(
@@ -145,7 +136,7 @@ class WorkerPool:
             if self._running:
                 await self._all_left.wait()
             async with anyio.create_task_group() as group:
-                for slot in self._idle:
+                for slot in self._all:
                     if slot.worker is not None:
                         group.start_soon(slot.worker.stop)
 
@@ -173,35 +164,13 @@ class WorkerPool:
         raise PoolClosedError
 
     async def _run_in_turn(self, job: Job, expected_s: float) -> wire.Message | None:
-        slot = self._idle.pop() if self._idle else await self._turn(expected_s)
+        slot = await self._slots.take(expected_s)
         self.busy += 1
         try:
             return await self._serve(slot, job)
         finally:
             self.busy -= 1
-            self._pass_on(slot)
-
-    async def _turn(self, expected_s: float) -> _Slot:
-        turn = _Turn()
-        heapq.heappush(self._waiting, (-expected_s, next(self._numbers), turn))
-        try:
-            await turn.come.wait()
-        except BaseException:
-            turn.is_given_up = True
-            if turn.slot is not None:
-                self._pass_on(turn.slot)
-            raise
-        assert turn.slot is not None
-        return turn.slot
-
-    def _pass_on(self, slot: _Slot) -> None:
-        while self._waiting:
-            _, _, turn = heapq.heappop(self._waiting)
-            if not turn.is_given_up:
-                turn.slot = slot
-                turn.come.set()
-                return
-        self._idle.append(slot)
+            self._slots.give(slot)
 
     async def _serve(self, slot: _Slot, job: Job) -> wire.Message | None:
         """Run `job`, a second time if its zygote dies."""

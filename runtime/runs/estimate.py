@@ -55,7 +55,9 @@ def estimate_run(settings: RunSettings, calls_used: int = 0, generations_closed:
     is_free = is_free_of_charge(settings)
     evaluations = training_evaluations(settings, generations_closed)
     evaluators = settings.evaluators or os.cpu_count() or 1
-    seconds = None if settings.work is not None else evaluations * settings.time_limit / evaluators
+    seconds = None  # not known beforehand of work units, and of clusters
+    if settings.work is None and isinstance(evaluators, int):
+        seconds = evaluations * settings.time_limit / evaluators
     return RunEstimate(
         calls=settings.llm_calls - calls_used,
         tokens=0 if is_free else settings.llm_tokens,

@@ -185,7 +185,7 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
     require_package("ortools", "baselines", "--method cp-sat")
     if settings.work is not None:
         raise UsageError("--work: OR-Tools knows no work units; give --time-limit")
-    workers = settings.evaluators or 1
+    workers = settings.evaluators if isinstance(settings.evaluators, int) else 1
     start = time.perf_counter()
     state = await to_thread.run_sync(
         partial(run_cp_sat, domain, instance, settings.time_limit, seed, workers)

@@ -35,7 +35,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_evaluator
+from dga2d.runtime.evaluator import OutsideEvaluator, RunEvaluator, open_run_evaluator
 from dga2d.runtime.gateway import OutageRecorder, open_models
 from dga2d.runtime.gateway.recorded import RecordedModel
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
@@ -88,7 +88,7 @@ async def open_surroundings(
         known_rates = await read_rates(url, settings, model)
         policy = create_policy(settings, seed)
         try:
-            async with open_evaluator(problem.domain.name, settings) as pool:
+            async with open_run_evaluator(problem.domain.name, settings) as pool:
                 evaluator = pool if outside is None else outside.around(pool)
                 yield Surroundings(problem, policy, model, evaluator, outages, archive, known_rates)
         except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from anyio.abc import Process
@@ -23,6 +24,8 @@ from dga2d.runtime.study.cells import CellProgress, read_progress
 from dga2d.runtime.study.estimate import hours_left
 from dga2d.runtime.study.plan import Cell, StudyPlan
 
+_LEASE_LOOK_S = 2.0
+KEPT_BYTES = 20_000
 LAST_LINES = 3
 """Lines of a failed command's messages that are shown."""
 
@@ -38,6 +41,29 @@ class Options:
     max_cost_usd: float | None = None
     """No further run begins once the runs have cost so much."""
     domain_paths: tuple[Path, ...] = ()
+    cluster: str | None = None
+    """Address of the Ray cluster that carries it out, empty for this machine's; ``None`` for no cluster."""
+
+
+class Ending(NamedTuple):
+    """How a command ended."""
+
+    code: int | None
+    """``None`` where the machine that ran it was lost."""
+    messages: bytes
+    """The last of them."""
+
+    @property
+    def trouble(self) -> str | None:
+        """The last lines of the messages of a command that did not end well."""
+        if self.code == 0:
+            return None
+        text = self.messages.decode("utf-8", "replace")
+        lines = [line for line in text.splitlines() if line.strip()]
+        return " / ".join(lines[-LAST_LINES:]) or f"exit code {self.code}"
+
+
+CarryOut = Callable[[Sequence[str]], Awaitable[Ending]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +92,10 @@ def commands_for(plan: StudyPlan, progress: CellProgress, options: Options) -> l
         common += ["--domain-path", str(folder)]
     test = ["test", run, *(["--hand-tuned"] if plan.hand_tuned else []), *common]
     if progress.status == "absent":
-        given = [f"--set={key}={_toml(value)}" for key, value in plan.given(cell).items()]
+        settings = plan.given(cell)
+        if options.cluster is not None:
+            settings = {"evaluators": _workers(plan, cell), **settings}
+        given = [f"--set={key}={_toml(value)}" for key, value in settings.items()]
         return [["evolve", cell.domain, "--seed", str(cell.seed), "--run-id", run, *given, *common], test]
     if progress.status == "begun":
         return [["resume", run, *common], test]
@@ -83,11 +112,23 @@ async def run_study(plan: StudyPlan, options: Options, announce: Callable[[str],
 
     Cancelling waits for the runs under way, which pause at their next event.
     """
-    study = _Study(plan, options, announce, await read_progress(options.url, plan))
-    study.report("", None)
-    async with anyio.create_task_group() as group:
-        for _ in range(options.jobs):
-            group.start_soon(study.work)
+    progress = await read_progress(options.url, plan)
+    async with AsyncExitStack() as stack:
+        place: CarryOut = _dga2d
+        if options.cluster is not None:
+            from dga2d.runtime.study.on_cluster import nodes_for_study
+
+            options = _for_cluster(plan, options)
+            workers = max(_workers(plan, cell) for cell in plan.cells)
+            nodes = await stack.enter_async_context(
+                nodes_for_study(options.cluster or "", options.url, workers)
+            )
+            place, options = nodes, replace(options, jobs=max(options.jobs, nodes.room))
+        study = _Study(plan, options, announce, progress, place)
+        study.report("", None)
+        async with anyio.create_task_group() as group:
+            for _ in range(options.jobs):
+                group.start_soon(study.work)
     cells = await read_progress(options.url, plan)
     return StudyOutcome(tuple(cells), study.failures, study.stopped)
 
@@ -101,7 +142,9 @@ class _Study:
         options: Options,
         announce: Callable[[str], None],
         progress: Sequence[CellProgress],
+        place: CarryOut,
     ) -> None:
+        self._place = place
         self._plan, self._options, self._announce = plan, options, announce
         self._progress = {found.cell: found for found in progress}
         self._queue = [found.cell for found in progress if found.status in ("absent", "begun", "evolved")]
@@ -124,15 +167,30 @@ class _Study:
             return
         for command in commands_for(self._plan, self._progress[cell], self._options):
             self.report(command[0], cell)
-            trouble = await _dga2d(command)
-            if trouble is not None:
+            ending = await self._place(command)
+            if ending.code is None:
+                await self._take_up_again(cell)
+                return
+            if (trouble := ending.trouble) is not None:
                 self.failures[run] = trouble
                 self._announce(f"{run}: {command[0]} ended early: {trouble}")
                 break
-        (own,) = await read_progress(self._options.url, self._plan, [cell])
+        own = await self._read(cell)
         self._progress[cell] = replace(own, is_running=False)
         if own.status == "tested":
             self.report("finished", cell)
+
+    async def _take_up_again(self, cell: Cell) -> None:
+        """Put a cell back into the queue whose machine was lost, once its run can be written again."""
+        self.report("lost the machine of", cell)
+        while (own := await self._read(cell)).is_running:
+            await anyio.sleep(_LEASE_LOOK_S)
+        self._progress[cell] = own
+        self._queue.insert(0, cell)
+
+    async def _read(self, cell: Cell) -> CellProgress:
+        (own,) = await read_progress(self._options.url, self._plan, [cell])
+        return own
 
     def report(self, step: str, cell: Cell | None) -> None:
         """Say what is done and how much is left."""
@@ -148,20 +206,31 @@ def _duration(hours: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{max(minutes, 1)} min"
 
 
-async def _dga2d(arguments: Sequence[str]) -> str | None:
-    """Run a command to its end; return the last lines of its messages if it did not end well.
+def _workers(plan: StudyPlan, cell: Cell) -> int:
+    """Return how many processors a run takes on a node: its evaluation workers, one if the plan is silent."""
+    workers = dict(plan.effective(cell)).get("evaluators")
+    return workers if isinstance(workers, int) else 1
 
-    Where this process is to stop, the command is asked to pause and waited for.
-    """
+
+def _for_cluster(plan: StudyPlan, options: Options) -> Options:
+    """Return options that mean the same in another process's folder."""
+    data = None if options.data_dir is None else options.data_dir.resolve()
+    return replace(
+        options, data_dir=data, domain_paths=tuple(path.resolve() for path in options.domain_paths)
+    )
+
+
+async def _dga2d(arguments: Sequence[str]) -> Ending:
+    """Run a command to its end. Where this process is to stop, it is asked to pause and waited for."""
     command = [sys.executable, "-P", "-m", "dga2d", *arguments]
     async with await anyio.open_process(
         command, stdin=None, stdout=PIPE, stderr=PIPE, start_new_session=True, env={**os.environ}
     ) as process:
-        lines: list[str] = []
+        last = bytearray()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(_drain, process)
-                await _collect(process, lines)
+                await _collect(process, last)
             code = await process.wait()
         except BaseException:
             with anyio.CancelScope(shield=True):
@@ -169,9 +238,7 @@ async def _dga2d(arguments: Sequence[str]) -> str | None:
                     process.terminate()
                 await process.wait()
             raise
-    if code == 0:
-        return None
-    return " / ".join(lines[-LAST_LINES:]) or f"exit code {code}"
+    return Ending(code, bytes(last))
 
 
 async def _drain(process: Process) -> None:
@@ -180,9 +247,8 @@ async def _drain(process: Process) -> None:
         continue
 
 
-async def _collect(process: Process, lines: list[str]) -> None:
+async def _collect(process: Process, last: bytearray) -> None:
     assert process.stderr is not None
-    text = b""
     async for chunk in process.stderr:
-        text = (text + chunk)[-20_000:]
-    lines += [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
+        last += chunk
+        del last[:-KEPT_BYTES]

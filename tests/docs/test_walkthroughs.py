@@ -169,6 +169,7 @@ def test_no_page_is_left_out() -> None:
     pages = {README, *TUTORIALS.glob("*.md")} - {TUTORIALS / "python.md"}  # tests/docs/test_python.py
     own = {TUTORIALS / "own-problem.md", TUTORIALS / "own-domain.md"}  # tests/docs/test_own_problem.py
     own |= {TUTORIALS / "own-method.md"}  # tests/docs/test_own_method.py
+    own |= {TUTORIALS / "cluster.md"}  # tests/system/test_cluster.py
     own |= {TUTORIALS / "study.md"}  # tests/runtime/test_study_plan.py, tests/system/test_study.py
     assert pages - set(SMALLER) == own
     for page in pages:

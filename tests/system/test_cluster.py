@@ -1,0 +1,135 @@
+"""Runs whose evaluations happen on the nodes of a real Ray cluster, with nodes killed at random."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.system.conftest import SMALL, Program, digests
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+]
+LONGEST_S = 1500.0
+LONGER = ("--generations", "8", "--work", "20000")
+
+
+class Nodes:
+    """A Ray cluster on this machine, whose head evaluates nothing."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.folder = tempfile.mkdtemp(prefix="ray-")
+        head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": self.folder}
+        self.cluster = Cluster(initialize_head=True, head_node_args={**head, **self.small()})
+        self.workers: list[Any] = []
+        self.kills = 0
+
+    @staticmethod
+    def small() -> dict[str, int]:
+        return {"object_store_memory": 80 << 20}
+
+    @property
+    def address(self) -> str:
+        return f"ray:{self.cluster.address}"
+
+    def add(self) -> None:
+        node = self.cluster.add_node(num_cpus=1, **self.small())  # type: ignore[arg-type]
+        self.workers.append(node)
+
+    def kill(self, node: Any) -> None:
+        self.workers.remove(node)
+        self.cluster.remove_node(node, allow_graceful=False)
+        self.kills += 1
+
+    def close(self) -> None:
+        self.cluster.shutdown()  # type: ignore[no-untyped-call]
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # not behind all else that this machine does
+        made = Nodes()
+        yield made
+        made.close()
+
+
+def torment(process: subprocess.Popen[str], program: Program, nodes: Nodes, kills: int) -> None:
+    """Kill nodes of a run at random, up to `kills`; each time all but some, and give it new ones."""
+    chance = random.Random(kills)
+    until = nodes.kills + kills
+    seen = 0
+    while process.poll() is None and nodes.kills < until:
+        count = sum(row.type == "EvaluationRecorded" for row in program.rows("killed"))
+        if count == seen:
+            time.sleep(0.01)
+            continue
+        time.sleep(chance.uniform(0.0, 0.3))
+        seen = count
+        for node in nodes.workers[: min(chance.choice((1, len(nodes.workers))), until - nodes.kills)]:
+            nodes.kill(node)
+        while len(nodes.workers) < 2:
+            nodes.add()
+
+
+def run_with_kills(program: Program, nodes: Nodes, kills: int, *arguments: str) -> None:
+    while len(nodes.workers) < 2:
+        nodes.add()
+    before = nodes.kills
+    command = ("evolve", "tsp", *SMALL, *arguments, "--run-id", "killed", "--evaluators", nodes.address)
+    with program.started(*command) as process:
+        torment(process, program, nodes, kills)
+        out, err = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 0, (out, err)
+    assert nodes.kills - before >= kills
+    replayed = program.run("replay", "killed", "--verify", wait_s=LONGEST_S)
+    assert replayed.code == 0, replayed
+
+
+def test_a_run_whose_nodes_are_killed_decides_as_one_on_this_machine(
+    program: Program, finished: Program, nodes: Nodes
+) -> None:
+    run_with_kills(program, nodes, 3)
+    assert digests(program.rows("killed")) == digests(finished.rows("done"))
+    names = [row.operation for row in program.rows("killed") if row.type == "EvaluationRecorded"]
+    assert len(set(names)) == len(names)
+    begun = program.rows("killed")[0].fields
+    assert begun["sandbox"] == finished.rows("done")[0].fields["sandbox"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_thirty_kills_change_no_decision(program: Program, nodes: Nodes) -> None:
+    outcome = program.run("evolve", "tsp", *SMALL, *LONGER, "--run-id", "alone", wait_s=LONGEST_S)
+    assert outcome.code == 0, outcome
+    run_with_kills(program, nodes, 30, *LONGER)
+    assert digests(program.rows("killed")) == digests(program.rows("alone"))
+
+
+def test_other_versions_of_ray_are_refused(program: Program, nodes: Nodes) -> None:
+    other = "import ray; ray.__version__ = '1.0'; from dga2d.runtime.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", other, "evolve", "tsp", *SMALL, "--evaluators", nodes.address],
+        env={**os.environ, "DGA2D_STORE": program.url},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    assert ended.returncode == 2, ended
+    assert "runs other versions than this program" in ended.stderr
+    assert "Traceback" not in ended.stderr
