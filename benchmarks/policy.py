@@ -3,6 +3,7 @@
     python benchmarks/policy.py                 # embedded model and a random model of the exact 0.5B shape
     python benchmarks/policy.py --quick         # embedded model only, few repetitions
     python benchmarks/policy.py --shape 0.5B --repetitions 1 --cold     # the shortest look at the large one
+    python benchmarks/policy.py --accelerator   # ours alone, on the processor and on a GPU
 
 The plain way is `generate` with a logits processor on N copies of the prompt, then one padded batch of N
 sequences with the logits of the whole vocabulary and dense AdamW. Ours reads the prompt once, shares its
@@ -18,6 +19,7 @@ plus the parameters themselves, so that neither the interpreter nor the construc
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -26,7 +28,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dga2d.agents.policy import PolicyContext, PolicySettings, UniformPolicy
 from dga2d.events import OperatorId
@@ -36,6 +38,11 @@ from dga2d.replay.streams import stream
 Walk = tuple[OperatorId, ...]
 N_WALKS = 4
 REWARDS = (1.3, -0.9, 0.4, -0.8)
+ACCELERATED: tuple[tuple[Literal["cpu", "cuda"], Literal["float32", "bfloat16"]], ...] = (
+    ("cpu", "float32"),
+    ("cuda", "float32"),
+    ("cuda", "bfloat16"),
+)
 STATUS = Path("/proc/self/status")
 ROWS = {
     "sample_s": "sampling, s",
@@ -110,10 +117,11 @@ def make_model(shape: str) -> tuple[Any, Any]:
 class Ours:
     """The policy of this program."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, settings: PolicySettings | None = None) -> None:
         from dga2d.agents.policy.loading import build_policy
 
-        self.policy = build_policy("benchmark", model, tokenizer, 1, PolicySettings(device="cpu"))
+        settings = settings or PolicySettings(device="cpu")
+        self.policy = build_policy("benchmark", model, tokenizer, 1, settings)
 
     def sample(self, context: PolicyContext, repetition: int) -> None:
         self.policy.sample(context, [stream(1, "pipeline", repetition, j) for j in range(N_WALKS)])
@@ -281,6 +289,28 @@ def report(shape: str, repetitions: int, threads: int, is_cold: bool) -> None:
         print(f"{f'loss {number}':18}{losses[0]:10.4f}{losses[1]:10.4f}")
 
 
+def accelerated(shape: str, repetitions: int, is_cold: bool) -> None:
+    """Print what our sampling and updates take on the processor and on the GPU.
+
+    Both end with numbers that the processor needs, so nothing is still under way when the clock stops.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("--accelerator: torch finds no GPU here; without the option the processor is measured")
+    print(f"{shape} model, N = {N_WALKS}, median of {repetitions}; {torch.cuda.get_device_name()}\n")
+    print("| device | format | sampling, s | update, s |")
+    print("|---|---|--:|--:|")
+    context = benchmark_context()
+    sampled = UniformPolicy().sample(context, [stream(2, "pipeline", 1, j) for j in range(N_WALKS)])
+    walks = [walk.operators for walk in sampled]
+    for device, dtype in ACCELERATED:
+        subject = Ours(*make_model(shape), PolicySettings(device=device, dtype=dtype))
+        sampling = timed(functools.partial(subject.sample, context), repetitions, is_cold)
+        updating = timed(lambda _, one=subject: one.update(context, walks), repetitions, is_cold)
+        print(f"| {device} | {dtype} | {sampling[0]:.3f} | {updating[0]:.3f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="embedded model only, two repetitions")
@@ -288,6 +318,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, help="timed repetitions; default 5, or 2 at 0.5B")
     parser.add_argument("--threads", type=int, help="threads of torch; default 1, or all at 0.5B")
     parser.add_argument("--cold", action="store_true", help="no warm-up")
+    parser.add_argument("--accelerator", action="store_true", help="ours alone, beside a GPU")
     parser.add_argument("--worker", nargs=2, metavar=("WAY", "SHAPE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -298,7 +329,10 @@ def main() -> None:
     for shape in shapes:
         repetitions = options.repetitions or (2 if options.quick or shape == "0.5B" else 5)
         threads = options.threads or ((os.cpu_count() or 1) if shape == "0.5B" else 1)
-        report(shape, repetitions, threads, options.cold)
+        if options.accelerator:
+            accelerated(shape, repetitions, options.cold)
+        else:
+            report(shape, repetitions, threads, options.cold)
 
 
 if __name__ == "__main__":

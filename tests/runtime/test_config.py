@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.runs.config import make_settings, parse_assignments, read_settings_file
+from dga2d.runtime.runs.policies import create_policy
 from dga2d.runtime.runs.presets import PRESETS
 
 
@@ -183,3 +184,12 @@ def test_recorded_settings_are_read_back_equal(settings: RunSettings) -> None:
 )
 def test_work_takes_the_place_of_time(given_values: dict[str, Any], budget: tuple[float, str]) -> None:
     assert make_settings({}, given_values).budget == budget
+
+
+def test_a_policy_on_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingsError, match="policy_device = 'cuda': torch finds no GPU"):
+        create_policy(RunSettings(policy_device="cuda"), 1)
+    assert create_policy(RunSettings(policy_device="cuda", policy="uniform"), 1).name == "uniform"

@@ -63,6 +63,7 @@ def nodes() -> Iterator[Nodes]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # not behind all else that this machine does
+        patch.setenv("RAY_raylet_start_wait_time_s", "300")
         made = Nodes()
         yield made
         made.close()
