@@ -1,6 +1,7 @@
 """Numerical problems beside the paper's tables: classical methods, library pipelines.
 
     python benchmarks/numerical.py rootfind
+    python benchmarks/numerical.py control
     python benchmarks/numerical.py rootfind --pipeline initial_guess+newton_step
 
 Every figure is a mean over the held-out instances of a family; the paper's stands in brackets. Methods are
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-DOMAINS = ("rootfind", "ode")
+DOMAINS = ("rootfind", "ode", "control")
 
 
 def main() -> None:

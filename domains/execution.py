@@ -151,6 +151,7 @@ def _repeated(
     Scores in the trace are those of the first pass; the last position's is that of the answer.
     """
     is_done: Callable[[State], bool] = decoder.is_done  # type: ignore[attr-defined]
+    after_pass: Callable[[State], None] | None = getattr(decoder, "after_pass", None)
     budget.put_together()
     state = State()
     trace = list[PositionEffect]()
@@ -158,6 +159,8 @@ def _repeated(
     for position in _walk_again(len(runs)):
         start, work = time.perf_counter(), budget.work
         state = runs[position](env_data, state, charged)
+        if after_pass is not None and position == len(runs) - 1:
+            after_pass(state)
         elapsed_s, charged_units = time.perf_counter() - start, budget.work - work
         if position == len(trace):
             before = trace[-1].score_after if trace else None

@@ -13,6 +13,7 @@ from dga2d.domains.core.plugins import LoadedPlugin, find_plugin, load, plugin_n
 _MODULES = {
     "binpack3d": "dga2d.domains.binpack3d",
     "clp3d": "dga2d.domains.clp3d",
+    "control": "dga2d.domains.control",
     "cvrp": "dga2d.domains.cvrp",
     "fjsp": "dga2d.domains.fjsp",
     "fssp": "dga2d.domains.fssp",

@@ -1,0 +1,15 @@
+"""Linear-quadratic regulator at the target, for the believed parameters.
+
+Method: u = -K e with the K that minimises the episode's own cost for the linearised plant.
+Source: R. E. Kalman, "Contributions to the theory of optimal control" (1960).
+Complexity: O(n) per step, O(n³) when the parameters change.
+"""
+
+from parts.riccati import regulated
+
+WEIGHT = 1.0  # tunable: float 0.05..20.0
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.metadata["u"] = regulated(env_data, state.metadata, WEIGHT * env_data["input_weight"])[0]
+    return state
