@@ -29,7 +29,7 @@ OPERATORS = DOMAIN.operators()
 def names_of(operator: str, folder: Path) -> dict[str, Any]:
     """What the text of an operator defines."""
     found = next(op for op in OPERATORS if op.id == operator).implementations[0]
-    defined: dict[str, Any] = load_implementation(found, folder).__globals__  # type: ignore[attr-defined]
+    defined: dict[str, Any] = load_implementation(found, folder).__globals__
     return defined
 
 

@@ -53,9 +53,9 @@ def test_the_cost_is_the_papers_and_inputs_are_cut(system: str) -> None:
 
 def test_a_pole_that_hangs_for_a_hundred_seconds_costs_what_the_paper_reports() -> None:
     """-4.69 and -4.71 of its table are 5000 steps of π²: its T counts seconds."""
-    data = {"system": "cart_pole", "parameters": np.array(SYSTEMS["cart_pole"].nominal), "x0": np.zeros(4)}
-    data["x0"][1] = -math.pi
-    running = make_oracle(data)
+    hanging = np.array([0.0, -math.pi, 0.0, 0.0])
+    nominal = np.array(SYSTEMS["cart_pole"].nominal)
+    running = make_oracle({"system": "cart_pole", "parameters": nominal, "x0": hanging})
     running.answer(np.zeros((STEPS, 1)))
     assert verify_episode(with_record(State(), running.record()), STEPS).objective == pytest.approx(
         -4.69, abs=0.01
