@@ -35,9 +35,10 @@ async def open_store(
     Parameters
     ----------
     url
-        SQLAlchemy's form, ``sqlite+aiosqlite:///relative/path.db`` (four slashes: absolute path).
+        SQLAlchemy's form: ``sqlite+aiosqlite:///relative/path.db`` (four slashes: absolute path),
+        ``postgresql+asyncpg://USER@HOST/DATABASE``.
     create
-        Make the file if it is missing.
+        Make the file if it is missing, and the tables in an empty database.
     read_only
         Change nothing, not even the schema; leaves no files behind. Implies that nothing is created.
     clock
@@ -46,8 +47,10 @@ async def open_store(
     Raises
     ------
     ForeignDatabaseError
-        The file is missing or empty and may not be created, is not a database, belongs to another program,
-        or has a schema that this program does not know.
+        The file or the server's database is missing or empty and may not be created, is none, belongs to
+        another program, or has a schema that this program does not know.
+    StoreUnavailableError
+        No server answers.
     """
     from dga2d.store._store import SqlEventStore
 
@@ -70,8 +73,15 @@ def _database_of(url: str, *, create: bool, read_only: bool) -> Database:
     except ArgumentError as error:
         raise ForeignDatabaseError(url, "is not a database URL such as " + DEFAULT_URL) from error
     shown = parsed.render_as_string(hide_password=True)
+    if parsed.drivername == "postgresql+asyncpg":
+        try:
+            from dga2d.store._postgresql import PostgresDatabase
+        except ModuleNotFoundError as error:
+            raise ForeignDatabaseError(shown, "needs asyncpg: pip install 'dga2d[postgres]'") from error
+        return PostgresDatabase(parsed, read_only=read_only)
     if parsed.drivername != "sqlite+aiosqlite":
-        raise ForeignDatabaseError(shown, "only sqlite+aiosqlite databases are supported")
+        known = "sqlite+aiosqlite and postgresql+asyncpg"
+        raise ForeignDatabaseError(shown, f"only {known} databases are supported, not {parsed.drivername}")
     from dga2d.store._sqlite import SqliteDatabase
 
     path = _path_of(parsed, shown)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.fakes.postgres_server import PostgresServer, running_server
 
 from dga2d.domains.core import plugins
 
@@ -23,6 +24,13 @@ FIRST = ("system/attacks", "system", "runtime", "browser", "docs", "agents")
 """Folders of tests that come before all others, in this order."""
 TOGETHER = ("tests/browser/", "tests/agents/policy/")
 """Folders that one worker takes whole: they share a browser, or an import of PyTorch, which takes seconds."""
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server that all tests of a worker share, each with databases of its own."""
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,8 @@
-"""Stores in temporary files and drafts to fill them with."""
+"""Stores in temporary files and databases, and drafts to fill them with.
+
+A test that asks for `url` or `store` runs on both databases, one that asks for `path` or `raw` on SQLite
+alone. A module may name its `KINDS`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,21 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import URL
+from tests.fakes.postgres_server import PostgresServer
 
 from dga2d.events import BlobDigest, Draft, RunId
 from dga2d.events.payloads import GenerationStarted, LLMCallReserved, RunPaused
 from dga2d.store import EventStore, open_store
 
 RUN = RunId("run-1")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "kind" in metafunc.fixturenames:
+        kinds: tuple[str, ...] = getattr(metafunc.module, "KINDS", ("sqlite", "postgresql"))
+        is_of_files = {"path", "raw"} & set(metafunc.fixturenames)
+        metafunc.parametrize("kind", ["sqlite"] if is_of_files else kinds)
 
 
 @pytest.fixture
@@ -26,10 +39,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(path: Path) -> str:
-    from sqlalchemy import URL
-
-    return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string()
+def url(kind: str, request: pytest.FixtureRequest) -> str:
+    """Where the test's log is, or will be made."""
+    if kind == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        return server.new_url()
+    return URL.create("sqlite+aiosqlite", database=str(request.getfixturevalue("path"))).render_as_string()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from dga2d.events import Draft, RunId
 from dga2d.store import ForeignDatabaseError, _sqlite_file, open_store
 
 Drafter = Callable[[object], Draft]
+KINDS = ("sqlite",)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import anyio
 import pytest
@@ -85,7 +86,7 @@ async def test_acknowledged_events_survive_kill_9(url: str, run_id: RunId, attem
 
 
 async def test_a_full_database_refuses_and_goes_on_when_there_is_room(
-    store: EventStore, url: str, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
+    store: EventStore, path: Path, run_id: RunId, note: Drafter
 ) -> None:
     async with store.write(run_id, create=True) as writer:
         await writer.append([note("before")])
@@ -123,7 +124,7 @@ async def test_a_database_locked_by_another_program_is_reported_and_recovered(
 
 
 async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
-    store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
+    store: EventStore, path: Path, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def commit_and_complain(connection: sqlite3.Connection) -> None:
         connection.commit()
@@ -140,7 +141,7 @@ async def test_a_commit_that_reports_an_error_but_took_place_is_acknowledged(
 
 
 async def test_a_commit_in_doubt_is_settled_before_the_next_append(
-    store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
+    store: EventStore, path: Path, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = sqlite3.OperationalError("disk I/O error")
     broken.sqlite_errorcode = sqlite3.SQLITE_IOERR

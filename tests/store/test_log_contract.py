@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import anyio
 import pytest
 from tests.agents.memory_log import RUN, MemoryLog
+from tests.fakes.postgres_server import PostgresServer
 
 from dga2d.events import (
     GENESIS_HASH,
@@ -59,15 +60,21 @@ class Log(NamedTuple):
 Open = Callable[[int], AbstractAsyncContextManager[Log]]
 
 
-@pytest.fixture(params=["database", "memory"])
+@pytest.fixture(params=["sqlite", "postgresql", "memory"])
 def log_of(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     """Opens an empty log that grants so many calls."""
+
+    def url() -> str:
+        if request.param == "sqlite":
+            return f"sqlite+aiosqlite:///{tmp_path / 'log.db'}"
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        return server.new_url()
 
     @asynccontextmanager
     async def in_database(calls: int) -> AsyncIterator[Log]:
         quotas = {LLM_CALLS: calls} if calls else {}
         async with (
-            open_store(f"sqlite+aiosqlite:///{tmp_path / 'log.db'}") as store,
+            open_store(url()) as store,
             store.write(RUN, create=True, quotas=quotas) as writer,
         ):
             yield Log(writer, store)
@@ -77,7 +84,7 @@ def log_of(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
         log = MemoryLog(calls)
         yield Log(log, log)
 
-    return in_database if request.param == "database" else in_memory
+    return in_memory if request.param == "memory" else in_database
 
 
 async def test_what_is_appended_is_numbered_linked_and_read_back(log_of: Open, note: Drafter) -> None:

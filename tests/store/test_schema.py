@@ -24,6 +24,7 @@ from dga2d.store import (
 )
 
 Drafter = Callable[[object], Draft]
+KINDS = ("sqlite",)
 Raw = Callable[[], sqlite3.Connection]
 
 
@@ -79,7 +80,9 @@ async def test_a_reservation_needs_its_quota(filled: str, raw: Raw) -> None:
             connection.execute("INSERT INTO reservations SELECT run_id, kind, 10, 99, seq FROM reservations")
 
 
-async def test_connections_write_through_to_the_disk(store: EventStore, run_id: RunId) -> None:
+async def test_connections_write_through_to_the_disk(
+    store: EventStore, path: Path, run_id: RunId
+) -> None:
     async with store.write(run_id, create=True) as writer:
         driver = writer._connection.driver  # type: ignore[attr-defined]
         for pragma, value in [
@@ -157,7 +160,7 @@ async def test_a_missing_file_is_named_and_not_created(url: str, path: Path) -> 
         ("sqlite+aiosqlite://", "needs a file"),
         ("sqlite+aiosqlite:///:memory:", "needs a file"),
         ("sqlite:///x.db", "only sqlite\\+aiosqlite"),
-        ("postgresql+asyncpg://me:secret@host/db", "me:\\*\\*\\*@host.*only sqlite"),
+        ("postgresql+psycopg://me:secret@host/db", "me:\\*\\*\\*@host.*only sqlite"),
         ("x.db", "not a database URL"),
         ("sqlite+aiosqlite:///x.db?mode=ro", "no options"),
         ("sqlite+aiosqlite:////no/such/folder/x.db", "no folder"),
@@ -226,7 +229,9 @@ async def test_a_schema_that_was_never_released_is_refused(filled: str, raw: Raw
                 pass
 
 
-async def test_stores_opened_at_once_on_a_new_file_create_it_once(url: str, note: Drafter) -> None:
+async def test_stores_opened_at_once_on_a_new_file_create_it_once(
+    url: str, path: Path, note: Drafter
+) -> None:
     async def use(name: str) -> None:
         async with open_store(url) as store, store.write(RunId(name), create=True) as writer:
             await writer.append([note(name)])
