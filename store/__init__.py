@@ -19,6 +19,7 @@ from dga2d.store._contract import (
     Snapshot,
     check_page,
     database_url,
+    shown_url,
     verified,
 )
 from dga2d.store._digest_set import DigestSet
@@ -81,5 +82,6 @@ __all__ = [
     "check_page",
     "database_url",
     "open_store",
+    "shown_url",
     "verified",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
 def database_url(text: str) -> str:
     """Return `text` if it is a URL, else the URL of the SQLite file of that path."""
     return text if "://" in text else f"sqlite+aiosqlite:///{Path(text).expanduser()}"
+
+
+def shown_url(url: str) -> str:
+    """Return `url` without its password."""
+    return re.sub(r"(://[^:/@]*):[^@/]*@", r"\1:***@", url)
 
 
 LLM_CALLS = "llm-call"
@@ -170,8 +176,9 @@ class EventStore(Protocol):
     ) -> None:
         """Hand all that `read` gives to `step`, some hundred events at a time: the fastest way through a log.
 
-        `step` is called in the thread that reads: the events are still in the processor's cache, and no list
-        changes threads. It may keep and change the list. What it raises ends the scan and is raised here.
+        `step` is called in a thread of its own, in SQLite the one that reads: the events are still in the
+        processor's cache, and no list changes threads. It may keep and change the list. What it raises ends
+        the scan and is raised here.
         Raises UnknownRunError.
         """
 
@@ -190,7 +197,7 @@ class EventStore(Protocol):
         gaps.
 
         Ends when the store is closed; otherwise goes on until cancelled. Events of another process are seen
-        by polling. Raises UnknownRunError at the first step.
+        by polling, or as the database announces them. Raises UnknownRunError at the first step.
         """
 
     async def put_blobs(self, many: Iterable[bytes]) -> list[BlobDigest]:

@@ -180,20 +180,25 @@ def _statements() -> Iterator[str]:
         yield guard.definition()
 
 
-_OWNER = text("SELECT obj_description(to_regclass('schema_version'), 'pg_class')")
-_RELATIONS = text(
-    "SELECT count(*) FROM pg_class c WHERE relnamespace = to_regnamespace(current_schema()) "
-    "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "
-    "(SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"  # of an extension
+_FOUND = text(
+    "WITH mine AS (SELECT oid, relname FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
+    "AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())) "
+    "SELECT (SELECT description FROM pg_description d JOIN mine ON d.objoid = mine.oid AND d.objsubid = 0 "
+    "AND d.classoid = 'pg_class'::regclass WHERE relname = 'schema_version'), "
+    "(SELECT count(*) FROM mine WHERE NOT EXISTS "
+    "(SELECT 1 FROM pg_depend p WHERE p.objid = mine.oid AND p.deptype = 'e'))"  # of an extension
 )
+"""Mark and number of tables, in one statement: another process may be making them."""
 
 
 async def _is_ours(connection: DatabaseConnection, url: str) -> bool:
     """Return false for an empty schema. Raises ForeignDatabaseError for any that is not ours."""
-    if (await connection.execute(_OWNER)).scalar_one() != MARK:
-        if (await connection.execute(_RELATIONS)).scalar_one() == 0:
+    mark, n_tables = (await connection.execute(_FOUND)).one()
+    if mark != MARK:
+        if n_tables == 0:
             return False
-        raise ForeignDatabaseError(url, "holds tables of another program; take another database, or a schema of it: ?schema=NAME")
+        advice = "take another database, or a schema of it: ?schema=NAME"
+        raise ForeignDatabaseError(url, f"holds tables of another program; {advice}")
     found = await connection.execute(select(func.max(schema_version.c.version)))
     check_version(url, found.scalar_one())
     return True
@@ -225,10 +230,8 @@ async def _dangling(connection: DatabaseConnection) -> list[str]:
                 .limit(10)
             )
             for row in await connection.execute(query):
-                place = ", ".join(map(str, row))
-                found.append(
-                    f"table {table.name}, row {place}: what it refers to is not in {constraint.referred_table.name}"
-                )
+                place, lost = ", ".join(map(str, row)), constraint.referred_table.name
+                found.append(f"table {table.name}, row {place}: what it refers to is not in {lost}")
     return found
 
 

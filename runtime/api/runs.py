@@ -14,7 +14,7 @@ from dga2d.runtime.api.notebook import render
 from dga2d.runtime.api.run import Run
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import list_runs, run_names
-from dga2d.store import UnknownRunError
+from dga2d.store import UnknownRunError, shown_url
 
 
 class Runs(Mapping[str, Run]):
@@ -48,14 +48,14 @@ class Runs(Mapping[str, Run]):
         return threads.call(partial(list_runs, self.url))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} runs of {self.url}>"
+        return f"<{len(self)} runs of {shown_url(self.url)}>"
 
     def _repr_html_(self) -> str:
         rows = []
         for row in self.table:
             gap = row["best_gap_percent"]
             rows.append({**row, "best": "" if gap is None else measure_in(row).text(gap)})
-        return render("runs.html.j2", rows=rows, url=self.url)
+        return render("runs.html.j2", rows=rows, url=shown_url(self.url))
 
 
 def open(store: str | PathLike[str] | None = None) -> Runs:

@@ -32,7 +32,8 @@ store_option = click.option(
     envvar="DGA2D_STORE",
     metavar="URL|PATH",
     callback=lambda context, parameter, value: database_url(value),
-    help="Database that holds the logs: a URL, or the path of an SQLite file.",
+    help="Database that holds the logs: the path of an SQLite file, or a URL, also of a PostgreSQL server's "
+    "(postgresql+asyncpg://USER@HOST/DATABASE).",
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout (see docs/reference/cli.md)."

@@ -10,6 +10,7 @@ import click
 
 from dga2d.runtime.cli.options import json_option, run_argument, store_option
 from dga2d.runtime.terminal.output import check_writable, print_json, write_file
+from dga2d.store import shown_url
 
 
 @click.command(short_help="Write a self-contained report of a run.")
@@ -118,7 +119,7 @@ def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json
 
     def announce(address: str) -> None:
         if as_json:
-            print_json({"address": address, "store": url})
+            print_json({"address": address, "store": shown_url(url)})
         else:
             click.echo(f"page at {address}  (Ctrl-C ends it)")
 

@@ -15,6 +15,7 @@ from dga2d.runtime.cli.options import json_option, log_options, quiet_option, re
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.notify import check_targets, notify
 from dga2d.runtime.terminal.output import check_writable, print_json, print_table, shown, write_file
+from dga2d.store import shown_url
 
 if TYPE_CHECKING:
     from dga2d.runtime.runs.interruption import Interruption
@@ -199,7 +200,7 @@ def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
         "run": finished.run_id,
         "status": state.status,
         "reason": state.reason,
-        "store": url,
+        "store": shown_url(url),
         "generations": state.completed,
         **_read_results(finished, url),
         "failed": _read_failures(finished, url),

@@ -18,7 +18,7 @@ from dga2d.runtime.cache import cache_dir, is_cache_usable
 from dga2d.runtime.cli.options import json_option, settings_from, settings_options, store_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, status_line
-from dga2d.store import MissingDatabaseError, StoreError, open_store
+from dga2d.store import MissingDatabaseError, StoreError, open_store, shown_url
 
 WIDTH = 100
 
@@ -135,7 +135,7 @@ def examine(url: str) -> dict[str, Any]:
         "memory_gib": psutil.virtual_memory().total / 2**30,
         "cache": str(cache_dir()),
         "is_cache_usable": is_cache_usable(),
-        "store": url,
+        "store": shown_url(url),
         "database": database,
         "is_database_usable": is_usable,
         "sandbox": probe_sandbox(),

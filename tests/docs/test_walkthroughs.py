@@ -171,6 +171,7 @@ def test_no_page_is_left_out() -> None:
     own |= {TUTORIALS / "own-method.md"}  # tests/docs/test_own_method.py
     own |= {TUTORIALS / "cluster.md"}  # tests/system/test_cluster.py
     own |= {TUTORIALS / "study.md"}  # tests/runtime/test_study_plan.py, tests/system/test_study.py
+    own |= {TUTORIALS / "postgresql.md"}  # tests/system/test_postgresql.py
     assert pages - set(SMALLER) == own
     for page in pages:
         languages = {block.language for block in blocks(page.read_text(encoding="utf-8"))}

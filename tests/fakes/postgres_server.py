@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: a private cluster in a temporary folder, reached by a socket in it."""
+"""A PostgreSQL server of the tests' own: a cluster in a temporary folder, reached by a socket in it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ def find_binaries() -> Path | None:
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
     on_path = shutil.which("initdb")
     return next(
-        (folder for folder in [*reversed(folders), *([Path(on_path).parent] if on_path else [])]
-         if (folder / "postgres").exists()),
+        (
+            folder
+            for folder in [*reversed(folders), *([Path(on_path).parent] if on_path else [])]
+            if (folder / "postgres").exists()
+        ),
         None,
     )
 
@@ -55,20 +58,21 @@ class PostgresServer:
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             self._identity = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        command = [binaries / "initdb", "-D", folder / "data", *CLUSTER_OPTIONS]
+        command = [str(binaries / "initdb"), "-D", str(folder / "data"), *CLUSTER_OPTIONS]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **self._identity)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
         settings = [f"--{name}={value}" for name, value in self._options.items()]
-        command = [self._binaries / "postgres", "-D", self.folder / "data", "-k", self.folder, *settings]
+        command = [str(self._binaries / "postgres"), "-D", f"{self.folder}/data", "-k", str(self.folder)]
         with (self.folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd=self.folder, **self._identity
+            process: subprocess.Popen[bytes] = subprocess.Popen(
+                [*command, *settings], stdout=log, stderr=log, cwd=self.folder, **self._identity
             )
+        self._process = process
         deadline = time.monotonic() + 60
         while subprocess.run([self._binaries / "pg_isready", "-q", "-h", self.folder]).returncode != 0:
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError((self.folder / "server.log").read_text())
             time.sleep(0.05)
 
@@ -100,15 +104,15 @@ class PostgresServer:
     def url(self, database: str = "postgres", **options: str) -> str:
         """Return the URL of a database, or a schema of it."""
         query = {"host": str(self.folder), **options}
-        return URL.create("postgresql+asyncpg", USER, database=database, query=query).render_as_string()
+        return str(URL.create("postgresql+asyncpg", USER, database=database, query=query))
 
     def sql(self, statement: str, url: str | None = None) -> str:
         """Run statements as any program may; returns the rows, columns apart by ``|``."""
-        command = [self._binaries / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-U", USER]
+        command = [str(self._binaries / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder)]
         parts = make_url(url or self.url())
         schema = parts.query.get("schema", "public")
         done = subprocess.run(
-            [*command, "-d", str(parts.database), "-c", statement],
+            [*command, "-U", USER, "-d", str(parts.database), "-c", statement],
             capture_output=True,
             text=True,
             env={**os.environ, "PGOPTIONS": f"-c search_path={schema}"},

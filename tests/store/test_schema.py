@@ -80,9 +80,7 @@ async def test_a_reservation_needs_its_quota(filled: str, raw: Raw) -> None:
             connection.execute("INSERT INTO reservations SELECT run_id, kind, 10, 99, seq FROM reservations")
 
 
-async def test_connections_write_through_to_the_disk(
-    store: EventStore, path: Path, run_id: RunId
-) -> None:
+async def test_connections_write_through_to_the_disk(store: EventStore, path: Path, run_id: RunId) -> None:
     async with store.write(run_id, create=True) as writer:
         driver = writer._connection.driver  # type: ignore[attr-defined]
         for pragma, value in [
