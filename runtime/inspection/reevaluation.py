@@ -71,16 +71,16 @@ async def reevaluate_run(url: str, run_id: str, fraction: float, data_dir: Path 
         if state.started is not None:
             check_evaluator(run_id, state.header.sandbox, None)
             count, sample = await _sample(store, RunId(run_id), state, fraction, data_dir)
-    remade = [pair async for pair in _reevaluate(sample)]
-    under_work = [pair for pair in remade if pair.recorded.unit == "work"]
-    under_clock = [pair for pair in remade if pair.recorded.unit == "s"]
+    repeated = [pair async for pair in _reevaluate(sample)]
+    under_work = [pair for pair in repeated if pair.recorded.unit == "work"]
+    under_clock = [pair for pair in repeated if pair.recorded.unit == "s"]
     differences = [row for row in map(_difference, under_work) if row is not None]
     return {
         "fraction": fraction,
         "same_program": state.started is None or state.code_version == present_version(state.header.domain),
         "recorded": count,
-        "made_again": len(remade),
-        "identical": sum(_result(pair.recorded.payload) == _outcome(pair.reply) for pair in remade),
+        "made_again": len(repeated),
+        "identical": sum(_result(pair.recorded.payload) == _outcome(pair.reply) for pair in repeated),
         "undecided": [pair.recorded.seq for pair in under_work if _is_undecided(pair)],
         "differences": differences,
         "spread": _spread(under_clock) if under_clock else None,

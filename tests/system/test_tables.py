@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-import pandas
 import pytest
 from tests.system.conftest import Command, Program
 
@@ -20,6 +19,8 @@ pytestmark = pytest.mark.timeout(180)
 
 
 def test_csv_and_parquet_hold_the_same_rows(finished: Program, command: Command, tmp_path: Path) -> None:
+    import pandas
+
     for kind in ("csv", "parquet"):
         target = str(tmp_path / kind)
         outcome = command("export", "done", "--format", kind, "-o", target, "--json", program=finished)

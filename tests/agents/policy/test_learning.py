@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 from tests.agents.policy.conftest import all_walks
 
 from dga2d.agents.policy import PolicyContext, PolicyDivergedError, UniformPolicy
@@ -36,6 +35,8 @@ def short(context: PolicyContext) -> PolicyContext:
 
 
 def loss_of(policy: Any, context: PolicyContext, walks: list[Walk], rewards: tuple[float, ...]) -> Any:
+    import torch
+
     prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(batch))
@@ -46,6 +47,8 @@ def loss_of(policy: Any, context: PolicyContext, walks: list[Walk], rewards: tup
 def test_gradient_equals_autograd_on_the_enumerated_distribution(
     policy: Any, short: PolicyContext, plain_log_probability: Callable[..., Any]
 ) -> None:
+    import torch
+
     context, walks = short, all_walks(short)
     dense = copy.deepcopy(policy.network.model).requires_grad_(True)
     table = torch.stack([plain_log_probability(policy, context, walk, dense) for walk in walks])
@@ -68,6 +71,8 @@ def test_gradient_equals_autograd_on_the_enumerated_distribution(
 def test_expected_gradient_vanishes_for_a_constant_reward(
     policy: Any, context: PolicyContext, walks: list[Walk]
 ) -> None:
+    import torch
+
     prompted = policy._tokenize(context)
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(batch))
@@ -81,6 +86,8 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
 def test_updates_equal_dense_adamw_with_padded_plain_loss(
     policy: Any, short: PolicyContext, plain_log_probability: Callable[..., Any]
 ) -> None:
+    import torch
+
     context, walks = short, all_walks(short)
     dense = copy.deepcopy(policy.network.model).requires_grad_(True)
     optimizer = torch.optim.AdamW(dense.parameters(), lr=1e-4, weight_decay=0.0)
@@ -173,6 +180,8 @@ def test_repeated_reward_concentrates_the_policy(
 def test_entropy_is_that_of_the_recorded_distributions(
     policy: Any, context: PolicyContext, walks: list[Walk]
 ) -> None:
+    import torch
+
     sampled = policy.sample(context, [stream(5, "pipeline", 1, j) for j in range(4)])
     steps = [torch.tensor(s.probabilities, dtype=torch.float64) for w in sampled for s in w.steps]
     expected = float(sum(-(p * p.log()).sum() for p in steps)) / len(steps)
@@ -249,6 +258,8 @@ def test_reapplying_recorded_updates_rebuilds_the_policy(
 def test_the_number_of_torch_threads_does_not_change_the_embedded_policy(
     embedded: Callable[..., Any], context: PolicyContext, walks: list[Walk]
 ) -> None:
+    import torch
+
     digests = set()
     former = torch.get_num_threads()
     try:
