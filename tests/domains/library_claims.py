@@ -279,7 +279,7 @@ class LibraryRuns:
         assert self.specimen.domain.verify(instance, answer).is_feasible
 
     @pytest.mark.slow
-    @pytest.mark.timeout(240)
+    @pytest.mark.timeout(900)
     def test_compiled_and_plain_runs_agree(
         self, operator: Operator, implementation: Implementation, compiled: Load, plain: Load
     ) -> None:
@@ -293,7 +293,7 @@ class LibraryRuns:
             assert ours.trace[-1].work == theirs.trace[-1].work
 
     @pytest.mark.slow
-    @pytest.mark.timeout(240)
+    @pytest.mark.timeout(900)
     def test_the_safe_baseline_solves_the_smoke_instance(self, compiled: Load) -> None:
         domain = self.specimen.domain
         environment = domain.environment(domain.smoke_instance())
@@ -305,7 +305,7 @@ class LibraryRuns:
         )
 
     @pytest.mark.slow
-    @pytest.mark.timeout(240)
+    @pytest.mark.timeout(900)
     def test_nothing_is_left_to_compile_after_a_run_on_the_smoke_instance(
         self, operator: Operator, implementation: Implementation, compiled: Load
     ) -> None:
@@ -324,7 +324,7 @@ class LibraryRuns:
         assert [len(function.signatures) for function in functions] == before
 
     @pytest.mark.slow
-    @pytest.mark.timeout(240)
+    @pytest.mark.timeout(900)
     def test_compiled_runs_keep_larger_solutions_valid_and_repeatable(
         self, operator: Operator, implementation: Implementation, compiled: Load
     ) -> None:

@@ -53,7 +53,7 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
     )
 
     @pytest.mark.slow
-    @pytest.mark.timeout(240)
+    @pytest.mark.timeout(900)
     def test_strong_searches_come_within_three_percent_of_the_reference(self, compiled: Load) -> None:
         """On a generated instance of 100 customers with a fixed amount of work."""
         ref = next(ref for ref in DOMAIN.generated() if ref.key == "random/n101-eccentric")

@@ -89,7 +89,7 @@ class OperatorsOfToursClaims:
                     assert len(links(before) - links(after)) == 4
 
     @pytest.mark.slow
-    @pytest.mark.timeout(300)
+    @pytest.mark.timeout(900)
     def test_strong_descents_reach_two_opt_optima(self, compiled: Load) -> None:
         ref, instance = reference_instance("E100.1")
         assert ref.reference is not None
@@ -106,7 +106,7 @@ class OperatorsOfToursClaims:
             assert length < share * ref.reference.value, name
 
     @pytest.mark.slow
-    @pytest.mark.timeout(300)
+    @pytest.mark.timeout(900)
     @pytest.mark.parametrize("name", ["E100.0", "C100.0", "E200.0"])
     def test_baselines_come_near_the_references_and_do_not_beat_them(self, name: str, compiled: Load) -> None:
         ref, instance = reference_instance(name)
