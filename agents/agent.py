@@ -21,15 +21,9 @@ import anyio
 from dga2d.events import AgentName, Draft
 from dga2d.events.payloads import Step
 from dga2d.replay.projection import Projection
+from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, RaceState, ValidationState
 from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.run_state import (
-    EvolutionBasis,
-    GenerationState,
-    RaceState,
-    RunState,
-    TestState,
-    ValidationState,
-)
+from dga2d.replay.state.run_state import RunState, TestState
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events.payloads import Step
-from dga2d.replay.state.run_state import RunState, ValidatedRound
+from dga2d.replay.state.generation_state import ValidatedRound
+from dga2d.replay.state.run_state import RunState
 
 RESERVE = 0.1
 """Part of the error rate not spent before the last validation that is planned: a resumed run may go on."""

@@ -31,7 +31,8 @@ from dga2d.events.payloads import (
     ValidationStarted,
 )
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.generation_state import GenerationState
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
 
 LEAST_PAIRS = 33

@@ -31,8 +31,9 @@ from dga2d.agents.proposing import (
 from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Ticket
+from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.graph import END, OperatorGraph
-from dga2d.replay.state.run_state import EvolutionBasis, RunState
+from dga2d.replay.state.run_state import RunState
 
 NO_CHANGE = "empty: the answer changes nothing, so all edges stay"
 

@@ -24,8 +24,10 @@ from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import OperatorProposed, Step, TransitionCredit
 from dga2d.replay.state.credit import TransitionRecord
+from dga2d.replay.state.generation_state import GenerationState, Proposal
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import EvaluationKey, GenerationState, Proposal, RunState, TriedCode
+from dga2d.replay.state.outcomes import EvaluationKey
+from dga2d.replay.state.run_state import RunState, TriedCode
 from dga2d.replay.streams import stream
 
 MOST_REWARD = 3.0

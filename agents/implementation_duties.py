@@ -11,7 +11,8 @@ from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, stale_reason
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Ticket
-from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.generation_state import Proposal
+from dga2d.replay.state.run_state import RunState
 
 NOTHING_MEASURED = "the turn before brought nothing that was measured"
 

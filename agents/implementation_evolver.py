@@ -26,12 +26,7 @@ from dga2d.agents.implementation_duties import (
     duties,
 )
 from dga2d.agents.implementation_tasks import read_asked, read_task
-from dga2d.agents.pool_edits import (
-    edit_of,
-    edit_to_ask,
-    kept_members,
-    lowest_credit,
-)
+from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
 from dga2d.agents.proposing import (
     ImplementTask,
     PromptContext,
@@ -51,7 +46,8 @@ from dga2d.events.payloads import (
     ImplementationReplaced,
     ImplementationsKept,
 )
-from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.generation_state import Proposal
+from dga2d.replay.state.run_state import RunState
 
 
 class JudgedImplementation(NamedTuple):

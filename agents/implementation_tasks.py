@@ -22,8 +22,9 @@ from dga2d.agents.proposing.answers import DIFF_STAGE
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, Ticket
+from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.ledger import NO_FAULT, Call
-from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.run_state import RunState
 
 LOOKED_BACK = 12
 """Answers of earlier generations by which the form of answers is chosen."""

@@ -37,8 +37,9 @@ from dga2d.events.payloads import (
     OperatorsKept,
     Step,
 )
+from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import EvolutionBasis, RunState
+from dga2d.replay.state.run_state import RunState
 
 SLOT = 0
 """There is one request in a generation at most."""

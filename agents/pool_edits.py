@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 
 from dga2d.agents.agent import open_basis
 from dga2d.events import ImplementationId, OperatorId
+from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import Contribution, EvolutionBasis, RunState
+from dga2d.replay.state.run_state import Contribution, RunState
 from dga2d.replay.streams import choose, stream
 
 

@@ -22,8 +22,10 @@ from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import BankEntry
 from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import Outcome, Proposal, RunState, TriedCode
+from dga2d.replay.state.outcomes import Outcome
+from dga2d.replay.state.run_state import RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""

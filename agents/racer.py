@@ -41,9 +41,10 @@ from dga2d.events.payloads import (
     Standing,
     Step,
 )
+from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import RaceState, RunState
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import stream
 
 

@@ -19,7 +19,8 @@ from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.graph import Pools
-from dga2d.replay.state.run_state import Outcome, RunState
+from dga2d.replay.state.outcomes import Outcome
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import choose
 
 

@@ -14,9 +14,10 @@ from dga2d.agents.trial_walks import fill, walk_along
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
+from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import EvolutionBasis, RunState
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
 
 TRIAL_STAGES = ("isolated", "composed")

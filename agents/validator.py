@@ -26,7 +26,8 @@ from dga2d.events.payloads import (
     TestScored,
     ValidationScored,
 )
-from dga2d.replay.state.run_state import RunState, closed_round
+from dga2d.replay.state.generation_state import closed_round
+from dga2d.replay.state.run_state import RunState
 
 
 @dataclass(frozen=True)

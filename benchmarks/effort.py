@@ -20,7 +20,8 @@ from arms import store_url
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
 from dga2d.replay.state.fold import fold
-from dga2d.replay.state.run_state import RaceState, RunState
+from dga2d.replay.state.generation_state import RaceState
+from dga2d.replay.state.run_state import RunState
 from dga2d.store import open_store
 
 SPLITS = ("train", "race", "gate", "validation")

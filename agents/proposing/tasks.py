@@ -11,8 +11,9 @@ from dga2d.domains.core.contract import Card, Implementation, Operator, Solution
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.settings import Structure
+from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.graph import OperatorGraph
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.run_state import RunState
 
 
 @dataclass(frozen=True)

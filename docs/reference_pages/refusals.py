@@ -9,13 +9,16 @@ from functools import cache
 from pathlib import Path
 
 from dga2d.replay.state import (
+    fold_credits,
     fold_edits,
+    fold_evaluations,
     fold_generation,
     fold_methods,
     fold_operators,
     fold_race,
     fold_run,
     fold_training,
+    fold_validation,
     graph,
     handler,
 )
@@ -54,7 +57,17 @@ def _reasons(name: str) -> Iterator[str]:
 
 
 MODULES = (
-    *(fold_run, fold_generation, fold_edits, fold_operators, fold_methods, fold_race),
+    *(
+        fold_run,
+        fold_generation,
+        fold_evaluations,
+        fold_credits,
+        fold_validation,
+        fold_edits,
+        fold_operators,
+        fold_methods,
+        fold_race,
+    ),
     *(fold_training, handler, graph),
 )
 """Where refusals stand."""

@@ -11,9 +11,11 @@ from typing import Any
 
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, canonical_bytes
 from dga2d.events.payloads import Step
+from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.run_state import GenerationState, Outcomes, RunState, ScoredProgram
+from dga2d.replay.state.outcomes import Outcomes
+from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.replay.state.search_state import SearchState
 from dga2d.replay.state.training_state import TrainingState
 

@@ -17,13 +17,16 @@ from dga2d.events import (
     decoder_of,
 )
 from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
+    fold_credits,
     fold_edits,
+    fold_evaluations,
     fold_generation,
     fold_methods,
     fold_operators,
     fold_race,
     fold_run,
     fold_training,
+    fold_validation,
 )
 from dga2d.replay.state.handler import RULES, Events, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState

@@ -7,10 +7,11 @@ from typing import Literal
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
+from dga2d.replay.state.generation_state import GenerationState, Proposal
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import GenerationState, Offer, OwedTrial, Proposal, RunState, TriedCode
+from dga2d.replay.state.run_state import Offer, OwedTrial, RunState, TriedCode
 
 OfferedOrAnswered = (
     p.ImplementationProposed | p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationRejected

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
+from dga2d.replay.state.generation_state import GenerationState, SampledPipeline
 from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
-from dga2d.replay.state.run_state import GenerationState, RunState, SampledPipeline
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import (
     PROGRAM,
     SEED,

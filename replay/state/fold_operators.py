@@ -5,9 +5,10 @@ from __future__ import annotations
 from dga2d.events import ImplementationId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import Transition, TransitionRecord
+from dga2d.replay.state.generation_state import GenerationState, Proposal
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
-from dga2d.replay.state.run_state import GenerationState, Proposal, RunState, TriedCode
+from dga2d.replay.state.run_state import RunState, TriedCode
 
 NO_PARENT = ImplementationId("")
 """Parent of an operator's first implementation."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dga2d.events import InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
+from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, open_generation, replace, require
-from dga2d.replay.state.run_state import Champion, MoveRecord, RaceState, RunState, TriedConstant, program_key
+from dga2d.replay.state.run_state import Champion, MoveRecord, RunState, TriedConstant, program_key
 
 
 def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from dga2d.events import AgentName, DeclarationError, Payload, RecordedEvent, StoredEvent
 from dga2d.replay.errors import InvariantError
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.generation_state import GenerationState
+from dga2d.replay.state.run_state import RunState
 
 Record = TypeVar("Record")
 Value = TypeVar("Value")

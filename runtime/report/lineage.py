@@ -9,7 +9,8 @@ from typing import Protocol
 
 from dga2d.events import BlobDigest, ImplementationId
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.generation_state import Proposal
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.report.notes import Change
 

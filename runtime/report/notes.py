@@ -13,7 +13,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from dga2d.agents.trial_walks import replace_implementation
 from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import Proposal, RunState
+from dga2d.replay.state.generation_state import Proposal
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 
 ProgramKey = tuple[str, int, int]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dga2d.replay.state.run_state import GenerationState, RunState
+from dga2d.replay.state.generation_state import GenerationState
+from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 ENOUGH_EVALUATIONS = 5

@@ -31,16 +31,8 @@ from dga2d.replay.errors import InvariantError
 from dga2d.replay.settings import MOVES
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import (
-    NO_OUTCOMES,
-    Contribution,
-    MoveRecord,
-    Outcome,
-    Outcomes,
-    RunState,
-    TriedConstant,
-    program_key,
-)
+from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcome, Outcomes
+from dga2d.replay.state.run_state import Contribution, MoveRecord, RunState, TriedConstant, program_key
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog

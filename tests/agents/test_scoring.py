@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dga2d.agents.scoring import mean_gap, score_candidate, standardise
-from dga2d.replay.state.run_state import Outcome
+from dga2d.replay.state.outcomes import Outcome
 
 EPSILON = 1e-8
 

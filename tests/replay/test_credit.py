@@ -16,8 +16,8 @@ from dga2d.agents.scoring import update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord, standard_error
+from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.graph import END, START, OperatorGraph
-from dga2d.replay.state.run_state import EvolutionBasis
 
 EPSILON = 1e-8
 RATE = 0.1

@@ -20,16 +20,11 @@ from dga2d.events import (
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Call, Ledger
-from dga2d.replay.state.run_state import (
-    GenerationState,
-    GenerationSummary,
-    Outcome,
-    Outcomes,
-    RunState,
-    ScoredProgram,
-)
+from dga2d.replay.state.outcomes import Outcome, Outcomes
+from dga2d.replay.state.run_state import GenerationSummary, RunState, ScoredProgram
 
 STEPS = (p.Step(operator=OperatorId("nearest"), implementation=ImplementationId("nearest.1")),)
 HOSTILE = "[red]x[/red] \x1b[2J\x1b]0;owned\x07 \r\n \u202e [link=http://e.example]y[/link]"

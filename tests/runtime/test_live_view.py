@@ -13,7 +13,9 @@ from tests.runtime.run_states import BEGUN, HOSTILE, RUNNING, STEPS, closed, hea
 from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.run_state import Outcomes, RunState, Scoring, TestState
+from dga2d.replay.state.generation_state import Scoring
+from dga2d.replay.state.outcomes import Outcomes
+from dga2d.replay.state.run_state import RunState, TestState
 from dga2d.runtime.terminal.live_view import curve, live_view
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.phase import clock, generations_left, phase, time_left_s

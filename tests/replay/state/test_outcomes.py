@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dga2d.events import InstanceKey
-from dga2d.replay.state.run_state import EvaluationKey, Outcome, Outcomes
+from dga2d.replay.state.outcomes import EvaluationKey, Outcome, Outcomes
 
 KEYS: list[EvaluationKey] = [(j, InstanceKey(name)) for j in (3, 0, 1) for name in ("b", "a")]
 GIVEN = {key: Outcome(float(n), None) for n, key in enumerate(KEYS)}

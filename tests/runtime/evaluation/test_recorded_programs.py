@@ -26,7 +26,9 @@ from dga2d.events import ImplementationId, InstanceKey, OperatorId, blob_digest
 from dga2d.events.payloads import CheckpointSelected, Step
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
-from dga2d.replay.state.run_state import GenerationState, Outcome, Outcomes, RunState, ValidationState
+from dga2d.replay.state.generation_state import GenerationState, ValidationState
+from dga2d.replay.state.outcomes import Outcome, Outcomes
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.work_rates import BASELINE
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluator import open_evaluator

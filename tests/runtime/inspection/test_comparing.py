@@ -10,7 +10,8 @@ from tests.runtime.run_states import BEGUN, STEPS, header
 
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import Outcome, Outcomes, RunState, TestState
+from dga2d.replay.state.outcomes import Outcome, Outcomes
+from dga2d.replay.state.run_state import RunState, TestState
 from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.inspection.comparing import comparison_view, holm, two_sided
 

@@ -10,7 +10,8 @@ from tests.runtime.run_states import BEGUN, STEPS, event, header
 
 from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
 from dga2d.events import payloads as p
-from dga2d.replay.state.run_state import Outcome, Outcomes, RunState, ScoredProgram, TestState
+from dga2d.replay.state.outcomes import Outcome, Outcomes
+from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.replay.state.work_rates import WorkRates
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.pairs import Gaps, interval, paired
