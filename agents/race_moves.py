@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +133,8 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
         enter(proposal)
     for proposal in tuple(_with_new_code(material))[: max(1, count // CODE_SHARE)]:
         enter(proposal)
+    for proposal in islice(_with_untried(material), state.settings.race_sweep):
+        enter(proposal)
     for steps in material.rivals:
         enter(Proposal("sampled", "sampled by the policy", steps))
     weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
@@ -187,6 +189,21 @@ def _with_new_code(material: RaceMaterial) -> Iterator[Proposal]:
                 steps = walks[material.draw(len(walks))]
                 filled = tuple(step if s.operator == operator else s for s in steps)
                 yield Proposal("code", f"new code {new}", filled)
+
+
+def _with_untried(material: RaceMaterial) -> Iterator[Proposal]:
+    """Yield the incumbent with each operator that no contender has brought to it yet, in a drawn order and at
+    a drawn place."""
+    if "walk" not in material.state.settings.moves:
+        return
+    operators = present_graph(material.state).operators
+    for number in material.draws.permutation(len(operators)):
+        operator = operators[int(number)]
+        walks = [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]
+        if not walks or any(program_key(walk) in material.state.raced for walk in walks):
+            continue
+        chosen = walks[material.draw(len(walks))]
+        yield Proposal("walk", f"untried operator: {' → '.join(_operators(chosen))}", chosen)
 
 
 def _operators(steps: Steps) -> tuple[OperatorId, ...]:

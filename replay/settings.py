@@ -206,6 +206,9 @@ class RunSettings(BaseModel):
     race_returns: int = Field(0, ge=0)
     """Contenders outranked by others alone, after the first round, that come back in the next race: what they
     change is put into the winner."""
+    race_sweep: int = Field(0, ge=0)
+    """Contenders of a race, at most, that bring an operator which no race has tried in the incumbent yet,
+    before others are drawn at random. For libraries in which a single operator decides."""
     race_ties: bool = False
     """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
     behind those that are ahead: on instances that are solved already nobody can be."""

@@ -100,7 +100,7 @@ def constant_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
 
 def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the iterated searches that `base` can be part of, with their weights."""
-    if is_iterated(base.source) or not task.perturbations:
+    if task.card.repeats or is_iterated(base.source) or not task.perturbations:
         return []
     kicks, category = task.perturbations, task.operator.category
     ways: list[Way] = []

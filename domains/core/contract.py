@@ -152,6 +152,9 @@ class Card:
     """Key of ``env_data`` → its shape, dtype, unit and meaning."""
     constraints: str
     """What a state must keep to be valid."""
+    repeats: bool = False
+    """Whether a walk is a step that is run again and again until the problem is solved: its operators then
+    take steps of a method, and a search of their own inside one of them would only repeat the others."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +242,18 @@ def own_score_of(domain: Domain) -> OwnScore | None:
     """Return the measure of a domain that has one of its own; ``None`` where gaps are measured."""
     found = getattr(domain, "own_score", None)
     return found if isinstance(found, OwnScore) else None
+
+
+REPEATED_WALKS: Mapping[str, Any] = {
+    "calibration": "off",
+    "operator_limit": 40,
+    "race_contenders": 16,
+    "race_sweep": 10,
+    "race_moves": "code,constants,crossover,finalist,implementation,sampled,walk",
+}
+"""Settings of runs whose walk is repeated: work is questions to an oracle, all positions share one budget,
+and which method takes the steps decides more than anything else, so that races try every operator of the
+library."""
 
 
 def settings_of(domain: Domain) -> dict[str, Any]:

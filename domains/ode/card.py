@@ -42,4 +42,5 @@ CARD = Card(
         f"y holds dimension finite numbers. At most {MOST_EVALUATIONS} evaluations. Nothing but rhs and "
         "rhs_many tells anything of f."
     ),
+    repeats=True,
 )

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from dga2d.domains.core import library
-from dga2d.domains.core.contract import Instance, InstanceRef, OwnScore, State, Verdict, require_feasible
+from dga2d.domains.core.contract import (
+    REPEATED_WALKS,
+    Instance,
+    InstanceRef,
+    OwnScore,
+    State,
+    Verdict,
+    require_feasible,
+)
 from dga2d.domains.ode import suite
 from dga2d.domains.ode.card import CARD, INVALID_SCORE
 from dga2d.domains.ode.reader import SUFFIXES, operator_environment, read_fields
@@ -30,8 +38,8 @@ class Ode(library.LibraryDomain):
         failure=-20.0, formula="-log10(error) - 0.1 log10(evaluations), 0.05 for 100 unknowns"
     )
     run_settings: ClassVar[Mapping[str, Any]] = {
+        **REPEATED_WALKS,
         "work": 50_000,
-        "calibration": "off",
         "checkpoint_rule": "pairs",
     }
     safe_pipeline = (

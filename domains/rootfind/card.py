@@ -37,5 +37,6 @@ CARD: Final = Card(
         "round; f_jacobian(x) -> f (n,) and its Jacobian (n, n), n + 1 evaluations in one round. All that "
         "is asked at once is one round. Evaluations are counted by the program, whatever the state says."
     ),
+    repeats=True,
 )
 """Says nothing of the families: an operator that knew their formulas could evaluate for free."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from dga2d.domains.core import library as libraries
-from dga2d.domains.core.contract import Instance, InstanceRef, OwnScore, State, Verdict
+from dga2d.domains.core.contract import REPEATED_WALKS, Instance, InstanceRef, OwnScore, State, Verdict
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.rootfind.card import CARD
 from dga2d.domains.rootfind.families import SEEDS, TOLERANCE, draw, generate, generated_refs
@@ -27,7 +27,7 @@ class RootFindingDomain(libraries.LibraryDomain):
         failure=-2.0,
         formula="1 - 0.05 ln(1 + evaluations) - 0.02 ln(1 + rounds) where the residual is <= 1e-8",
     )
-    run_settings: ClassVar[Mapping[str, Any]] = {"work": 1000, "calibration": "off"}
+    run_settings: ClassVar[Mapping[str, Any]] = {**REPEATED_WALKS, "work": 1000}
     safe_pipeline = ("stencil_start", "agreement_stop", "interpolation_step")
     basic_pipeline = ("initial_guess", "secant_step")
     ils_pipeline = ("bracket_start", "brent_step")

@@ -35,6 +35,8 @@ class EvaluationLimits:
     """Seconds of the run after it on an instance of ordinary size, compilation excluded."""
     prepare_work: int = 20_000
     """Work units of the trial run."""
+    prepare_questions: int = 1_000
+    """The same where work is questions to an oracle, which wait for another process."""
     memory_bytes: int = 2048 * MIB
     """Address space a candidate may add to that of its zygote."""
     open_files: int = 32

@@ -282,7 +282,9 @@ class EvaluatorPool:
         limits = self._limits
         deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         world = await self._world(self._domain.smoke_instance())
-        job = await self._job(world, steps, _Budget(limits.prepare_work, "work"), (0,), deadlines)
+        asks = world.oracle is not None
+        work = min(limits.prepare_work, limits.prepare_questions) if asks else limits.prepare_work
+        job = await self._job(world, steps, _Budget(work, "work"), (0,), deadlines)
         job.fields["is_preparation"] = True
         job.answer_bytes += limits.file_bytes
         ended = await self._worker_pool.submit(job, _PREPARATION_S + len(step.source))

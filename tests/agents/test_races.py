@@ -14,7 +14,7 @@ from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
-from dga2d.agents.race_moves import RaceMaterial, draw_proposals, move_weight
+from dga2d.agents.race_moves import Proposal, RaceMaterial, draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey
@@ -277,6 +277,27 @@ def test_all_moves_fill_a_large_race(raced: tuple[RunState, MemoryLog], racing: 
     found = draw_proposals(material, 60)
     assert {proposal.move for proposal in found} >= set(DRAWN_MOVES)
     assert len(draw_proposals(material, 3)) == 3
+
+
+def test_a_sweep_brings_every_operator_once_before_any_is_drawn(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    state, _ = before(raced[1], RaceStarted)[-1]
+    settings = state.settings.model_copy(update={"race_sweep": 60, "race_moves": "walk"})
+    state = replace(state, raced=frozenset(), settings=settings)
+    texts = {
+        s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in incumbent(state)
+    }
+
+    def swept() -> list[Proposal]:
+        material = RaceMaterial(state, texts, racing.prompt_context.contracts, np.random.default_rng(1))
+        return [p for p in draw_proposals(material, 60) if p.change.startswith("untried operator")]
+
+    first = swept()
+    assert state.graph is not None
+    assert 1 < len(first) <= len(state.graph.operators)
+    state = replace(state, raced=frozenset(program_key(proposal.steps) for proposal in first[1:]))
+    assert [proposal.change for proposal in swept()] == [first[0].change]
 
 
 def test_the_training_split_is_used_evenly(raced: tuple[RunState, MemoryLog]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,7 @@ from dga2d.agents.proposing import (
 )
 from dga2d.agents.proposing.blocks import Block, read_module
 from dga2d.agents.proposing.variation import variations
-from dga2d.domains.core.contract import Card
+from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.core.tunables import find_tunables, tunable_faults
 from dga2d.events import ImplementationId, OperatorId
@@ -79,3 +80,16 @@ def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> No
                     blocks.setdefault(block.name, []).append(block)
         for name, same in blocks.items():
             assert len({block.signature for block in same}) == 1, (domain, name)
+
+
+def test_no_searches_are_composed_for_walks_that_are_repeated() -> None:
+    entry = PoolEntry(
+        ImplementationId("op.000000000000"), "def run(env_data, state, calc):\n    return state\n", 0.0
+    )
+    other = Implementation(
+        OperatorName("other"), "def run(env_data, state, calc):\n    return None\n", "library:o"
+    )
+    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry, perturbations=(other,), improvers=(other,))
+    assert next(variations(task, np.random.default_rng(1)), None) is not None
+    repeated = replace(task, card=replace(CARD, repeats=True))
+    assert next(variations(repeated, np.random.default_rng(1)), None) is None
