@@ -250,10 +250,11 @@ REPEATED_WALKS: Mapping[str, Any] = {
     "race_contenders": 16,
     "race_sweep": 10,
     "race_moves": "code,constants,crossover,finalist,implementation,sampled,walk",
+    "rejection_limit": 0,
 }
 """Settings of runs whose walk is repeated: work is questions to an oracle, all positions share one budget,
 and which method takes the steps decides more than anything else, so that races try every operator of the
-library."""
+library, and gain where no code is accepted."""
 
 
 def settings_of(domain: Domain) -> dict[str, Any]:
