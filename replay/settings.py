@@ -45,6 +45,9 @@ class RunSettings(BaseModel):
     function within a skeleton of the domain's (``component:NAME`` where it has several)."""
     population: int = Field(0, ge=0)
     """Programs that a method of complete programs works on; 0 for the method's own number."""
+    suite: Literal["any", "paper"] = "any"
+    """``paper``: exactly the instances of the paper's benchmark, from the files below ``--data`` or made
+    again; every file that is missing is named. ``any``: all that are found below ``--data``, or generated."""
     group: str = Field("all", min_length=1)
     """Groups of instances that the run is for, names divided by commas: it trains, validates and tests on
     them alone. ``all``: every group of the domain."""

@@ -34,6 +34,10 @@ class BinPacking(LibraryDomain):
         """Return the eight classes of Martello, Pisinger and Vigo: 720 instances in nine groups by size."""
         return suite.generated_refs()
 
+    def regenerated(self) -> tuple[InstanceRef, ...]:
+        """Return the 720 instances that Martello, Pisinger and Vigo published, with their own numbers."""
+        return suite.published_refs()
+
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
         made = suite.find_generated(ref.group, ref.name)
         return None if made is None else fields_of(made.data())

@@ -48,7 +48,8 @@ class GeneratedInstance(NamedTuple):
     """1..10 within class and size."""
 
     def data(self) -> BinPackingData:
-        return generate(self.item_class, self.size, self.number)
+        make = generate_published if self.name.startswith(PUBLISHED) else generate
+        return make(self.item_class, self.size, self.number)
 
 
 def generated_instances() -> tuple[GeneratedInstance, ...]:
@@ -73,6 +74,50 @@ def generate(item_class: int, size: int, number: int) -> BinPackingData:
     else:
         rows = list(_mixed(item_class, size, draw.uniform))
     return BinPackingData(np.full(3, side, np.int32), np.array(rows, np.int32))
+
+
+PUBLISHED: Final = "mpv-"
+"""What the names of the published instances begin with."""
+
+
+def published_instances() -> tuple[GeneratedInstance, ...]:
+    """Return the 720 published instances, sorted by group and name: ``mpv-class1_01`` and so on."""
+    return tuple(one._replace(name=f"{PUBLISHED}{one.name}") for one in generated_instances())
+
+
+def generate_published(item_class: int, size: int, number: int) -> BinPackingData:
+    """Return a published instance with the numbers of the authors' generator: seed `size` + `number`, the
+    48-bit congruential numbers of C (``srand48``, ``lrand48``), whole-number bounds.
+
+    References
+    ----------
+    S. Martello, D. Pisinger, D. Vigo, The three-dimensional bin packing problem, Operations Research 48(2),
+    2000, and its generator, test3dbpp.c.
+    """
+    state = ((size + number) << 16) + 0x330E
+
+    def uniform(low: int, high: int) -> int:
+        nonlocal state
+        state = (0x5DEECE66D * state + 0xB) % 2**48
+        return low + (state >> 17) % (high - low + 1)
+
+    side = _BIN_SIDE.get(item_class, 100)
+    if item_class in _LONGEST:
+        rows = [[uniform(1, _LONGEST[item_class]) for _ in range(3)] for _ in range(size)]
+    else:
+        rows = []
+        for _ in range(size):
+            draw = uniform(1, 10)
+            kind = draw if draw <= 5 else item_class
+            rows.append([uniform(low, high) for low, high in _PUBLISHED_TYPES[kind - 1]])
+    return BinPackingData(np.full(3, side, np.int32), np.array(rows, np.int32))
+
+
+_PUBLISHED_LARGE: Final = (66, 100)
+"""The authors divide whole numbers: 2 · 100 / 3 is 66."""
+_PUBLISHED_TYPES: Final = tuple(
+    tuple(_PUBLISHED_LARGE if sides == _LARGE else sides for sides in kind) for kind in _TYPES
+)
 
 
 def _mixed(item_class: int, size: int, uniform: Callable[[int, int], int]) -> Iterator[list[int]]:

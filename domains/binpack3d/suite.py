@@ -8,7 +8,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from dga2d.domains.binpack3d.generator import GeneratedInstance, generated_instances
+from dga2d.domains.binpack3d.generator import (
+    GeneratedInstance,
+    generated_instances,
+    published_instances,
+)
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.published import reference_of
 
@@ -38,9 +42,15 @@ def _entry(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"best": row["score"], "optimal": False, "source": source}
 
 
+def published_refs() -> tuple[InstanceRef, ...]:
+    """Return the published instances, none with a reference: no best known values were at hand."""
+    refs = (InstanceRef("binpack3d", one.group, one.name, None) for one in published_instances())
+    return tuple(sorted(refs, key=lambda ref: ref.key))
+
+
 def find_generated(group: str, name: str) -> GeneratedInstance | None:
-    """Return the generated instance called `name` in `group`, if there is one."""
-    for instance in generated_instances():
+    """Return the instance called `name` in `group`, generated or published, if there is one."""
+    for instance in (*generated_instances(), *published_instances()):
         if (instance.group, instance.name) == (group, name):
             return instance
     return None

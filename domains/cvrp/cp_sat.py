@@ -39,6 +39,16 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(distances))
     load = routing.RegisterUnaryTransitVector(demands)
     routing.AddDimensionWithVehicleCapacity(load, 0, [capacity] * n_vehicles, True, "load")
+    if (limit := environment.get("max_route_length")) is not None:
+        service = environment["service_time"]
+
+        def taken(a: int, b: int) -> int:
+            start, end = manager.IndexToNode(a), manager.IndexToNode(b)
+            return int(distances[start][end]) + (service if end else 0)
+
+        transit = routing.RegisterTransitCallback(taken)
+        routing.AddDimension(transit, 0, limit, True, "length")
+
     strategy = routing_enums_pb2.FirstSolutionStrategy.SAVINGS
     routes = search_routes(manager, routing, strategy, time_limit_s)
     return None if routes is None else _state(routes)

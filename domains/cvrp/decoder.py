@@ -43,6 +43,39 @@ def routes_length(sequence, distances, demands, capacity, seen):  # type: ignore
     return total + distances[previous, 0]
 
 
+@njit(cache=True)
+def limited_length(sequence, distances, demands, capacity, seen, limit, service):  # type: ignore[no-untyped-def]
+    """Return the same where a route's edges and `service` per customer may come to `limit` at most: where the
+    next customer would exceed it the vehicle returns to the depot first, and sets out again.
+    """
+    n = distances.shape[0]
+    seen[:] = 0
+    total, free, left, length = np.int64(0), capacity, n - 1, np.int64(0)
+    previous = np.uint32(0)
+    for position in range(sequence.size):
+        node = np.uint32(sequence[position])
+        if node >= n or (node == 0 and previous == 0):
+            return INVALID_SCORE
+        if node == 0 or (
+            previous and length + distances[previous, node] + service + distances[node, 0] > limit
+        ):
+            total += distances[previous, 0]
+            previous, free, length = np.uint32(0), capacity, np.int64(0)
+        if node == 0:
+            continue
+        length += distances[previous, node] + service
+        free -= demands[node]
+        if seen[node] or free < 0 or length + distances[node, 0] > limit:
+            return INVALID_SCORE
+        seen[node] = 1
+        left -= 1
+        total += distances[previous, node]
+        previous = node
+    if previous == 0 or left:
+        return INVALID_SCORE
+    return total + distances[previous, 0]
+
+
 def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     """Return the decoder of one environment; not for use by two threads at once (it owns scratch memory).
 
@@ -53,6 +86,7 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
     distances = np.array(environment["dist_matrix"], dtype=np.int32, order="C")
     demands = np.array(environment["demands"], dtype=np.int64)
     capacity = int(environment["capacity"])
+    limit, service = int(environment.get("max_route_length", -1)), int(environment.get("service_time", 0))
     n = len(demands)
     seen = np.zeros(n, dtype=np.uint8)
     int32 = np.dtype(np.int32)
@@ -67,7 +101,12 @@ def make_decoder(environment: Mapping[str, Any]) -> Decoder:
             if converted is None:
                 return invalid
             sequence = converted
+        if limit >= 0:
+            return float(limited_length(sequence, distances, demands, capacity, seen, limit, service))
         return float(routes_length(sequence, distances, demands, capacity, seen))
 
-    decode(State(np.arange(1, n, dtype=np.int32)))  # compiled, or loaded from the cache, before it is used
+    # Both are compiled, or loaded from the cache, now: a process that is sealed off later can do neither.
+    first = np.arange(1, n, dtype=np.int32)
+    routes_length(first, distances, demands, capacity, seen)
+    limited_length(first, distances, demands, capacity, seen, limit, service)
     return decode

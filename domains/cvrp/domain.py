@@ -11,7 +11,6 @@ distances as a table; four trucks and 290 miles are optimal (they found 294).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,10 +23,15 @@ from dga2d.domains.cvrp import reader, suite
 from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
 from dga2d.domains.cvrp.generator import Recipe, generate
 from dga2d.domains.cvrp.reader import RoutingData, operator_environment
-from dga2d.domains.cvrp.verifier import distance_of, format_solution, routes_of, verify_routes
+from dga2d.domains.cvrp.verifier import (
+    distance_of,
+    driven_routes,
+    format_solution,
+    limit_of,
+    routes_of,
+    verify_routes,
+)
 from dga2d.domains.shared.routing.tsplib import explicit_matrix
-
-RELAXED = "; the file's limits on route durations are not part of the problem"
 
 _REHEARSED = Recipe(100, "random", "half", "1-100", 8.0, 47_110_815)
 
@@ -51,16 +55,6 @@ class VehicleRouting(LibraryDomain):
         found = suite.find_generated(ref.group, ref.name)
         return None if found is None else {"routing": generate(found.recipe)}
 
-    def load(self, ref: InstanceRef) -> Instance:
-        """Read or generate. Where the file limits route durations, which the card does not, the source of
-        the reference says that it belongs to the tighter problem.
-        """
-        instance, reference = super().load(ref), ref.reference
-        if instance.data["routing"].has_duration_limit and reference is not None:
-            relaxed = replace(reference, kind="best_known", source=reference.source + RELAXED)
-            return replace(instance, reference=relaxed)
-        return instance
-
     def smoke_instance(self) -> Instance:
         reference = Reference(
             float(SMOKE_OPTIMUM),
@@ -79,7 +73,7 @@ class VehicleRouting(LibraryDomain):
     def verify(self, instance: Instance, state: State) -> Verdict:
         data = instance.data["routing"]
         sequence = getattr(state, "sequence", None)
-        return verify_routes(sequence, data.demands, data.capacity, distance_of(data))
+        return verify_routes(sequence, data.demands, data.capacity, distance_of(data), limit_of(data))
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Return the text of a ``.sol`` file; the format is described in
@@ -89,7 +83,7 @@ class VehicleRouting(LibraryDomain):
         routes = routes_of(state.sequence)
         if verdict.objective is None or isinstance(routes, str):
             raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")
-        return format_solution(routes, verdict.objective)
+        return format_solution(driven_routes(routes, limit_of(instance.data["routing"])), verdict.objective)
 
 
 SMOKE_OPTIMUM: Final = 290

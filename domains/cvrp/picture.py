@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.cvrp.reader import RoutingData, operator_environment
-from dga2d.domains.cvrp.verifier import distance_of, routes_of, verify_routes
+from dga2d.domains.cvrp.verifier import distance_of, limit_of, routes_of, verify_routes
 
 COLOURS: Final = [
     "#1f77b4",
@@ -50,7 +50,7 @@ def picture(instance: Instance, state: State) -> Figure:
         The state does not pass the verifier.
     """
     data: RoutingData = instance.data["routing"]
-    verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data))
+    verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data), limit_of(data))
     routes = routes_of(state.sequence)
     if verdict.objective is None or isinstance(routes, str):
         raise InvalidSolutionError(f"{instance.key}: {verdict.violation}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -56,8 +57,11 @@ class RoutingData:
     """int64 `(n,)`, 0 for the depot."""
     capacity: int
     name: str = ""
-    has_duration_limit: bool = field(default=False, compare=False)
-    """The file names a limit on route lengths or service times, which the CVRP's card does not know."""
+    max_length: float | None = None
+    """Most that a route's edges and the service at its customers may come to, in the unit of lengths;
+    ``None`` where there is no limit."""
+    service: float = 0.0
+    """What the service at each customer counts against that limit; no part of the objective."""
 
     def __post_init__(self) -> None:
         for array in (self.coords, self.weights, self.demands):
@@ -69,8 +73,8 @@ def read_instance(path: Path) -> RoutingData:
     """Read an instance with planar (EUC_2D, CEIL_2D, EXACT_2D) or explicit edge lengths.
 
     Explicit matrices are read as TSPLIB defines their format, whatever the line breaks; that is also how
-    CVRPLIB's optima of the old E instances with LOWER_ROW were computed. ``VEHICLES``, ``DISTANCE`` and
-    ``SERVICE_TIME`` are checked but mean nothing: the card has no fleet size and no limit on durations.
+    CVRPLIB's optima of the old E instances with LOWER_ROW were computed. ``VEHICLES`` is checked but means
+    nothing: the card has no fleet size. ``DISTANCE`` limits the length of a route, ``SERVICE_TIME`` included.
 
     Raises
     ------
@@ -112,11 +116,13 @@ class _Reader(TsplibReader):
             demands = demands[order]
             coords = None if coords is None else coords[order]
             weights = None if weights is None else weights[np.ix_(order, order)]
-        is_limited = self.header["TYPE"].text == "DVRP" or bool(
-            {"DISTANCE", "SERVICE_TIME"} & set(self.header)
-        )
         name = self.header["NAME"].text if "NAME" in self.header else ""
-        return RoutingData(coords, edge_type, weights, demands, capacity, name, is_limited)
+        limit, service = self.limit("DISTANCE"), self.limit("SERVICE_TIME") or 0.0
+        return RoutingData(coords, edge_type, weights, demands, capacity, name, limit, service)
+
+    def limit(self, key: str) -> float | None:
+        """Return the number behind a keyword; ``None`` where the file has none."""
+        return float(self.header[key].text) if key in self.header else None
 
     def demands(self, size: int, capacity: int) -> tuple[NDArray[np.int64], list[int]]:
         """Return the demand of each node, int64 `(size,)`, and the line it stands on."""
@@ -161,7 +167,7 @@ def planar_matrix(coords: NDArray[np.float64], edge_type: EdgeType) -> NDArray[n
 
 def operator_environment(data: RoutingData) -> dict[str, Any]:
     """Return the card's keys for `data`; fresh, writable arrays. Where lengths are in parts of the file's
-    unit, ``units`` says in how many.
+    unit, ``units`` says in how many; where routes are limited, `length_limit` stands there, too.
     """
     if data.weights is not None:
         distances = data.weights.astype(np.int32)
@@ -171,11 +177,27 @@ def operator_environment(data: RoutingData) -> dict[str, Any]:
     units = {"units": EXACT_UNITS} if data.edge_type == "EXACT_2D" else {}
     return {
         **units,
+        **length_limit(data),
         "dist_matrix": distances,
         "demands": np.array(data.demands, dtype=np.int64),
         "capacity": int(data.capacity),
         "num_nodes": len(data.demands),
         "depot_idx": 0,
+    }
+
+
+def length_limit(data: RoutingData) -> dict[str, int]:
+    """Return ``max_route_length`` and ``service_time`` in the unit of the matrix; nothing without a limit.
+
+    Whoever does not look at them still gets routes that keep the limit: the decoder returns to the depot
+    where the next customer would exceed it.
+    """
+    if data.max_length is None:
+        return {}
+    units = EXACT_UNITS if data.edge_type == "EXACT_2D" else 1
+    return {
+        "max_route_length": math.floor(data.max_length * units + 1e-6),
+        "service_time": math.ceil(data.service * units - 1e-6),
     }
 
 

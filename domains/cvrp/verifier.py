@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import State, Verdict
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.cvrp.reader import EXACT_UNITS, RoutingData, length_limit
 from dga2d.domains.shared.integer_lines import integer, read_text
 
 Distance = Callable[[int, int], float]
@@ -63,8 +63,53 @@ def routes_of(sequence: Any) -> list[list[int]] | str:
     return routes
 
 
-def verify_routes(sequence: Any, demands: Any, capacity: int, distance: Distance) -> Verdict:
-    """Check every constraint of the card and add up the lengths of the routes.
+class LengthLimit(NamedTuple):
+    """What a route may come to; all in the whole units that operators see."""
+
+    length: int
+    """Of its edges and the service at its customers."""
+    service: int
+    """At each customer."""
+    distance: Callable[[int, int], int]
+
+    def taken(self, route: list[int]) -> int:
+        """Return what a route comes to."""
+        return sum(self.distance(a, b) for a, b in pairwise([0, *route, 0])) + self.service * len(route)
+
+
+def limit_of(data: RoutingData) -> LengthLimit | None:
+    """Return the limit of an instance; ``None`` where it has none."""
+    limit = length_limit(data)
+    if not limit:
+        return None
+    exact, units = distance_of(data), EXACT_UNITS if data.edge_type == "EXACT_2D" else 1
+    return LengthLimit(
+        limit["max_route_length"],
+        limit["service_time"],
+        lambda a, b: math.floor(exact(a, b) * units + 0.5) if a != b else 0,
+    )
+
+
+def driven_routes(routes: list[list[int]], limit: LengthLimit | None) -> list[list[int]]:
+    """Return the routes as they are driven: a route ends where its next customer would exceed the limit."""
+    if limit is None:
+        return routes
+    driven: list[list[int]] = []
+    for route in routes:
+        part: list[int] = []
+        for customer in route:
+            if part and limit.taken([*part, customer]) > limit.length:
+                driven.append(part)
+                part = []
+            part.append(customer)
+        driven.append(part)
+    return driven
+
+
+def verify_routes(
+    sequence: Any, demands: Any, capacity: int, distance: Distance, limit: LengthLimit | None = None
+) -> Verdict:
+    """Check every constraint of the card and add up the lengths of the routes, as they are driven.
 
     `sequence` may be anything; what is not a solution is a violation, never an exception. `demands` are
     indexed by node, `distance` gives the edge lengths.
@@ -72,9 +117,15 @@ def verify_routes(sequence: Any, demands: Any, capacity: int, distance: Distance
     routes = routes_of(sequence)
     if isinstance(routes, str):
         return Verdict(None, routes)
+    known = [[customer for customer in route if 0 <= customer < len(demands)] for route in routes]
+    if known == routes:
+        routes = driven_routes(routes, limit)
     violation = _first_violation(routes, [int(demand) for demand in demands], capacity)
     if violation is not None:
         return Verdict(None, violation)
+    for number, route in enumerate(routes, start=1):
+        if limit is not None and (taken := limit.taken(route)) > limit.length:
+            return Verdict(None, f"route {number} comes to {taken}, more than the limit of {limit.length}")
     total = sum(distance(a, b) for route in routes for a, b in pairwise([0, *route, 0]))
     return Verdict(float(total), None)
 
@@ -165,12 +216,22 @@ def verified_objective(environment: Mapping[str, Any], state: State) -> Verdict:
     """
     rows = environment["dist_matrix"].tolist()
     demands, capacity, units = environment["demands"], environment["capacity"], environment.get("units", 1)
-    return verify_routes(state.sequence, demands, capacity, lambda a, b: int(rows[a][b]) / units)
+    limit = _limit_in(environment)
+    return verify_routes(state.sequence, demands, capacity, lambda a, b: int(rows[a][b]) / units, limit)
+
+
+def _limit_in(environment: Mapping[str, Any]) -> LengthLimit | None:
+    if "max_route_length" not in environment:
+        return None
+    rows = environment["dist_matrix"].tolist()
+    return LengthLimit(
+        environment["max_route_length"], environment["service_time"], lambda a, b: int(rows[a][b])
+    )
 
 
 def solution_text(name: str, environment: Mapping[str, Any], state: State, objective: float) -> str:
     """Return the text of verified routes in CVRPLIB's format; nothing else is needed."""
-    del name, environment
+    del name
     routes = routes_of(state.sequence)
     assert not isinstance(routes, str)
-    return format_solution(routes, objective)
+    return format_solution(driven_routes(routes, _limit_in(environment)), objective)

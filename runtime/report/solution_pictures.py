@@ -129,7 +129,8 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
     from dga2d.runtime.runs.solving import decode_solution
 
     try:
-        problem = Problem.open(header.domain, None if header.data_dir is None else Path(header.data_dir))
+        folder = None if header.data_dir is None else Path(header.data_dir)
+        problem = Problem.open(header.domain, folder, suite=header.settings.get("suite", "any"))
         return draw_picture(problem.domain, problem.instance(instance), decode_solution(solution))
     except (DomainError, Dga2dError) as error:
         raise NoPictureError(str(error)) from error

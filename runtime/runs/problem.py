@@ -13,6 +13,7 @@ import numpy as np
 from dga2d.agents.conductor import spread
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef, own_score_of, settings_of
 from dga2d.domains.core.errors import DomainError
+from dga2d.domains.core.paper_suite import paper_refs
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.core.splits import Splits, split
 from dga2d.events import InstanceKey
@@ -41,9 +42,11 @@ class Problem:
         self._sizes: dict[str, int] = {}
 
     @classmethod
-    def open(cls, domain_name: str, data_dir: Path | None, group: str = EVERY_GROUP) -> Problem:
-        """Open the domain called `domain_name` with its generated or published instances, of a `group` or of
-        several, divided by commas.
+    def open(
+        cls, domain_name: str, data_dir: Path | None, group: str = EVERY_GROUP, suite: str = "any"
+    ) -> Problem:
+        """Open the domain called `domain_name` with its generated or published instances, or with those of
+        the paper where the `suite` is that; of a `group` or of several, divided by commas.
 
         Raises
         ------
@@ -53,8 +56,12 @@ class Problem:
             The data folder holds no instance of the domain, or there is no such group.
         InstanceFormatError
             A table of best-known values is malformed.
+        NoSuiteError, IncompleteSuiteError
+            The paper has no instances of the domain, or files of them are missing.
         """
         domain = get_domain(domain_name)
+        if suite == "paper":
+            return cls(domain, _of_group(domain_name, paper_refs(domain, data_dir), group))
         if data_dir is None:
             return cls(domain, _of_group(domain_name, domain.generated(), group))
         refs = domain.published(data_dir)

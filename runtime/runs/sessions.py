@@ -68,7 +68,7 @@ async def evolve(
     Dga2dError, DomainError
         Something the run needs is missing (before any event is written), or an agent failed.
     """
-    problem = Problem.open(domain, data_dir, settings.group)
+    problem = Problem.open(domain, data_dir, settings.group, settings.suite)
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     bank = bank_of(problem, settings)
@@ -197,7 +197,7 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
     """
     recorded = state.header.data_dir
     folder = data_dir or (Path(recorded) if recorded is not None else None)
-    problem = Problem.open(state.header.domain, folder, state.settings.group)
+    problem = Problem.open(state.header.domain, folder, state.settings.group, state.settings.suite)
     if problem.splits.digest() != state.header.splits.digest:
         raise RunStateError(
             f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
@@ -209,6 +209,7 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
 UNCHANGEABLE = (
     "preset",
     "group",
+    "suite",
     "method",
     "space",
     "population",

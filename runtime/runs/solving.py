@@ -269,6 +269,9 @@ def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
         known = {} if data_dir is None else {ref.path: ref for ref in domain.published(data_dir)}
         ref = known.get(path) or InstanceRef(domain.name, "file", path.stem, path)
         return domain.load(ref)
+    for ref in getattr(domain, "regenerated", tuple)():
+        if ref.key == name:
+            return domain.load(ref)
     problem = Problem.open(domain.name, data_dir)
     return problem.instance(problem.ref(name).key)
 

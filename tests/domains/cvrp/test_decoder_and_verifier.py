@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,46 @@ def test_the_smoke_instance_has_dantzig_and_ramsers_optimum() -> None:
     assert instance.reference is not None
     optimal = np.array([6, 9, 8, 0, 4, 3, 2, 1, 0, 5, 0, 10, 11, 12, 7], dtype=np.int32)
     assert DOMAIN.verify(instance, State(optimal)).objective == instance.reference.value == 290
+
+
+def limited(instance: Instance, max_length: float, service: float = 0.0) -> Instance:
+    data = replace(instance.data["routing"], max_length=max_length, service=service)
+    return replace(instance, data={"routing": data})
+
+
+@pytest.mark.parametrize(
+    ("limit", "service", "length", "driven"),
+    [
+        (12, 0, 24, "Route #1: 1 2\nRoute #2: 3 4\nCost 24\n"),  # 3 + 4 + 5 and 4 + 5 + 3: both just fit
+        (14, 1, 24, "Route #1: 1 2\nRoute #2: 3 4\nCost 24\n"),
+        (11, 0, 30, "Route #1: 1\nRoute #2: 2\nRoute #3: 3\nRoute #4: 4\nCost 30\n"),
+        (13, 1, 30, "Route #1: 1\nRoute #2: 2\nRoute #3: 3\nRoute #4: 4\nCost 30\n"),
+    ],
+)
+def test_a_route_ends_where_the_next_customer_would_exceed_the_limit(
+    limit: float, service: float, length: int, driven: str
+) -> None:
+    instance, sequence = limited(by_hand(), limit, service), np.array([1, 2, 0, 3, 4], dtype=np.int32)
+    assert score(instance, sequence) == length
+    assert DOMAIN.verify(instance, State(sequence)).objective == length
+    assert DOMAIN.write_solution(instance, State(sequence)) == driven
+
+
+def test_a_customer_beyond_the_limit_cannot_be_served() -> None:
+    instance, sequence = limited(by_hand(), 9), np.array([1, 2, 0, 3, 4], dtype=np.int32)
+    assert score(instance, sequence) == INVALID
+    assert DOMAIN.verify(instance, State(sequence)).violation == (
+        "route 2 comes to 10, more than the limit of 9"
+    )
+
+
+def test_decoder_and_verifier_agree_on_limited_routes() -> None:
+    rng = np.random.default_rng(5)
+    for n in range(2, 40):
+        instance = limited(
+            random_instance(n, n, 6.0), float(rng.integers(150, 500)), float(rng.integers(0, 9))
+        )
+        for seed in range(5):
+            sequence = random_sequence(instance, seed)
+            objective = DOMAIN.verify(instance, State(sequence)).objective
+            assert score(instance, sequence) == (INVALID if objective is None else objective)

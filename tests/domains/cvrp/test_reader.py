@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.domains.cvrp.specimens import E13
 
-from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State
+from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.cvrp.domain import VehicleRouting
 from dga2d.domains.cvrp.reader import MAX_NODES, operator_environment, parse_instance, read_instance
@@ -60,7 +60,7 @@ def test_reader_accepts_the_published_variants(text: str) -> None:
     np.testing.assert_array_equal(data.coords, [[0, 0], [3, 4], [6, 8], [0, 9.5]])
     assert data.demands.tolist() == [0, 5, 6, 0]
     assert data.capacity == 10
-    assert not data.has_duration_limit
+    assert data.max_length is None
     assert not data.demands.flags.writeable
 
 
@@ -207,15 +207,6 @@ def test_reader_reports_unreadable_files(tmp_path: Path) -> None:
             read_instance(path)
 
 
-def test_limits_on_durations_are_read_and_the_reference_says_that_they_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "limited.vrp"
-    path.write_text(GOOD.replace("CAPACITY", "DISTANCE : 20\nSERVICE_TIME : 2\nCAPACITY"), encoding="utf-8")
-    instance = DOMAIN.load(InstanceRef("cvrp", "g", "limited", path, Reference(30.0, "optimal", "by hand")))
-    assert instance.reference is not None
-    assert instance.reference.kind == "best_known"
-    assert "not part of the problem" in instance.reference.source
-
-
 def test_published_files_all_parse_and_have_references(data_dir: Path) -> None:
     refs = DOMAIN.published(data_dir)
     assert len(refs) == len(list((data_dir / "cvrp").glob("*/*.vrp"))) >= 80
@@ -224,3 +215,13 @@ def test_published_files_all_parse_and_have_references(data_dir: Path) -> None:
         assert instance.reference is not None
         if size := re.search(r"-n(\d+)-k", ref.name):
             assert len(instance.data["routing"].demands) == int(size[1])
+
+
+def test_a_limit_of_route_lengths_is_read_and_told_in_the_unit_of_the_matrix() -> None:
+    text = GOOD.replace("CAPACITY", "DISTANCE : 40.5\nSERVICE_TIME : 2\nCAPACITY")
+    data = parse_instance(text, "t4")
+    assert (data.max_length, data.service) == (40.5, 2.0)
+    environment = operator_environment(data)
+    assert (environment["max_route_length"], environment["service_time"]) == (40, 2)
+    exact = operator_environment(parse_instance(text.replace("EUC_2D", "EXACT_2D"), "t4"))
+    assert (exact["max_route_length"], exact["service_time"]) == (40_500, 2_000)
