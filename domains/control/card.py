@@ -16,7 +16,9 @@ CARD: Final = Card(
     encoding=(
         "state.sequence is empty. state.metadata holds x, float64 (n,), the measured state, angles from "
         "-pi to pi; t, int, steps so far; u, the input that the next step applies, a float (or a float64 "
-        "(k,) of inputs for the next k steps, applied without a look at the plant); u_last and x_last, the"
+        "(k,) of inputs for the next k steps, applied without a look at the plant); gain, float64 (n,), and "
+        "hold, int, where they are left beside a single u: in each of the next hold steps the input is u - "
+        "gain @ (x - target), one question for all of them; u_last and x_last, the"
         " input that was applied last and the state it was applied in; parameters, float64, what is "
         "believed of the plant: nominal at first. Other values by names of an operator's own; arrays must "
         "be finite at the end."

@@ -22,7 +22,6 @@ class EpisodeDecoder:
     def __init__(self, environment: Mapping[str, Any]) -> None:
         self._steps = int(environment["steps"])
         self._bound = float(environment["bound"])
-        self._weight = float(environment["input_weight"])
         self._target = np.array(environment["target"])
         self._angles = [int(index) for index in environment["angles"]]
         self._t = 0
@@ -35,31 +34,37 @@ class EpisodeDecoder:
         self._t, self._cost = 0, 0.0
 
     def after_pass(self, state: State) -> None:
-        """Apply ``u``, one input or several, and measure.
+        """Apply ``u``, one input or several, or a law that ``gain`` and ``hold`` say, and measure.
 
         Raises
         ------
         ValueError
-            There is no input among the state's metadata.
+            There is no input among the state's metadata, or what is beside it does not fit.
         """
-        data = state.metadata
+        data, left = state.metadata, self._steps - self._t
         try:
-            inputs = np.array(data["u"], dtype=np.float64).reshape(-1)[: self._steps - self._t]
+            inputs = np.array(data["u"], dtype=np.float64).reshape(-1)[:left]
+            gain = np.array(data.pop("gain", ()), dtype=np.float64).reshape(-1)
+            hold = min(int(data.pop("hold", 1)), left)
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"metadata['u'] is {data.get('u')!r:.60}, no input") from None
         if not inputs.size:
             raise ValueError("metadata['u'] holds no input")
-        states = np.vstack([np.reshape(data["x"], (1, -1)), self._ask(inputs[:, None])])
-        applied = np.clip(inputs, -self._bound, self._bound)
-        self._count(states[:-1], applied)
-        self._t += inputs.size
-        data["x_last"], data["x"] = states[-2].copy(), states[-1].copy()
-        data["u_last"], data["u"], data["t"] = float(applied[-1]), 0.0, self._t
+        if gain.size and (inputs.size != 1 or gain.size != self._target.size or hold < 1):
+            raise ValueError(f"metadata['gain'] must be {self._target.size} numbers beside one input")
+        rows = np.array([[inputs[0], hold, *gain]]) if gain.size else inputs[:, None]
+        answers = self._ask(rows)
+        applied = inputs[-1] - float(gain @ self._error(data["x"])) if gain.size else inputs[-1]
+        data["x_last"] = np.array(data["x"] if len(rows) == 1 else answers[-2, :-1])
+        data["x"], self._cost = answers[-1, :-1].copy(), float(answers[-1, -1])
+        self._t += hold if gain.size else inputs.size
+        data["u_last"] = float(min(max(applied, -self._bound), self._bound))
+        data["u"], data["t"] = 0.0, self._t
 
-    def _count(self, states: NDArray[np.float64], inputs: NDArray[np.float64]) -> None:
-        errors = states - self._target
-        errors[:, self._angles] = (errors[:, self._angles] + np.pi) % (2.0 * np.pi) - np.pi
-        self._cost += float((errors * errors).sum() + self._weight * (inputs * inputs).sum())
+    def _error(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        error = x - self._target
+        error[self._angles] = (error[self._angles] + np.pi) % (2.0 * np.pi) - np.pi
+        return error
 
     def __call__(self, state: State) -> float:
         """Return what the episode cost so far, free of charge; a hint for the trace."""

@@ -31,7 +31,10 @@ SHOWN_STEPS = 500
 
 
 class RunningPlant:
-    """Answers an input by the next measured state; inputs asked at once are applied one after another.
+    """Answers an input by the next measured state and the cost so far; rows are applied one after another.
+
+    A row is an input u, or u, a number of steps and a gain, `(n,)`: in each of these steps the input is then
+    u less the gain times the error. A law that is linear for a while needs no question for each step.
 
     An input is cut to the bound. The episode ends with its last step, with an input that is no number and
     with a plant that diverged; then there are no answers any more.
@@ -51,9 +54,22 @@ class RunningPlant:
         self._course: list[Point] = []
 
     def answer(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        if rows.ndim != 2 or rows.shape[1] != 1 or not len(rows):
-            raise OracleRefusedError(f"a question is one input a row, not an array of shape {rows.shape}")
-        return np.array([self._after(float(row[0])) for row in rows])
+        n = len(self._x)
+        if rows.ndim != 2 or rows.shape[1] not in (1, 2 + n) or not len(rows):
+            raise OracleRefusedError(
+                f"a question is an input a row, or an input, steps and {n} gains, not of shape {rows.shape}"
+            )
+        return np.array([self._held(row.tolist()) for row in rows])
+
+    def _held(self, row: list[float]) -> Point:
+        u, gain = row[0], row[2:]
+        steps = row[1] if gain else 1.0
+        if not 1.0 <= steps <= self._steps:
+            raise OracleRefusedError(f"an input is held for 1 to {self._steps} steps, not {steps}")
+        for _ in range(int(steps)):
+            error = self._error() if gain else ()
+            after = self._after(u - sum(k * e for k, e in zip(gain, error, strict=True)))
+        return (*after, self._cost)
 
     def _after(self, u: float) -> Point:
         if not self._fault and self._t == self._steps:

@@ -14,6 +14,7 @@ DEAD = 0.05  # tunable: float 0.0..0.5
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     error, speed, push = output_of(env_data, data)
     bound = SHARE * env_data["bound"]
     switch = error + speed * abs(speed) / (2.0 * bound * abs(push))

@@ -22,6 +22,7 @@ KICK = 0.3  # tunable: float 0.0..1.0
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     x, p, bound = error_of(env_data, data["x"]), data["parameters"], env_data["bound"]
     if env_data["model"] == "pendulum":
         m, length, g = p

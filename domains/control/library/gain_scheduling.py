@@ -27,6 +27,7 @@ def schedule(env_data, parameters):
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     if "schedule" not in data or (data["schedule_for"] != data["parameters"]).any():
         data["schedule"] = schedule(env_data, data["parameters"])
         data["schedule_for"] = data["parameters"].copy()

@@ -9,8 +9,9 @@ Complexity: O(HORIZON²) per iteration.
 
 import numpy as np
 from parts.models import error_of, linearised, model_number
-from parts.riccati import regulated, regulator_at_target
+from parts.riccati import hand_over, regulated, regulator_at_target
 
+HOLD = 10  # tunable: int 1..100
 HORIZON = 40  # tunable: int 5..150
 ITERATIONS = 15  # tunable: int 1..100
 
@@ -33,10 +34,11 @@ def condensed(env_data, p, final):
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     bound, p = env_data["bound"], data["parameters"]
     u, _ = regulated(env_data, data, env_data["input_weight"])
     if abs(u) < 0.2 * bound:  # no bound is near
-        data["u"] = u
+        hand_over(env_data, data, env_data["input_weight"], HOLD)
         return state
     if "program" not in data or (data["program_for"] != p).any():
         final = regulator_at_target(env_data, data, env_data["input_weight"])[1]

@@ -18,6 +18,7 @@ OVER = 1.0  # tunable: float 0.5..4.0
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     p = data["parameters"]
     if "ladder" not in data or (data["ladder_for"] != p).any():
         weights = [env_data["input_weight"] * FACTOR**k for k in range(GAINS)]

@@ -14,6 +14,7 @@ KD = 12.0  # tunable: float 0.1..100.0
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     error, speed, push = output_of(env_data, data)
     data["integral"] = data.get("integral", 0.0) + error * env_data["dt"]
     wanted = KP * error + KI * data["integral"] + KD * speed

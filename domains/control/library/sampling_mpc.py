@@ -10,9 +10,10 @@ import numpy as np
 from numba import njit
 from parts.models import model_number, stepped
 from parts.planning import error_at
-from parts.riccati import regulated, regulator_at_target
+from parts.riccati import hand_over, regulated, regulator_at_target
 
 SAMPLES = 32  # tunable: int 8..200
+HOLD = 10  # tunable: int 1..100
 HORIZON = 60  # tunable: int 10..200
 SPREAD = 0.4  # tunable: float 0.02..1.0
 HEAT = 10.0  # tunable: float 0.1..1000.0
@@ -40,9 +41,10 @@ def costs_of(model, p, x, inputs, dt, weight, target, is_angle, final):
 def run(env_data, state, calc_makespan_fn):
     data, bound, n = state.metadata, env_data["bound"], env_data["dimension"]
     weight = env_data["input_weight"]
-    u, ahead = regulated(env_data, data, weight)
+    data.pop("gain", None)
+    _, ahead = regulated(env_data, data, weight)
     if ahead < NEAR:
-        data["u"] = u
+        hand_over(env_data, data, env_data["input_weight"], HOLD)
         return state
     final = regulator_at_target(env_data, data, weight)[1]
     is_angle = np.zeros(n, np.bool_)

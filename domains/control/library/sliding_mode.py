@@ -17,6 +17,7 @@ EQUIVALENT = 1.0  # tunable: float 0.0..1.0
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     error, speed, push = output_of(env_data, data)
     slope = np.empty(env_data["dimension"])
     rates(model_number(env_data), data["parameters"], data["x"] * 1.0, 0.0, slope)

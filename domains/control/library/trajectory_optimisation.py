@@ -13,7 +13,7 @@ Complexity: O(horizon n³) per iteration, O(n) in steps that follow the plan.
 import numpy as np
 from parts.models import error_of, model_number
 from parts.planning import improved
-from parts.riccati import regulated, regulator_at_target
+from parts.riccati import hand_over, regulated, regulator_at_target
 
 HORIZON = 250  # tunable: int 40..600
 GUESSES = 12  # tunable: int 2..60
@@ -23,6 +23,7 @@ OFF = 0.02  # tunable: float 0.0001..1.0
 NEW = 0.002  # tunable: float 0.0001..0.1
 KEEP = 0.5  # tunable: float 0.1..0.9
 NEAR = 1.0  # tunable: float 0.001..100.0
+HOLD = 25  # tunable: int 1..200
 
 
 def first_guesses(rng, gain, target, bound):
@@ -77,9 +78,10 @@ def planned(env_data, data, begins):
 
 def run(env_data, state, calc_makespan_fn):
     data = state.metadata
+    data.pop("gain", None)
     u, ahead = regulated(env_data, data, env_data["input_weight"])
     if ahead < NEAR and abs(u) < env_data["bound"]:
-        data["u"] = u
+        hand_over(env_data, data, env_data["input_weight"], HOLD)
         return state
     p, begins, changed = data["parameters"], "plan" not in data, False
     if not begins:

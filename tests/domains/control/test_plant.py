@@ -37,7 +37,7 @@ def test_the_plant_obeys_its_equations(system: str) -> None:
     for u in inputs:
         found = solve_ivp(lambda t, y, u=u: rates(tuple(y), u), (0.0, DT), x, rtol=1e-11, atol=1e-12)
         x = found.y[:, -1].tolist()
-    after = running.answer(inputs[:, None])[-1]
+    after = running.answer(inputs[:, None])[-1, :-1]
     assert after - x == pytest.approx(2.0 * np.pi * np.round((after - x) / (2.0 * np.pi)), abs=1e-6)
 
 
@@ -45,7 +45,7 @@ def test_the_plant_obeys_its_equations(system: str) -> None:
 def test_the_cost_is_the_papers_and_inputs_are_cut(system: str) -> None:
     running, data = plant(system, 1)
     bound = SYSTEMS[system].bound
-    states = np.vstack([data["x0"], running.answer(np.array([[1e9], [-0.5]]))])
+    states = np.vstack([data["x0"], running.answer(np.array([[1e9], [-0.5]]))[:, :-1]])
     expected = (states[:2] ** 2).sum() + 0.01 * (bound**2 + 0.25)
     assert running.record()["cost"] == pytest.approx(expected)
     assert running.record()["course"][:, -1].tolist() == [bound, -0.5]
@@ -64,8 +64,8 @@ def test_a_pole_that_hangs_for_a_hundred_seconds_costs_what_the_paper_reports() 
 
 def test_what_is_no_input_ends_the_episode_and_is_named() -> None:
     running, _ = plant("pendulum")
-    for nonsense in (np.zeros((1, 2)), np.zeros((0, 1)), np.zeros(3)):
-        with pytest.raises(OracleRefusedError, match="one input a row"):
+    for nonsense in (np.zeros((1, 2)), np.zeros((0, 1)), np.zeros(3), np.array([[0.0, math.nan, 0.0, 0.0]])):
+        with pytest.raises(OracleRefusedError, match="an input"):
             running.answer(nonsense)
     running.answer(np.zeros((3, 1)))
     for u in (math.nan, 0.0):
@@ -73,6 +73,18 @@ def test_what_is_no_input_ends_the_episode_and_is_named() -> None:
             running.answer(np.array([[u]]))
     verdict = verify_episode(with_record(State(), running.record()), STEPS)
     assert (verdict.objective, verdict.violation) == (None, "the input of step 3 is nan")
+
+
+def test_a_law_that_is_held_is_applied_in_every_step() -> None:
+    (one, data), (other, _) = plant("cart_pole", 2), plant("cart_pole", 2)
+    gain, x = np.array([1.0, -9.0, 0.5, 2.0]), data["x0"]
+    for _ in range(7):
+        x = one.answer(np.array([[0.25 - gain @ x]]))[0, :-1]
+    held = other.answer(np.array([[0.25, 7.0, *gain]]))
+    assert held[0, :-1] == pytest.approx(x, abs=1e-12)
+    assert held[0, -1] == other.record()["cost"] == pytest.approx(one.record()["cost"])
+    with pytest.raises(OracleRefusedError, match="the input of step 7 is nan"):
+        other.answer(np.array([[0.0, 3.0, math.nan, 0.0, 0.0, 0.0]]))
 
 
 def test_an_episode_has_no_more_steps_than_it_has() -> None:
@@ -194,6 +206,12 @@ def test_inputs_for_several_steps_are_applied_and_a_forged_record_changes_nothin
 def test_an_input_that_is_none_is_refused(u: Any) -> None:
     with pytest.raises(ValueError, match="metadata\\['u'\\]"):
         episode(push(u))
+
+
+@pytest.mark.parametrize("fields", [{"gain": np.zeros(3)}, {"gain": np.zeros(2), "hold": 0}, {"hold": "x"}])
+def test_a_law_that_does_not_fit_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="metadata"):
+        episode(push(0.0, **fields))
 
 
 def test_the_clock_cannot_be_left_out() -> None:
