@@ -62,7 +62,7 @@ class EpisodeDecoder:
         data["u"], data["t"] = 0.0, self._t
 
     def _error(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        error = x - self._target
+        error: NDArray[np.float64] = x - self._target
         error[self._angles] = (error[self._angles] + np.pi) % (2.0 * np.pi) - np.pi
         return error
 
