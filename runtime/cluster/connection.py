@@ -70,6 +70,8 @@ def connected(address: str, purpose: str) -> Iterator[None]:
     """
     require_package("ray", "ray", purpose)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # News of lost nodes, which Ray prints on stdout, where results are; they are told as log lines.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     import ray
 
     logging.getLogger("ray").setLevel(logging.ERROR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -134,3 +135,45 @@ def test_other_versions_of_ray_are_refused(program: Program, nodes: Nodes) -> No
     assert ended.returncode == 2, ended
     assert "runs other versions than this program" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+PLAN = """
+title = "Off and on"
+domains = ["tsp"]
+seeds = [1, 2]
+
+[settings]
+preset = "none"
+policy = "uniform"
+library = "basic"
+operator_limit = 4
+generations = 2
+work = 300
+pipelines = 2
+batch_size = 1
+validation_instances = 1
+test_instances = 1
+llm_calls = 2
+
+[arms.on]
+"""
+
+
+def test_a_study_on_nodes_goes_on_where_a_node_was_lost(program: Program, nodes: Nodes) -> None:
+    while len(nodes.workers) < 2:
+        nodes.add()
+    (program.folder / "pair.toml").write_text(PLAN, encoding="utf-8")
+    command = ("study", "pair.toml", "--on", nodes.address, "--json")
+    with program.started(*command) as process:
+        while process.poll() is None and not program.rows("pair.tsp.on.1"):
+            time.sleep(0.01)
+        for node in list(nodes.workers):
+            nodes.kill(node)
+        nodes.add()
+        out, err = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 0, (out, err)
+    assert "lost the machine of pair.tsp.on." in err
+    assert [cell["status"] for cell in json.loads(out)["cells"]] == ["tested", "tested"]
+    for run in ("pair.tsp.on.1", "pair.tsp.on.2"):
+        names = [row.operation for row in program.rows(run) if row.type == "EvaluationRecorded"]
+        assert len(set(names)) == len(names)

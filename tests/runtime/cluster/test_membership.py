@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cluster import pool as cluster_pool
-from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, connected
+from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, connected, named_cluster
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
 from dga2d.runtime.cluster.pool import ClusterPool, NodeLostError
 from dga2d.runtime.errors import SettingsError, UsageError
@@ -24,6 +25,7 @@ from dga2d.runtime.evaluation import EvaluationLimits
 from dga2d.runtime.evaluation.answers import EvaluationFailure
 from dga2d.runtime.evaluator import local_workers
 from dga2d.runtime.runs.config import make_settings
+from dga2d.runtime.study.on_cluster import _check_shared
 
 ALL = {"seccomp": "active", "landlock": "active"}
 SMOKE = get_domain("tsp").smoke_instance()
@@ -219,3 +221,18 @@ def test_evaluators_are_a_number_or_a_cluster() -> None:
     for wrong in ("0", "ray:", "ray:head", "many", -1, 1.5, True):
         with pytest.raises(SettingsError, match="expected a number of processes above 0, 'ray' or"):
             make_settings({}, {"evaluators": wrong})
+
+
+def test_a_database_in_a_file_serves_one_machine() -> None:
+    here, there = (ClusterNode("id", host, 1) for host in (socket.gethostname(), "elsewhere"))
+    _check_shared("sqlite+aiosqlite:///a.db", [here])
+    _check_shared("postgresql+asyncpg://db/a", [here, there])
+    with pytest.raises(ClusterError, match="is a file on this machine, which elsewhere cannot write to"):
+        _check_shared("sqlite+aiosqlite:///a.db", [here, there])
+
+
+def test_on_names_a_cluster() -> None:
+    assert named_cluster("ray", "--on") == ""
+    assert named_cluster("ray:head:6379", "--on") == "head:6379"
+    with pytest.raises(UsageError, match="--on slurm: expected ray or ray:HOST:PORT"):
+        named_cluster("slurm", "--on")
