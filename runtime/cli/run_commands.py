@@ -236,6 +236,11 @@ def fork(
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
 @run_argument
 @click.option("--force", is_flag=True, help="Test again; the log will say so.")
+@click.option(
+    "--evaluators",
+    metavar="N|ray[:HOST:PORT]",
+    help="Where the test is evaluated, if not where the run was: its cluster may be gone.",
+)
 @hand_tuned_option
 @data_option
 @store_option
@@ -244,6 +249,7 @@ def fork(
 def hold_out(
     run: str,
     force: bool,
+    evaluators: str | None,
     hand_tuned: bool,
     data_dir: Path | None,
     url: str,
@@ -251,7 +257,7 @@ def hold_out(
     show: DisplayOptions,
 ) -> int:
     """Evaluate the best validated algorithm of RUN and the safe baseline on the held-out split."""
-    finished = _hold_out(url, run, show, force, data_dir, accept_code_change, hand_tuned)
+    finished = _hold_out(url, run, show, force, data_dir, accept_code_change, hand_tuned, evaluators)
     return conclude(finished, url, show)
 
 
@@ -263,6 +269,7 @@ def _hold_out(
     data_dir: Path | None,
     accept_code_change: bool = False,
     hand_tuned: bool = False,
+    evaluators: str | None = None,
 ) -> Finished:
     from dga2d.events import RunId
 
@@ -270,7 +277,15 @@ def _hold_out(
         from dga2d.runtime.runs import sessions
 
         return await sessions.hold_out_test(
-            url, RunId(run), watcher, force, data_dir, accept_code_change, hand_tuned, stop=stop
+            url,
+            RunId(run),
+            watcher,
+            force,
+            data_dir,
+            accept_code_change,
+            hand_tuned,
+            evaluators=evaluators,
+            stop=stop,
         )
 
     return follow(evaluate, show, f"dga2d test {run}")

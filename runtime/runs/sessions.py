@@ -137,18 +137,25 @@ async def hold_out_test(
     accept_code_change: bool = False,
     hand_tuned: bool = False,
     *,
+    evaluators: int | str | None = None,
     stop: Interruption | None = None,
     outside: OutsideEvaluator | None = None,
 ) -> Finished:
     """Evaluate the best validated algorithm and the safe baseline once on the held-out split.
 
     With `hand_tuned` the whole library's safe baseline takes part, too, where the run began with another.
+    `evaluators` replaces the run's setting of that name.
 
     Raises
     ------
+    SettingsError
+        `evaluators` is neither a number nor a cluster.
     RunStateError
         Nothing has been validated yet, or the run was tested before and `force` is not given.
     """
+    elsewhere: dict[str, Any] = {}
+    if evaluators is not None:
+        elsewhere = {"evaluators": make_settings({}, {"evaluators": evaluators}).evaluators}
     async with open_store(url, create=False) as store:
         before = await started_state(store, run_id)
         unfinished = before.test is not None and before.test.mean_gaps is None
@@ -163,7 +170,11 @@ async def hold_out_test(
         async with (
             store.write(run_id, holder=lease_holder()) as writer,
             open_surroundings(
-                url, problem, before.settings.model_copy(update=NO_LEARNING), 0, outside=outside
+                url,
+                problem,
+                before.settings.model_copy(update={**NO_LEARNING, **elsewhere}),
+                0,
+                outside=outside,
             ) as around,
         ):
             state = before

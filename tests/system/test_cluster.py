@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Ray's own
 ]
 LONGEST_S = 1500.0
-LONGER = ("--generations", "8", "--work", "20000")
+LONGER = ("--generations", "12")
 
 
 class Nodes:
@@ -71,7 +71,7 @@ def nodes() -> Iterator[Nodes]:
 
 
 def torment(process: subprocess.Popen[str], program: Program, nodes: Nodes, kills: int) -> None:
-    """Kill nodes of a run at random, up to `kills`; each time all but some, and give it new ones."""
+    """Kill the nodes of a run at random moments, `kills` in all, and give it new ones each time."""
     chance = random.Random(kills)
     until = nodes.kills + kills
     seen = 0
@@ -80,9 +80,9 @@ def torment(process: subprocess.Popen[str], program: Program, nodes: Nodes, kill
         if count == seen:
             time.sleep(0.01)
             continue
-        time.sleep(chance.uniform(0.0, 0.3))
+        time.sleep(chance.uniform(0.0, 0.2))
         seen = count
-        for node in nodes.workers[: min(chance.choice((1, len(nodes.workers))), until - nodes.kills)]:
+        for node in nodes.workers[: until - nodes.kills]:
             nodes.kill(node)
         while len(nodes.workers) < 2:
             nodes.add()
@@ -110,6 +110,10 @@ def test_a_run_whose_nodes_are_killed_decides_as_one_on_this_machine(
     names = [row.operation for row in program.rows("killed") if row.type == "EvaluationRecorded"]
     assert len(set(names)) == len(names)
     begun = program.rows("killed")[0].fields
+    gone = program.run("test", "killed", "--evaluators", "ray:127.0.0.1:1", wait_s=LONGEST_S)
+    assert gone.code == 2
+    assert "no Ray cluster can be reached at 127.0.0.1:1" in gone.error
+    assert program.run("test", "killed", "--evaluators", "1", wait_s=LONGEST_S).code == 0
     assert begun["sandbox"] == finished.rows("done")[0].fields["sandbox"]
 
 
