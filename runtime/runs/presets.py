@@ -77,7 +77,6 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_error": 0.5,
         "race_returns": 2,
         "race_ties": True,
-        "solved_share": 0.25,
         "share_effort": 0.05,
         "policy_focus": 0.6,
         "checkpoint_rule": "pooled",
