@@ -68,6 +68,8 @@ def make_settings(
         settings = RunSettings.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
+        if not first["loc"]:  # settings that do not go together
+            raise SettingsError(f"settings: {first['msg'].removeprefix('Value error, ')}") from error
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"setting {name} = {first['input']!r}: {first['msg']}") from error
     for name, value in settings:
