@@ -35,7 +35,7 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
 )
-WAIT_MS = 20_000
+WAIT_MS = 90_000
 """Longest wait for something that must happen; a loaded machine stays far below."""
 BIDI = "\u202egnol\u202c\u200b"
 HOSTILE = (
@@ -239,6 +239,7 @@ async def tab(chromium: Browser, served: Served, request: pytest.FixtureRequest)
     """
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
     context: BrowserContext = await chromium.new_context(**options)
+    context.set_default_timeout(WAIT_MS)
     made = Tab(await context.new_page(), served.address)
 
     async def only_inside(route: Route) -> None:
