@@ -50,7 +50,7 @@ async def list_runs(url: str) -> list[dict[str, Any]]:
                     generations=state.completed,
                     calls=state.ledger.used,
                     best_gap_percent=best_gap(state),
-                    **measure_of(state.header).entry,
+                    **({} if state.started is None else measure_of(state.header).entry),
                 )
             rows.append(row)
     return rows

@@ -39,7 +39,20 @@ def another_value(name: str) -> Any:
     field = RunSettings.model_fields[name]
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
     needed = {"gate_instances": 2, "prompt_edition": 4}  # by answers_per_edit, turns and others
-    for value in (*choices, not field.default, 9, 2, 1000, 0.25, -9.0, "eoh", "x", "walk", ("x",)):
+    for value in (
+        *choices,
+        not field.default,
+        9,
+        2,
+        1000,
+        0.25,
+        -9.0,
+        "eoh",
+        "x",
+        "walk",
+        "component",
+        ("x",),
+    ):
         try:
             settings = RunSettings.model_validate({**needed, name: value}, strict=True)
         except ValidationError:
