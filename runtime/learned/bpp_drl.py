@@ -175,7 +175,7 @@ class BppDrl(LearnedMethod):
     default_size = 24
     data = "containers and boxes of 3 to 12 types, after Bischoff and Ratcliff 1995, made anew for every step"
     cost = "100 minus the fill rate in percent; in validation of the most probable order"
-    published = "bins of 8, 10 and 12 boxes, on a GPU (Hu and others 2017); its length was not looked up"
+    published = "bins of 8, 10 and 12 boxes (Hu and others 2017); how long they train was not looked up"
 
     def network(self, settings: TrainingSettings) -> nn.Module:
         return PointerNetwork(settings)
