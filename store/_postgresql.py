@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -174,9 +174,21 @@ class PostgresConnection(DatabaseConnection):
 
     async def close(self) -> None:
         """Give the connection back, unless it is of no more use."""
+        if self.core.closed:  # no other could be opened in its place
+            return
         if self._is_in_transaction or self.driver.is_closed():
             await self.core.invalidate()
         await self.core.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise errors of the store; give a connection up whose end the driver may not have noticed yet."""
+        try:
+            with self._database.errors():
+                yield
+        except StoreUnavailableError:
+            self.driver.terminate()
+            raise
 
     async def _current(self) -> asyncpg.Connection[asyncpg.Record]:
         """Return the driver's connection, another one where it was lost outside of a transaction."""
@@ -187,13 +199,13 @@ class PostgresConnection(DatabaseConnection):
 
     async def execute(self, statement: Executable, parameters: Any = None) -> CursorResult[*tuple[Any, ...]]:
         await self._current()
-        with self._database.errors():
+        with self._errors():
             return await self.core.execute(statement, parameters)
 
     async def fetch(self, statement: PreparedStatement, **parameters: Any) -> list[SqlRow]:
         compiled = statement.compiled(DIALECT)
         driver = await self._current()
-        with self._database.errors():
+        with self._errors():
             return [tuple(row) for row in await driver.fetch(compiled.sql, *compiled.in_order(parameters))]
 
     async def fetch_settled(self, statement: PreparedStatement, **parameters: Any) -> list[SqlRow]:
@@ -204,7 +216,7 @@ class PostgresConnection(DatabaseConnection):
     async def change(self, statement: PreparedStatement, **parameters: Any) -> int:
         compiled = statement.compiled(DIALECT)
         driver = await self._current()
-        with self._database.errors():
+        with self._errors():
             tag = await driver.execute(compiled.sql, *compiled.in_order(parameters))
         return int(tag.rpartition(" ")[2])
 
@@ -214,7 +226,7 @@ class PostgresConnection(DatabaseConnection):
         if insertion.ignores_present:
             rows = sorted(rows)  # else two transactions could wait for each other's rows
         driver = await self._current()
-        with self._database.errors():
+        with self._errors():
             await driver.execute(_text(insertion), *map(list, zip(*rows, strict=True)))
 
     async def insert_if(
@@ -257,10 +269,10 @@ class PostgresConnection(DatabaseConnection):
         driver = await self._current()
         self._is_in_transaction = True
         try:
-            with self._database.errors():
+            with self._errors():
                 await driver.execute(begin)
             yield
-            with self._database.errors():
+            with self._errors():
                 outcome = await driver.execute("COMMIT")
             self._is_in_transaction = False
         except BaseException:
@@ -271,21 +283,23 @@ class PostgresConnection(DatabaseConnection):
             raise StoreError(f"{self._database.url}: the transaction was rolled back")
 
     async def _roll_back(self) -> None:
-        if self.driver.is_closed():
-            self._is_in_transaction = False
-            return
-        with suppress(StoreError), self._database.errors():  # without success the connection is dropped
-            await self.driver.execute("ROLLBACK")
-            self._is_in_transaction = False
+        """End the transaction, with its connection if need be."""
+        if not self.driver.is_closed():
+            try:
+                with self._errors():
+                    await self.driver.execute("ROLLBACK")
+            except StoreError:
+                self.driver.terminate()
+        self._is_in_transaction = False
 
     async def lock_run(self, run_id: RunId) -> None:
-        with self._database.errors():
+        with self._errors():
             await self.driver.execute(
                 "SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))", CHANNEL, run_id
             )
 
     async def lock_writers(self) -> None:
-        with self._database.errors():
+        with self._errors():
             await self.driver.execute("LOCK TABLE leases, blobs IN EXCLUSIVE MODE")
 
 
@@ -338,9 +352,11 @@ def translate(error: Exception, url: str) -> StoreError | None:
     if isinstance(error, OSError):
         return StoreUnavailableError(f"{url}: no server answers ({text}); is PostgreSQL running there?")
     cause = error.__cause__ or error
-    if isinstance(cause, asyncpg.InterfaceError) and "clos" in text:
+    # The driver's own words for a server's end in the midst of an exchange.
+    is_confused = isinstance(cause, asyncpg.InternalClientError)
+    if is_confused or (isinstance(cause, asyncpg.InterfaceError) and "clos" in text):
         return StoreUnavailableError(f"{url}: the connection was lost ({text}); {_SAFE}")
-    if isinstance(cause, (asyncpg.InterfaceError, asyncpg.InternalClientError)):
+    if isinstance(cause, asyncpg.InterfaceError):
         return StoreError(f"{url}: {text}")
     return None
 
