@@ -34,6 +34,10 @@ def configured(*arguments: str) -> dict[str, Any]:
     return values
 
 
+COMPANIONS: dict[str, dict[str, Any]] = {"space": {"method": "eoh"}}
+"""Settings without which no other value of a setting is allowed."""
+
+
 def another_value(name: str) -> Any:
     """Some valid value of a setting that is not its default."""
     field = RunSettings.model_fields[name]
@@ -54,7 +58,9 @@ def another_value(name: str) -> Any:
         ("x",),
     ):
         try:
-            settings = RunSettings.model_validate({**needed, name: value}, strict=True)
+            settings = RunSettings.model_validate(
+                {**needed, **COMPANIONS.get(name, {}), name: value}, strict=True
+            )
         except ValidationError:
             continue
         if getattr(settings, name) != field.default:
@@ -70,8 +76,11 @@ def test_every_setting_is_a_flag(name: str) -> None:
         arguments = [flag if value else f"--no-{flag[2:]}"]
     else:
         arguments = [flag, *(value if isinstance(value, tuple) else [str(value)])]
-    assert configured(*arguments) == make_settings({}, {name: value}).model_dump(mode="json")
-    assert configured("--set", f"{name}={json.dumps(value)}")[name] == json.loads(json.dumps(value))
+    needed = COMPANIONS.get(name, {})
+    also = [text for other, wanted in needed.items() for text in (f"--{other}", wanted)]
+    expected = make_settings({}, {**needed, name: value}).model_dump(mode="json")
+    assert configured(*arguments, *also) == expected
+    assert configured("--set", f"{name}={json.dumps(value)}", *also)[name] == json.loads(json.dumps(value))
 
 
 def test_flags_win_over_assignments_and_these_over_the_file(tmp_path: Path) -> None:
