@@ -67,6 +67,7 @@ class PostgresDatabase(Database):
             self._settings["search_path"] = quoted(str(self._schema))
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
         self._listening = anyio.Lock()
+        self._announcing = anyio.Lock()  # all runs of a process need one connection for it
         self.engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=self._open,
@@ -151,7 +152,7 @@ class PostgresDatabase(Database):
         # An announcement that cannot be made is made good by `poll_s`. It need not be durable.
         statement = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
         with suppress(StoreError), CancelScope(shield=True):
-            async with self.connect() as connection:
+            async with self._announcing, self.connect() as connection:
                 assert isinstance(connection, PostgresConnection)
                 with self.errors():
                     await connection.driver.execute(statement, CHANNEL, run_id)

@@ -40,7 +40,7 @@ from dga2d.store._statements import Insertion, SqlRow
 
 MAX_BATCH = 1024
 """Events in one transaction, unless a single append has more."""
-ANNOUNCEMENT_S = 0.02
+ANNOUNCEMENT_S = 0.05
 """Least time between two announcements to other processes."""
 
 
