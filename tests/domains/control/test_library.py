@@ -64,7 +64,7 @@ REST = [op.id for op in OPERATORS if op.category == "perturbation"]
 def test_every_operator_ends_an_episode_of_each_system(operator: str, tmp_path: Path) -> None:
     chain = ("start", operator) if operator in LAWS else ("start", "pid", operator)
     for system in SYSTEMS:
-        instance = DOMAIN.load(next(r for r in DOMAIN.generated() if r.key == f"control/{system}/design01"))
+        instance = DOMAIN.load(next(r for r in DOMAIN.generated() if r.group == system and r.part == "train"))
         assert scored(libraries.pipeline(OPERATORS, *chain), instance, tmp_path) is not None
 
 
@@ -75,7 +75,7 @@ PAPER = {"double_integrator": -2.8, "pendulum": -2.74, "cart_pole": -4.69}
 @pytest.mark.slow
 def test_the_safe_pipeline_brings_every_plant_to_its_target(tmp_path: Path) -> None:
     for system, least in PAPER.items():
-        instance = DOMAIN.load(next(r for r in DOMAIN.generated() if r.key == f"control/{system}/design01"))
+        instance = DOMAIN.load(next(r for r in DOMAIN.generated() if r.group == system and r.part == "train"))
         assert (scored(DOMAIN.safe_baseline(), instance, tmp_path) or -20.0) >= least
 
 
