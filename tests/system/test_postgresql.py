@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def served(url: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield json.loads(process.stdout.readline())["address"]
+            told = "".join(takewhile(lambda line: line != "}\n", process.stdout))
+            yield json.loads(told + "}")["address"]
         finally:
             process.terminate()
 
