@@ -46,8 +46,10 @@ from dga2d.replay.state.run_state import RunState
 UNDECIDED = frozenset(
     {"RunPaused", "RunResumed", "RunForked", "RunFailed", "PolicyCheckpointed"}
     | {"CallsSuspended", "CallsResumed"}
+    | {"TrainingStarted", "TrainingResumed", "TrainingCheckpointed", "TrainingPaused", "TrainingFinished"}
 )
-"""What people asked for, or what happened to the process or its files: nothing follows from the log."""
+"""What people asked for, what happened to the process or its files, and what a training of weights measured:
+nothing follows from the log."""
 METHOD_EVENTS = (
     *("RoundPlanned", "ProgramWritten", "ProgramRejected", "ProgramSkipped"),
     *("ReflectionWritten", "PopulationUpdated"),

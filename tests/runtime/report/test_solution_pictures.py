@@ -22,9 +22,9 @@ def test_only_a_missing_matplotlib_is_called_so(
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
 
     problem: Any = SimpleNamespace(domain=None, instance=lambda key: None)
-    monkeypatch.setattr("dga2d.runtime.runs.problem.Problem.open", lambda *_: problem)
+    monkeypatch.setattr("dga2d.runtime.runs.problem.Problem.open", lambda *_, **__: problem)
     monkeypatch.setattr("dga2d.domains.core.optional_parts.draw_picture", fail)
     monkeypatch.setattr("dga2d.runtime.runs.solving.decode_solution", lambda data: None)
-    header: Any = SimpleNamespace(domain="toy", data_dir=None)
+    header: Any = SimpleNamespace(domain="toy", data_dir=None, settings={"suite": "any"})
     with pytest.raises(NoPictureError, match=words):
         solution_figure(header, InstanceKey("toy/1"), b"")
