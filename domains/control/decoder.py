@@ -67,7 +67,10 @@ class EpisodeDecoder:
         return error
 
     def __call__(self, state: State) -> float:
-        """Return what the episode cost so far, free of charge; a hint for the trace."""
+        """Return what the episode cost so far, a hint for the trace; `INVALID_SCORE` for a state of no
+        episode."""
+        if "x" not in state.metadata:
+            return INVALID_SCORE
         return self._cost if self._cost < INVALID_SCORE else INVALID_SCORE
 
     def is_done(self, state: State) -> bool:

@@ -416,8 +416,8 @@ def test_a_reference_that_the_baseline_reached_is_not_a_solution(
 ) -> None:
     monkeypatch.setattr("tests.agents.simulation.HashEvaluator", EqualEvaluator)
     monkeypatch.setattr(
-        "tests.agents.simulation._entries",
-        lambda keys: tuple(InstanceEntry(key=key, reference=100.0, origin="baseline") for key in keys),
+        "tests.agents.simulation.Simulation._entries",
+        lambda _, keys: tuple(InstanceEntry(key=key, reference=100.0, origin="baseline") for key in keys),
     )
     state, _ = racing.changed(solved_share=0.0, generations=1).run()
     assert not state.solved

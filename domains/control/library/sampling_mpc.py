@@ -9,8 +9,8 @@ Complexity: O(SAMPLES HORIZON n²) per step.
 import numpy as np
 from numba import njit
 from parts.models import model_number, stepped
-from parts.planning import error_at
 from parts.riccati import hand_over, regulated, regulator_at_target
+from parts.wrapping import error_at
 
 SAMPLES = 32  # tunable: int 8..200
 HOLD = 10  # tunable: int 1..100
