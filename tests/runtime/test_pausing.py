@@ -17,7 +17,8 @@ from dga2d.store import UnknownRunError, open_store
 from dga2d.store._process import this_process
 
 HOLDER = """
-import anyio, sys
+import anyio, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may inherit another
 from dga2d.events import RunId
 from dga2d.store import open_store
 async def hold():
