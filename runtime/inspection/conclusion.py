@@ -53,9 +53,11 @@ def _is_ahead(found: PairedGaps) -> bool:
 def _beside_start(found: PairedGaps, measure: Measure) -> str:
     if found.points is None:
         return f"solves no instance that the start solves{_failures(found)}"
+    if not found.points.mean and found.points.high in (None, 0.0):
+        return f"does as the start does{_failures(found)}"
     if found.points.is_noise:
-        side = "ahead" if found.points.mean > 0.0 else "behind"
-        return f"is {_size(found, measure)} {side} of the start, within the noise{_failures(found)}"
+        side = "ahead of" if found.points.mean > 0.0 else "behind"
+        return f"is {_size(found, measure)} {side} the start, within the noise{_failures(found)}"
     verb = "beats" if found.points.mean > 0.0 else "loses to"
     return f"{verb} the start by {_size(found, measure)}{_failures(found)}"
 
@@ -68,6 +70,8 @@ def _beside_hand_tuned(pairs: TestedPairs, measure: Measure) -> str:
         return ""
     if found.points is None:
         return f", and solves no instance that the hand-tuned baseline solves{_failures(found)}"
+    if not found.points.mean and found.points.high in (None, 0.0):
+        return f", and does as the hand-tuned baseline does{_failures(found)}"
     side = "ahead of" if found.points.mean > 0.0 else "behind"
     noise = ", within the noise" if found.points.is_noise else ""
     return f", and stands {_size(found, measure)} {side} the hand-tuned baseline{noise}{_failures(found)}"
