@@ -114,8 +114,10 @@ class ReportData:
     """Validations with their intervals, the baseline's and the held-out figures, and accepted edits."""
     incumbents: tuple[Incumbent, ...]
     """Solutions of the best program on the training batch."""
+    start: tuple[str, ...]
+    """Operators of the safe baseline that the run began with."""
     picture: SolutionPicture | None = None
-    """The first of them."""
+    """The first of the incumbents."""
     evaluated: EvaluationTables | None = None
     first_edges: tuple[tuple[str, str], ...] = ()
     """Edges of the graph with which the run began."""
@@ -203,6 +205,7 @@ async def gather_report_data(
         utilisation=utilisation_of(state, notes),
         milestones=_milestones(state, notes, record, achievement.test or {}),
         incumbents=found,
+        start=tuple(str(step.operator) for step in header.baseline),
         picture=await _picture(store, state, found) if "picture" in parts else None,
         evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
         first_edges=notes.first_edges,

@@ -106,7 +106,7 @@ async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) ->
         order.append(name)
     controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
     filters = ["least-use", "credit-sign", "show-ends"]
-    assert order[:-3] == ["All runs", *controls, "Take away", "tab-graph", "panel", *filters]
+    assert order[:-3] == ["All runs", *controls, "Download", "tab-graph", "panel", *filters]
     assert order[-3] == "wide"
 
 

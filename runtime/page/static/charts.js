@@ -72,7 +72,7 @@ class GapChart {
     const all = make("button", { type: "button", title: "Show all (0)" }, "all");
     all.addEventListener("click", () => this.zoom(null));
     const legend = make("span", { class: "soft legends" });
-    const entries = { best: "● best so far", own: "● best of the generation", validation: "◆ validation", edit: "▲ accepted edit" };
+    const entries = { best: "● best so far, training", own: "● best of the generation", validation: "◆ validation", edit: "▲ accepted edit" };
     for (const [key, text] of Object.entries(entries)) {
       const [sign, ...words] = text.split(" ");
       const swatch = make("i", { "aria-hidden": "true", style: `color:${COLOURS[/** @type {"best"} */ (key)]}` }, sign);
