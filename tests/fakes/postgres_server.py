@@ -71,7 +71,10 @@ class PostgresServer:
             )
         self._process = process
         deadline = time.monotonic() + 60
-        while subprocess.run([self._binaries / "pg_isready", "-q", "-h", self.folder]).returncode != 0:
+        while (
+            subprocess.run([self._binaries / "pg_isready", "-q", "-h", self.folder, "-U", USER]).returncode
+            != 0
+        ):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError((self.folder / "server.log").read_text())
             time.sleep(0.05)

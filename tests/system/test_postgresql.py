@@ -22,7 +22,7 @@ from tests.fakes.postgres_server import PostgresServer, running_server
 from tests.system.conftest import SMALL
 
 from dga2d.events import RecordedEvent, RunId
-from dga2d.store import open_store
+from dga2d.store import MissingDatabaseError, UnknownRunError, open_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -101,7 +101,8 @@ def test_a_run_ends_the_same_however_often_it_or_its_server_is_killed(reference:
             command = [sys.executable, "-m", "dga2d", *arguments, "--store", url]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
                 if number < kills:
-                    time.sleep(rng.uniform(2.0, 8.0))
+                    wait_for_growth(url, len(seen), run)
+                    time.sleep(rng.uniform(0.0, 3.0))
                     if rng.random() < 0.5:
                         server.restart(rng.choice([signal.SIGINT, signal.SIGQUIT, signal.SIGKILL]))
                         time.sleep(rng.uniform(0.0, 1.0))
@@ -116,6 +117,20 @@ def test_a_run_ends_the_same_however_often_it_or_its_server_is_killed(reference:
     assert_nothing_twice(seen)
     if not any(event.type == "LLMCallAbandoned" for event in seen):  # a call lost in a crash stays spent
         assert digests(seen) == digests(events(reference))
+
+
+def wait_for_growth(url: str, n_events: int, run: subprocess.Popen[str]) -> None:
+    """Wait until the run has written something new, or has ended."""
+
+    async def head() -> int:
+        try:
+            async with open_store(url, create=False, read_only=True) as store:
+                return (await store.head(RunId("run"))).seq
+        except (MissingDatabaseError, UnknownRunError):
+            return 0
+
+    while run.poll() is None and anyio.run(head) <= n_events:
+        time.sleep(0.5)
 
 
 def grown(before: list[RecordedEvent], url: str) -> list[RecordedEvent]:
@@ -142,10 +157,9 @@ def test_a_run_goes_on_through_restarts_of_its_server(reference: str) -> None:
         url = server.new_url()
         command = [sys.executable, "-m", "dga2d", *EVOLVE, "--store", url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-                time.sleep(4.0)
-                if run.poll() is None:
-                    server.restart(how)
+            for number, how in enumerate((signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)):
+                wait_for_growth(url, 30 * number, run)
+                server.restart(how)
             output = run.communicate()
         assert run.returncode == 0, output
         log = events(url)
