@@ -23,7 +23,7 @@ from dga2d.runtime.runs.estimate import RunEstimate, estimate_run
 from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
 from dga2d.runtime.runs.states import load_state
-from dga2d.store import EventStore
+from dga2d.store import EventStore, shown_url
 
 Fields = Mapping[str, str]
 
@@ -41,13 +41,16 @@ class Proposed:
     run: str
     """The run that it is about, or makes."""
     arguments: tuple[str, ...]
+    """Without the database, which may hold a password and goes through the environment."""
+    store: str
+    """The database as people may see it."""
     estimate: RunEstimate | None = None
     """``None`` where nothing is bought."""
 
     @property
     def command(self) -> str:
-        """The command as one would type it."""
-        return shlex.join(["dga2d", *self.arguments])
+        """The command as one would type it, but for a password."""
+        return shlex.join(["dga2d", *self.arguments, f"--store={self.store}"])
 
     def view(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -61,8 +64,8 @@ class Actions:
 
     def __init__(self, store: EventStore, url: str) -> None:
         self._store = store
-        self._url = url
-        self.processes = Processes()
+        self._shown = shown_url(url)
+        self.processes = Processes(url)
         self._known: dict[str, Callable[[Fields], Any]] = {
             "evolve": self._evolve,
             "pause": self._pause,
@@ -106,12 +109,12 @@ class Actions:
         options += [f"--set={line}" for line in extra]
         seed = fields.get("seed") or "0"
         tested = ["--test"] if fields.get("test") else []
-        arguments = ("evolve", domain, *options, f"--seed={seed}", *tested, f"--run-id={run}", *self._shared)
-        return Proposed(run, arguments, estimate_run(settings))
+        arguments = ("evolve", domain, *options, f"--seed={seed}", *tested, f"--run-id={run}", "--no-report")
+        return Proposed(run, arguments, self._shown, estimate_run(settings))
 
     async def _pause(self, fields: Fields) -> Proposed:
         run = _run(fields)
-        return Proposed(run, ("pause", run, f"--store={self._url}"))
+        return Proposed(run, ("pause", run), self._shown)
 
     async def _resume(self, fields: Fields) -> Proposed:
         run = _run(fields)
@@ -124,7 +127,7 @@ class Actions:
             )
         options = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
         left = estimate_run(settings, state.ledger.used, state.completed)
-        return Proposed(run, ("resume", run, *options, *self._shared), left)
+        return Proposed(run, ("resume", run, *options, "--no-report"), self._shown, left)
 
     async def _fork(self, fields: Fields) -> Proposed:
         parent, generation = checked_run_id(fields.get("of", "")), fields.get("generation", "")
@@ -138,18 +141,14 @@ class Actions:
         settings = make_settings({}, {**state.settings.model_dump(), **parse_assignments(extra)})
         only = ["--no-run"] if fields.get("only_create") else []
         options = [*(f"--set={line}" for line in extra), *only]
-        arguments = ("fork", parent, f"--generation={generation}", *options, f"--run-id={run}", *self._shared)
+        arguments = ("fork", parent, f"--generation={generation}", *options, f"--run-id={run}", "--no-report")
         estimate = None if only else estimate_run(settings, state.ledger.used, int(generation))
-        return Proposed(run, arguments, estimate)
+        return Proposed(run, arguments, self._shown, estimate)
 
     async def _test(self, fields: Fields) -> Proposed:
         run = _run(fields)
         hand_tuned = ["--hand-tuned"] if fields.get("hand_tuned") else []
-        return Proposed(run, ("test", run, *hand_tuned, *self._shared))
-
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return (f"--store={self._url}", "--no-report")
+        return Proposed(run, ("test", run, *hand_tuned, "--no-report"), self._shown)
 
 
 def _run(fields: Fields) -> RunId:

@@ -49,7 +49,7 @@ from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.report.solution_pictures import NoPictureError
 from dga2d.runtime.solver_export import export_solver
-from dga2d.store import EventStore, UnknownRunError
+from dga2d.store import EventStore, UnknownRunError, shown_url
 
 ACT_HEADER = "x-dga2d-act"
 MOST_GROUPED = 400
@@ -71,7 +71,9 @@ class Page:
     async def index(self, request: Request) -> Response:
         """All runs of the database."""
         domains = None if self._actions is None else self._actions.domains()
-        return self._html("runs.html.j2", runs=await self._dashboard.rows(), url=self._url, domains=domains)
+        return self._html(
+            "runs.html.j2", runs=await self._dashboard.rows(), url=shown_url(self._url), domains=domains
+        )
 
     async def rows(self, request: Request) -> Response:
         """The rows of the list of runs as they are now."""

@@ -42,9 +42,10 @@ class Begun:
 
 
 class Processes:
-    """The commands that were begun since the page was served."""
+    """The commands that were begun since the page was served, on the database at `url`."""
 
-    def __init__(self) -> None:
+    def __init__(self, url: str) -> None:
+        self._environment = {**os.environ, "DGA2D_STORE": url}
         self._begun: list[Begun] = []
         self._folder: Path | None = None
 
@@ -64,6 +65,7 @@ class Processes:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env=self._environment,
             )
         begun = Begun(command, run, process, messages)
         self._begun.append(begun)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import anyio
 import httpx
 import pytest
 from tests.fakes.long_run import RUN, write_long_run
 
+from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.application import ACT_HEADER, make_application
 from dga2d.runtime.page.processes import Processes
-from dga2d.store import open_store
+from dga2d.store import EventStore, open_store
 
 SENT = {ACT_HEADER: "1"}
 QUICK = {"domain": "jsp", "work": "1000", "generations": "2", "run": "made"}
@@ -52,6 +54,12 @@ async def test_a_run_begins_only_as_the_command_that_was_shown(
     assert (other["begun"], begun) == (False, [])
     assert (await act(browser, "evolve", QUICK, told["command"])).json()["begun"] is True
     assert begun[0][:3] == ("evolve", "jsp", "--generations=2")
+
+
+def test_a_password_is_in_no_command_that_is_shown_or_listed() -> None:
+    actions = Actions(cast("EventStore", None), "postgresql+asyncpg://me:secret@host/runs")
+    told = anyio.run(actions.act, "pause", {"run": "made"}, "")
+    assert told["command"] == "dga2d pause made '--store=postgresql+asyncpg://me:***@host/runs'"
 
 
 async def test_what_costs_money_is_said_with_its_limits(browser: httpx.AsyncClient) -> None:
