@@ -223,14 +223,18 @@ def of_pipeline(steps: Sequence[PipelineStep], instance: Instance, cache: Path) 
 
 
 def mean_score(costs: Sequence[float] | Vector) -> float:
-    """Return the mean score of episodes, failures included."""
+    """Return the mean score of episodes, failures included; NaN where a cost is not known."""
+    if np.isnan(costs).any():
+        return np.nan
     return float(np.mean([score(float(cost)) if np.isfinite(cost) else FAILURE for cost in costs]))
 
 
 def row(name: str, values: Sequence[float], paper: Sequence[float] | None = None) -> None:
+    """Print a row of the table, with the paper's figures in brackets; NaN is a figure that is not known."""
     beside = [""] * len(values) if paper is None else [f" ({p:.2f})" for p in paper]
     cells = [f"{value:.3f}{extra}" for value, extra in zip(values, beside, strict=True)]
-    print(f"| {name} | " + " | ".join(cells) + f" | {np.mean(values):.2f} |", flush=True)
+    cells.append(f"{np.mean(values):.2f}")
+    print(f"| {name} | " + " | ".join(cells).replace("nan", "–") + " |", flush=True)
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -254,8 +258,7 @@ def table(arguments: argparse.Namespace) -> None:
         )
     bounds: Mapping[str, float] = json.loads(BOUNDS.read_text(encoding="utf-8"))
     known = {s: [bounds.get(f"{s}/{one.name}", np.nan) for one in instances(s)] for s in SYSTEMS}
-    if not any(np.isnan(costs).any() for costs in known.values()):
-        row("open-loop optimum", [mean_score(known[system]) for system in SYSTEMS])
+    row("open-loop optimum", [mean_score(known[system]) for system in SYSTEMS])
     for name in ("DGA2D", "EoH"):
         row(f"{name} (paper)", PAPER[name])
     for system in SYSTEMS:
