@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 
 from dga2d.domains.control.card import CARD
 from dga2d.domains.control.oracle import public_environment
-from dga2d.domains.control.plants import STEPS, SYSTEMS, draw, generate, generated_refs
+from dga2d.domains.control.plants import PARTS, STEPS, SYSTEMS, draw, generate
 from dga2d.domains.control.reader import SUFFIXES, read_episode
 from dga2d.domains.control.verifier import solution_text, verify_episode
 from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, InstanceRef, OwnScore, State, Verdict, require_feasible
+from dga2d.domains.core.splits import numbered_refs
 
 
 class Control(libraries.LibraryDomain):
@@ -32,13 +33,14 @@ class Control(libraries.LibraryDomain):
     suffixes = SUFFIXES
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        return generated_refs(self.name)
+        return numbered_refs(self.name, SYSTEMS, PARTS)
 
     def read(self, path: Path) -> Mapping[str, Any]:
         return read_episode(path).data()
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        return generate(ref.group, ref.name).data() if ref.group in SYSTEMS else None
+        found = generate(ref.group, ref.name)
+        return None if found is None else found.data()
 
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "smoke", draw("double_integrator", 1).data())

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, sin, sqrt
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.splits import NumberedPart, place_of
 
 DT: Final = 0.02
 """Seconds for which an input is held."""
@@ -33,12 +33,12 @@ SUBSTEPS: Final = 2
 """Steps of the classical Runge-Kutta method for each input."""
 LARGEST: Final = 1e6
 """A plant with a larger coordinate has diverged."""
-PARTS: Final[tuple[tuple[str, Literal["train", "validation", "test"], int], ...]] = (
-    ("design", "train", 1),
-    ("validation", "validation", 12),
-    ("test", "test", 30),
+PARTS: Final = (
+    NumberedPart("design", "train", 1),
+    NumberedPart("validation", "validation", 12),
+    NumberedPart("test", "test", 30),
 )
-"""Name, split and number of instances: one to design on and thirty to test on, as in the paper."""
+"""One to design on and thirty to test on, as in the paper."""
 Point = tuple[float, ...]
 Rates = Callable[[Point, float], Point]
 """Derivatives of the state for a state and an input."""
@@ -171,21 +171,10 @@ class Episode(NamedTuple):
         return self._asdict()
 
 
-def generated_refs(domain: str) -> tuple[InstanceRef, ...]:
-    """Return all instances, sorted by key."""
-    refs = [
-        InstanceRef(domain, system, f"{name}{number:02}", None, part=part)
-        for system in SYSTEMS
-        for name, part, count in PARTS
-        for number in range(1, count + 1)
-    ]
-    return tuple(sorted(refs, key=lambda ref: ref.key))
-
-
-def generate(system: str, name: str) -> Episode:
-    """Return the instance that a system has under `name`."""
-    part = next(index for index, (start, _, _) in enumerate(PARTS) if name.startswith(start))
-    return draw(system, SYSTEMS[system].seed, part, int(name.removeprefix(PARTS[part][0])))
+def generate(system: str, name: str) -> Episode | None:
+    """Return the instance that a system has under `name`; ``None`` where neither is known."""
+    place = place_of(name, PARTS)
+    return draw(system, SYSTEMS[system].seed, *place) if system in SYSTEMS and place is not None else None
 
 
 def draw(system: str, seed: int, *place: int) -> Episode:

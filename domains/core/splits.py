@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -59,3 +59,36 @@ def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
             part.extend(members[i] for i in order[start : start + size])
             start += size
     return Splits(*(tuple(sorted(part, key=lambda ref: ref.key)) for part in parts))
+
+
+class NumberedPart(NamedTuple):
+    """Instances of every group of a domain that generates them, called ``test01``, ``test02`` and so on."""
+
+    name: str
+    """What their names begin with."""
+    split: Literal["train", "validation", "test"]
+    size: int
+    """Number of them in each group."""
+
+
+def numbered_refs(
+    domain: str, groups: Iterable[str], parts: Sequence[NumberedPart]
+) -> tuple[InstanceRef, ...]:
+    """Return the instances of all groups, sorted by key."""
+    refs = [
+        InstanceRef(domain, group, f"{name}{number:02}", None, part=split)
+        for group in groups
+        for name, split, size in parts
+        for number in range(1, size + 1)
+    ]
+    return tuple(sorted(refs, key=lambda ref: ref.key))
+
+
+def place_of(name: str, parts: Sequence[NumberedPart]) -> tuple[int, int] | None:
+    """Return which part an instance is in, from 0, and its number there; ``None`` where no instance has that
+    name."""
+    for index, part in enumerate(parts):
+        for number in range(1, part.size + 1):
+            if name == f"{part.name}{number:02}":
+                return index, number
+    return None

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import REPEATED_WALKS, Instance, InstanceRef, OwnScore, State, Verdict
 from dga2d.domains.core.errors import InvalidSolutionError
+from dga2d.domains.core.splits import numbered_refs
 from dga2d.domains.rootfind.card import CARD
-from dga2d.domains.rootfind.families import SEEDS, TOLERANCE, draw, generate, generated_refs
+from dga2d.domains.rootfind.families import PARTS, SEEDS, TOLERANCE, draw, generate
 from dga2d.domains.rootfind.reader import public_environment, read_equation
 from dga2d.domains.rootfind.verifier import solution_text, verify_root
 
@@ -33,7 +34,7 @@ class RootFindingDomain(libraries.LibraryDomain):
     ils_pipeline = ("bracket_start", "brent_step")
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        return generated_refs(self.name)
+        return numbered_refs(self.name, SEEDS, PARTS)
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         return ()
@@ -42,7 +43,8 @@ class RootFindingDomain(libraries.LibraryDomain):
         return read_equation(path).data()
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        return generate(ref.group, ref.name).data() if ref.group in SEEDS else None
+        found = generate(ref.group, ref.name)
+        return None if found is None else found.data()
 
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "smoke", draw("smooth", 1).data())

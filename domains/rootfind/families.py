@@ -11,12 +11,12 @@ DGA2D paper, Appendix G.3: the families and the ranges of their parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.splits import NumberedPart, place_of
 
 TOLERANCE: Final = 1e-8
 """Largest residual of a root, in the maximum norm."""
@@ -29,12 +29,12 @@ SEEDS: Final[Mapping[str, int]] = {
     "system2d": 0x40304E1B1FFE8DFCAB5ADC113132A175,
 }
 """Family → what its instances are drawn from."""
-PARTS: Final[tuple[tuple[str, Literal["train", "validation", "test"], int], ...]] = (
-    ("design", "train", 1),
-    ("validation", "validation", 36),
-    ("test", "test", 40),
+PARTS: Final = (
+    NumberedPart("design", "train", 1),
+    NumberedPart("validation", "validation", 36),
+    NumberedPart("test", "test", 40),
 )
-"""Name, split and number of instances: one to design on, as in the paper, and tenfold its four to test on."""
+"""One to design on, as in the paper, and tenfold its four to test on."""
 NAMES: Final = {
     "smooth": ("r", "a0", "a1", "a2"),
     "ill": ("r", "m", "a0", "a1", "a2"),
@@ -58,22 +58,10 @@ class Equation(NamedTuple):
         return self._asdict()
 
 
-def generated_refs(domain: str) -> tuple[InstanceRef, ...]:
-    """Return all instances, sorted by key."""
-    refs = [
-        InstanceRef(domain, family, f"{name}{number:02}", None, part=part)
-        for family in SEEDS
-        for name, part, count in PARTS
-        for number in range(1, count + 1)
-    ]
-    return tuple(sorted(refs, key=lambda ref: ref.key))
-
-
-def generate(family: str, name: str) -> Equation:
-    """Return the instance that a family has under `name`."""
-    part = next(index for index, (start, _, _) in enumerate(PARTS) if name.startswith(start))
-    number = int(name.removeprefix(PARTS[part][0]))
-    return draw(family, SEEDS[family], part, number)
+def generate(family: str, name: str) -> Equation | None:
+    """Return the instance that a family has under `name`; ``None`` where neither is known."""
+    place = place_of(name, PARTS)
+    return draw(family, SEEDS[family], *place) if family in SEEDS and place is not None else None
 
 
 def draw(family: str, seed: int, *place: int) -> Equation:
