@@ -32,8 +32,9 @@ def database_url(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Return `url` without its password."""
-    return re.sub(r"(://[^:/@]*):[^@/]*@", r"\1:***@", url)
+    """Return `url` without its password, whatever signs that holds and whether it stands in its place or
+    among the options."""
+    return re.sub(r"([?&]\w*password=)[^&]*", r"\1***", re.sub(r"(://[^:/]*):.*@", r"\1:***@", url))
 
 
 LLM_CALLS = "llm-call"

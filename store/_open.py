@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dga2d.store._contract import DEFAULT_URL, EventStore
+from dga2d.store._contract import DEFAULT_URL, EventStore, shown_url
 from dga2d.store._errors import ForeignDatabaseError, MissingDatabaseError
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def _database_of(url: str, *, create: bool, read_only: bool) -> Database:
 
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise ForeignDatabaseError(url, "is not a database URL such as " + DEFAULT_URL) from error
-    shown = parsed.render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):  # ValueError: of a port; both quote what may be a password
+        raise ForeignDatabaseError(shown_url(url), f"is not a database URL such as {DEFAULT_URL}") from None
+    shown = shown_url(parsed.render_as_string(hide_password=True))
     if parsed.drivername == "postgresql+asyncpg":
         try:
             from dga2d.store._postgresql import PostgresDatabase

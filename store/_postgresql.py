@@ -23,6 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from dga2d.events import RunId, StoredEvent
 from dga2d.store import _database
+from dga2d.store._contract import shown_url
 from dga2d.store._database import Database, DatabaseConnection, translated
 from dga2d.store._errors import (
     ForeignDatabaseError,
@@ -59,7 +60,7 @@ class PostgresDatabase(Database):
     patience_s = 60.0
 
     def __init__(self, url: URL, *, read_only: bool) -> None:
-        self.url = url.render_as_string(hide_password=True)
+        self.url = shown_url(url.render_as_string(hide_password=True))
         self._schema = url.query.get("schema")
         self._options = self._connect_options(url.difference_update_query(["schema"]))
         self._settings = {**SETTINGS, "default_transaction_read_only": "on" if read_only else "off"}

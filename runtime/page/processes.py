@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from dga2d.runtime.runs.own_command import own_command, own_environment
 
 LAST_BYTES = 2000
 """End of a command's messages that is shown."""
@@ -45,7 +46,7 @@ class Processes:
     """The commands that were begun since the page was served, on the database at `url`."""
 
     def __init__(self, url: str) -> None:
-        self._environment = {**os.environ, "DGA2D_STORE": url}
+        self._environment = own_environment(url)
         self._begun: list[Begun] = []
         self._folder: Path | None = None
 
@@ -60,7 +61,7 @@ class Processes:
         messages = self._folder / f"{len(self._begun) + 1}.txt"
         with messages.open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dga2d", *arguments],
+                own_command(arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

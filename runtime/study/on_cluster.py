@@ -21,16 +21,18 @@ import anyio
 from anyio import to_thread
 
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
+from dga2d.runtime.runs.own_command import own_command, own_environment
 from dga2d.runtime.study.running import KEPT_BYTES, Ending
 
 _PR_SET_PDEATHSIG = 1
 
 
-def carry_out(arguments: Sequence[str], folder: str) -> Ending:
-    """Run a command of ``dga2d`` on this node; where this process ends, the command pauses its run."""
-    command = [sys.executable, "-P", "-m", "dga2d", *arguments]
+def carry_out(url: str, arguments: Sequence[str], folder: str) -> Ending:
+    """Run a command of ``dga2d`` on this node, on the database at `url`; where this process ends, the command
+    pauses its run."""
     with subprocess.Popen(
-        command,
+        own_command(arguments),
+        env=own_environment(url),
         cwd=folder if Path(folder).is_dir() else None,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -54,6 +56,8 @@ def _end_with_parent() -> None:
 class NodesOfStudy:
     """Carries out commands on whichever node has room."""
 
+    url: str
+    """The database."""
     workers: int
     """Processors that a command takes."""
     room: int
@@ -66,7 +70,7 @@ class NodesOfStudy:
 
         # `SPREAD`, as a node that is full of runs leaves nothing for the next
         options = {"num_cpus": self.workers, "max_retries": 0, "scheduling_strategy": "SPREAD"}
-        ended = ray.remote(carry_out).options(**options).remote(list(arguments), os.getcwd())
+        ended = ray.remote(carry_out).options(**options).remote(self.url, list(arguments), os.getcwd())
         try:
             return await ended
         except RayTaskError as error:
@@ -97,7 +101,7 @@ async def nodes_for_study(address: str, url: str, workers: int) -> AsyncIterator
         room = sum(node.cpus // workers for node in nodes)
         if not room:
             raise ClusterError(f"no node of the Ray cluster offers {workers} processors, which a run needs")
-        yield NodesOfStudy(workers, room)
+        yield NodesOfStudy(url, workers, room)
 
 
 def _check_shared(url: str, nodes: Sequence[ClusterNode]) -> None:

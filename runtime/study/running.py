@@ -7,11 +7,10 @@ never repeated, a begun one is resumed from its log.
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ import anyio
 from anyio.abc import Process
 
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.runs.own_command import own_command, own_environment
 from dga2d.runtime.study.cells import CellProgress, read_progress
 from dga2d.runtime.study.estimate import hours_left
 from dga2d.runtime.study.plan import Cell, StudyPlan
@@ -83,9 +83,10 @@ class StudyOutcome:
 
 
 def commands_for(plan: StudyPlan, progress: CellProgress, options: Options) -> list[list[str]]:
-    """Return the commands that a cell still needs, each as arguments of ``dga2d``."""
+    """Return the commands that a cell still needs, each as arguments of ``dga2d``; the environment
+    names the database."""
     run, cell = plan.run_id(progress.cell), progress.cell
-    common = ["--store", options.url, "--quiet", "--no-report", "--json"]
+    common = ["--quiet", "--no-report", "--json"]
     if options.data_dir is not None:
         common += ["--data", str(options.data_dir)]
     for folder in options.domain_paths:
@@ -114,7 +115,7 @@ async def run_study(plan: StudyPlan, options: Options, announce: Callable[[str],
     """
     progress = await read_progress(options.url, plan)
     async with AsyncExitStack() as stack:
-        place: CarryOut = _dga2d
+        place: CarryOut = partial(_dga2d, options.url)
         if options.cluster is not None:
             from dga2d.runtime.study.on_cluster import nodes_for_study
 
@@ -220,11 +221,12 @@ def _for_cluster(plan: StudyPlan, options: Options) -> Options:
     )
 
 
-async def _dga2d(arguments: Sequence[str]) -> Ending:
-    """Run a command to its end. Where this process is to stop, it is asked to pause and waited for."""
-    command = [sys.executable, "-P", "-m", "dga2d", *arguments]
+async def _dga2d(url: str, arguments: Sequence[str]) -> Ending:
+    """Run a command on the database at `url` to its end. Where this process is to stop, it is asked to pause
+    and waited for."""
+    command, environment = own_command(arguments), own_environment(url)
     async with await anyio.open_process(
-        command, stdin=None, stdout=PIPE, stderr=PIPE, start_new_session=True, env={**os.environ}
+        command, stdin=None, stdout=PIPE, stderr=PIPE, start_new_session=True, env=environment
     ) as process:
         last = bytearray()
         try:

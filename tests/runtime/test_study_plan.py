@@ -98,14 +98,14 @@ def test_the_plan_of_the_tutorial_can_be_used() -> None:
 
 def test_what_a_cell_still_needs() -> None:
     plan = parse_plan(PLAN, "two", "two.toml")
-    cell, options = plan.cells[0], Options("a.db", Path("data"))
+    cell, options = plan.cells[0], Options("postgresql+asyncpg://me:secret@host/runs", Path("data"))
     begin, test = commands_for(plan, CellProgress(cell, "absent"), options)
     assert begin[:8] == [
         *("evolve", "jsp", "--seed", "1", "--run-id", "two.jsp.off.1"),
         *("--set=work=500", "--set=evolution=false"),
     ]
     assert test[:2] == ["test", "two.jsp.off.1"]
-    assert test[2:] == begin[8:] == ["--store", "a.db", "--quiet", "--no-report", "--json", "--data", "data"]
+    assert test[2:] == begin[8:] == ["--quiet", "--no-report", "--json", "--data", "data"]
     assert commands_for(plan, CellProgress(cell, "begun"), options)[0][:2] == ["resume", "two.jsp.off.1"]
     assert commands_for(plan, CellProgress(cell, "evolved"), options) == [test]
     assert commands_for(plan, CellProgress(cell, "tested"), options) == []

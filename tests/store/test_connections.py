@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dga2d.events import Draft, RunId
-from dga2d.store import ForeignDatabaseError, _sqlite_file, open_store
+from dga2d.store import ForeignDatabaseError, _sqlite_file, open_store, shown_url
 
 Drafter = Callable[[object], Draft]
 KINDS = ("sqlite",)
@@ -119,3 +119,32 @@ def test_a_connection_may_be_closed_twice(path: Path) -> None:
     connection.execute("BEGIN")
     connection.close()
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql+asyncpg://me:se/c:r@et@host/runs", "postgresql+asyncpg://me:***@host/runs"),
+        ("postgresql+asyncpg://host/runs?password=secret&ssl=off", "…?password=***&ssl=off"),
+        ("postgresql+asyncpg://me@host:5432/runs", "postgresql+asyncpg://me@host:5432/runs"),
+        ("sqlite+aiosqlite:////home/me:you@work/log.db", "sqlite+aiosqlite:////home/me:you@work/log.db"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert shown_url(url).endswith(shown.removeprefix("…"))
+    assert "secret" not in shown_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres-sql://me:secret@host/runs",
+        "postgresql+asyncpg://me:secret@host:port/runs",
+        "postgresql+asyncpg://me@host/runs?password=secret",
+    ],
+)
+async def test_a_url_that_is_refused_keeps_its_password_to_itself(url: str) -> None:
+    with pytest.raises(ForeignDatabaseError) as refused:
+        async with open_store(url):
+            pass
+    assert "secret" not in str(refused.value)
