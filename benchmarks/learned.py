@@ -3,6 +3,7 @@
     python benchmarks/learned.py                            # curves of the cards in examples/learned
     python benchmarks/learned.py --instances 1              # also the first test instance of each group
     python benchmarks/learned.py --weights DIR --methods pomo
+    python benchmarks/learned.py --methods pomo --optima    # also with the published inference
 
 A curve is that of the card: costs on the fixed instances that no training saw, of the size it was trained on.
 Their references are optima: of tours by dynamic programming, of schedules by CP-SAT where it proves them, of
@@ -21,6 +22,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +36,7 @@ from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.fjsp.reader import tabulate
 from dga2d.events import Dga2dError
+from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned import bpp_drl, pomo, resched, sdds
 from dga2d.runtime.learned.method import learned_method
 from dga2d.runtime.learned.names import DOMAINS
@@ -53,6 +56,8 @@ PAPER = {
 """Mean gaps in percent of the DGA2D paper's main table, on its own test splits at 90 s: its learned solver
 ("Neural"), DGA2D with the better of its two language models, OR-Tools."""
 CP_SAT_S = 5.0
+MOST_CITIES = 20
+"""The table of `shortest_tour` takes 40 MB for so many."""
 
 
 class Reference(NamedTuple):
@@ -83,12 +88,18 @@ def shortest_tour(distances):  # type: ignore[no-untyped-def]
     return min([best[whole, last] + distances[last, n] for last in range(n)])
 
 
+def pomo_cities(size: int) -> Tensor:
+    """POMO's fixed instances, float `(VALIDATION_INSTANCES, size, 2)`."""
+    rng = stream("cpu", "validation", "pomo", size)
+    return pomo.training_cities(size, pomo.VALIDATION_INSTANCES, rng)
+
+
+@cache
 def reference_of(name: str, settings: Any) -> Reference | None:
     """The mean optimum of a method's fixed instances; ``None`` where nobody knows it."""
-    if name == "pomo" and settings.size <= 20:
-        rng = stream("cpu", "validation", name, settings.size)
-        cities = pomo.training_cities(settings.size, pomo.VALIDATION_INSTANCES, rng)
-        tours = [shortest_tour(torch.cdist(x, x).numpy().astype(np.float32)) for x in cities.double()]
+    if name == "pomo" and settings.size <= MOST_CITIES:
+        cities = pomo_cities(settings.size).double()
+        tours = [shortest_tour(torch.cdist(x, x).numpy().astype(np.float32)) for x in cities]
         return Reference(float(np.mean(tours)), "optimal, by dynamic programming")
     if name == "resched":
         rng = stream("cpu", "validation", name, settings.size, settings.machines)
@@ -138,8 +149,7 @@ def random_cost(name: str, settings: Any) -> float:
     """Mean cost on the fixed instances of as many solutions by chance as validation takes the best of."""
     rng = stream("cpu", "random", name)
     if name == "pomo":
-        fixed = stream("cpu", "validation", name, settings.size)
-        cities = pomo.training_cities(settings.size, pomo.VALIDATION_INSTANCES, fixed)
+        cities = pomo_cities(settings.size)
         tours = torch.rand(len(cities), settings.size, settings.size, generator=rng).argsort(2)
         return float(pomo.tour_lengths(cities, tours).amin(1).mean())
     if name == "resched":
@@ -161,11 +171,16 @@ def random_cost(name: str, settings: Any) -> float:
     return 100.0 - statistics.fmean(rates)
 
 
+def gap_percent(cost: float, reference: Reference) -> float:
+    """How far a mean cost is above the reference's."""
+    return 100.0 * (cost - reference.mean) / abs(reference.mean)
+
+
 def curve_table(card: dict[str, Any], reference: Reference | None, by_chance: float) -> Iterator[str]:
     """Markdown: a row per measurement of the training."""
 
     def gap(cost: float) -> str:
-        return "–" if reference is None else f"{100.0 * (cost - reference.mean) / abs(reference.mean):.2f}"
+        return "–" if reference is None else f"{gap_percent(cost, reference):.2f}"
 
     yield "| steps | instances | CPU s | cost | gap % |"
     yield "|--:|--:|--:|--:|--:|"
@@ -231,6 +246,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", choices=list(DOMAINS), default=list(DOMAINS))
     parser.add_argument("--instances", type=int, default=0, help="test instances of each group; default 0")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds of inference (default 10)")
+    parser.add_argument("--optima", action="store_true", help="also POMO's published inference")
     return parser.parse_args(arguments)
 
 
@@ -243,6 +259,31 @@ def card_text(name: str, card: dict[str, Any]) -> Iterator[str]:
     yield f"Cost: {card['cost']}. Reference: {measured}."
     yield f"Trained here on {used['device']}; published: {card['published_budget']}.\n"
     yield from curve_table(card, reference, random_cost(name, settings))
+
+
+def inference_table(weights: Path) -> Iterator[str]:
+    """Markdown: POMO's gaps on its fixed instances with and without the pictures, trained and untrained."""
+    network, contents = load_network(weights, "pomo", CPU)
+    reference = reference_of("pomo", contents.settings)
+    if reference is None:
+        raise UsageError(f"--optima: dynamic programming takes {MOST_CITIES} cities at most")
+    fresh = untrained_network(contents.method, contents.settings).eval()
+    count, size = pomo.VALIDATION_INSTANCES, contents.settings.size
+    yield f"\n{count} fixed instances of {size} cities; mean optimum {reference.mean:.4f}; mean gaps in %:\n"
+    yield f"| | {size} tours | {size} tours on each of eight pictures |"
+    yield "|---|--:|--:|"
+    for label, net in (("untrained", fresh), ("trained", network)):
+        plain, best = (gap_percent(cost, reference) for cost in pomo_costs(net, size))
+        yield f"| {label} | {plain:.2f} | {best:.2f} |"
+
+
+@torch.no_grad()
+def pomo_costs(network: nn.Module, size: int) -> tuple[float, float]:
+    """Mean length of the best tour of each fixed instance: of the square as it is, and of eight pictures."""
+    pictures = pomo.eight_pictures(pomo_cities(size))  # the first of each instance is as it is
+    tours = network(pictures).build(None)
+    lengths = pomo.tour_lengths(pictures, tours).amin(1).view(8, -1)
+    return float(lengths[0].mean()), float(lengths.amin(0).mean())
 
 
 def test_row(name: str, card: dict[str, Any], options: argparse.Namespace) -> str:
@@ -268,6 +309,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         card = json.loads(path.read_text(encoding="utf-8"))
         try:
             print("\n".join(card_text(name, card)), flush=True)
+            if options.optima and name == "pomo":
+                print("\n".join(inference_table(options.weights / card["weights"])), flush=True)
             if options.instances:
                 rows.append(test_row(name, card, options))
         except (Dga2dError, DomainError) as error:
