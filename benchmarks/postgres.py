@@ -47,6 +47,8 @@ async def append_waiting(url: str, tasks: int, count: int, runs: int = 1) -> flo
     """Return the events per second of `tasks` appenders in each of `runs` runs, each of which waits for its
     event to be durable before it appends the next."""
 
+    works = [iter(drafts(count // runs)) for _ in range(runs)]
+
     async def appender(writer: Any, work: Any) -> None:
         for draft in work:
             await writer.append([draft])
@@ -57,8 +59,7 @@ async def append_waiting(url: str, tasks: int, count: int, runs: int = 1) -> flo
         ]
         start = time.perf_counter()
         async with asyncio.TaskGroup() as group:
-            for writer in writers:
-                work = iter(drafts(count // runs))
+            for writer, work in zip(writers, works, strict=True):
                 for _ in range(tasks):
                     group.create_task(appender(writer, work))
         return count / (time.perf_counter() - start)

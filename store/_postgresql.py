@@ -49,6 +49,8 @@ SETTINGS = {
     # A plan made while a table was small would read all of it for as long as the connection lives.
     "enable_seqscan": "off",
 }
+GUARD_TYPES = ("bigint", "bigint", "bytea")
+"""Of the row that the guard of an append selects: epoch, number and hash of the last event."""
 OPTIONS = {"host", "port", "schema", "ssl"}
 """What may stand behind the question mark of a URL."""
 
@@ -225,11 +227,10 @@ class PostgresConnection(DatabaseConnection):
     async def insert(self, insertion: RowInsertion, rows: Sequence[SqlRow]) -> None:
         if not rows:
             return
-        if insertion.ignores_present:
-            rows = sorted(rows)  # else two transactions could wait for each other's rows
+        columns = map(list, zip(*_ordered(insertion, rows), strict=True))
         driver = await self._current()
         with self._errors():
-            await driver.execute(_text(insertion), *map(list, zip(*rows, strict=True)))
+            await driver.execute(_text(insertion), *columns)
 
     async def insert_if(
         self,
@@ -238,12 +239,18 @@ class PostgresConnection(DatabaseConnection):
         expected: SqlRow,
         insertions: Sequence[Insertion],
     ) -> SqlRow:
-        async with self.transaction():
+        """Insert with one statement, which is a transaction by itself: one exchange with the server."""
+        written = [(insertion, _ordered(insertion, rows)) for insertion, rows in insertions]
+        if not written:
             [found] = await self.fetch(guard, run_id=run_id)
-            if found == expected:
-                for insertion, rows in insertions:
-                    await self.insert(insertion, rows)
-        return found
+            return found
+        sql = _guarded_text(guard, tuple(insertion for insertion, _ in written))
+        columns = [list(column) for _, rows in written for column in zip(*rows, strict=True)]
+        values = [*guard.compiled(DIALECT).in_order({"run_id": run_id}), *expected, *columns]
+        driver = await self._current()
+        with self._errors():
+            [found] = await driver.fetch(sql, *values)
+        return tuple(found)
 
     async def scan(
         self,
@@ -321,18 +328,43 @@ def _hand_on(rows: list[SqlRow], step: Callable[[list[Any]], None]) -> None:
         step(rows[start : start + _database.SCAN_SIZE])
 
 
+def _ordered(insertion: RowInsertion, rows: Sequence[SqlRow]) -> Sequence[SqlRow]:
+    """Return rows in an order in which two transactions cannot wait for each other's."""
+    return sorted(rows) if insertion.ignores_present else rows
+
+
 @functools.cache
-def _text(insertion: RowInsertion) -> str:
-    """Return an insertion of any number of rows, a parameter per column."""
+def _guarded_text(guard: PreparedStatement, insertions: tuple[RowInsertion, ...]) -> str:
+    """Return what inserts rows if the guard's row is the expected one, and selects that row.
+
+    The condition reads the guard's row, so its lock is held before anything is inserted. Triggers and
+    references are checked behind all insertions.
+    """
+    compiled = guard.compiled(DIALECT)
+    number = len(compiled.names) + 1
+    columns = ", ".join(f"c{n}" for n in range(len(GUARD_TYPES)))
+    expected = ", ".join(f"${number + n}::{kind}" for n, kind in enumerate(GUARD_TYPES))
+    number += len(GUARD_TYPES)
+    parts = [f"found ({columns}) AS MATERIALIZED ({compiled.sql})"]
+    for insertion in insertions:
+        condition = f" WHERE (SELECT ({columns}) IS NOT DISTINCT FROM ({expected}) FROM found)"
+        parts.append(f"{insertion.table.name}_added AS ({_text(insertion, number, condition)})")
+        number += len(insertion.table.columns)
+    return f"WITH {', '.join(parts)} SELECT * FROM found"
+
+
+@functools.cache
+def _text(insertion: RowInsertion, first: int = 1, condition: str = "") -> str:
+    """Return an insertion of any number of rows, a parameter per column, the first of them ``$first``."""
     table: Table = insertion.table
     names = ", ".join(column.name for column in table.columns)
     kinds = {String: "text", LargeBinary: "bytea", BigInteger: "bigint", Integer: "integer"}
     arrays = ", ".join(
         f"${number}::{next(kind for base, kind in kinds.items() if isinstance(column.type, base))}[]"
-        for number, column in enumerate(table.columns, start=1)
+        for number, column in enumerate(table.columns, start=first)
     )
     conflict = " ON CONFLICT DO NOTHING" if insertion.ignores_present else ""
-    return f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({arrays}){conflict}"
+    return f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({arrays}){condition}{conflict}"
 
 
 # ---------------------------------------------------------------- errors

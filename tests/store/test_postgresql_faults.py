@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -31,15 +32,20 @@ KINDS = ("postgresql",)
 CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dga2d'"
 
 
+APPEND = re.compile(rb"(__asyncpg_stmt_\w+__)\x00WITH found")
+"""What names the one statement of an append, when the driver prepares it."""
+
+
 class Wire:
-    """The way to a server, which can be cut at the commit of a transaction, and stay cut."""
+    """The way to a server, which can be cut at an append, and stay cut."""
 
     def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.is_open = True
         self._connections: list[asyncio.StreamWriter] = []
         self.cuts: list[str] = []
-        """For each of the next commits that loses its connection: ``before`` the server hears of it, or
-        ``after`` it answered."""
+        """For each of the next appends that loses its connection: ``before`` the server hears of it,
+        ``after`` it answered, or that it is to hear of ``late``, when another connection brings the next."""
+        self.late: tuple[asyncio.StreamWriter, bytes] | None = None
         self._target = server.folder / ".s.PGSQL.5432"
         self.socket = folder / ".s.PGSQL.5432"
 
@@ -55,7 +61,8 @@ class Wire:
                 await asyncio.wait([there, back], return_when=asyncio.FIRST_COMPLETED)
                 for task in (there, back):
                     task.cancel()
-                to_backend.close()
+                if self.late is None:
+                    to_backend.close()
         writer.close()
 
     def close(self) -> None:
@@ -67,14 +74,33 @@ class Wire:
     async def _carry_there(
         self, reader: asyncio.StreamReader, to_backend: asyncio.StreamWriter, is_deaf: asyncio.Event
     ) -> None:
+        appends: set[bytes] = set()
         while data := await reader.read(65536):
-            if b"COMMIT" in data and self.cuts:
-                if self.cuts.pop(0) == "after":
-                    is_deaf.set()
-                    to_backend.write(data)
-                    await asyncio.sleep(0.3)
-                return
+            if named := APPEND.search(data):
+                appends.add(named[1])
+            elif any(name in data for name in appends):
+                if self.late is not None:
+                    await self._carry_late(*self.late)
+                elif self.cuts:
+                    await self._cut(self.cuts.pop(0), to_backend, data, is_deaf)
+                    return
             to_backend.write(data)
+
+    async def _cut(
+        self, how: str, to_backend: asyncio.StreamWriter, data: bytes, is_deaf: asyncio.Event
+    ) -> None:
+        if how == "after":
+            is_deaf.set()
+            to_backend.write(data)
+            await asyncio.sleep(0.3)
+        elif how == "late":
+            self.late = to_backend, data
+
+    async def _carry_late(self, to_backend: asyncio.StreamWriter, data: bytes) -> None:
+        self.late = None
+        to_backend.write(data)
+        await asyncio.sleep(0.3)
+        to_backend.close()
 
     async def _carry_back(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_deaf: asyncio.Event
@@ -108,8 +134,8 @@ async def reasons(store: EventStore, run_id: RunId) -> list[str]:
     return [json.loads(event.payload_bytes)["reason"] async for event in store.read(run_id)]
 
 
-@pytest.mark.parametrize("cuts", [["before"], ["after"], ["before", "after", "before"]])
-async def test_an_append_whose_commit_lost_its_connection_is_stored_once(
+@pytest.mark.parametrize("cuts", [["before"], ["after"], ["before", "before", "after"], ["late"]])
+async def test_an_append_that_lost_its_connection_is_stored_once(
     url: str, run_id: RunId, note: Drafter, wire: Wire, cuts: list[str]
 ) -> None:
     async with writing(through(wire, url), run_id) as (store, writer):
@@ -118,6 +144,7 @@ async def test_an_append_whose_commit_lost_its_connection_is_stored_once(
         with anyio.fail_after(60):
             events = await writer.append([note("b"), note("c")], [b"blob"])
             assert not wire.cuts
+            assert wire.late is None
             assert [event.seq for event in events + await writer.append([note("d")])] == [2, 3, 4]
         assert await reasons(store, run_id) == ["a", "b", "c", "d"]
 
