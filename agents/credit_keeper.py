@@ -10,6 +10,7 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
+from dga2d.replay.state.ahead import generation_to_sample
 from dga2d.replay.state.run_state import RunState
 
 
@@ -44,7 +45,9 @@ def duties(state: RunState) -> tuple[ScoreGeneration, ...]:
         return _owed_of_round(state)
     if len(generation.outcomes) < generation.size * len(state.header.batch):
         return ()
-    return (ScoreGeneration(generation.outcomes_seq, generation.number),)
+    if generation_to_sample(state) is not None:  # by the credits from before
+        return ()
+    return (ScoreGeneration(max(generation.seq, generation.outcomes_seq), generation.number),)
 
 
 def _owed_of_round(state: RunState) -> tuple[ScoreGeneration, ...]:

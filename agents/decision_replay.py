@@ -170,8 +170,8 @@ class DecisionVerifier:
 
     async def _sampled(self, state: RunState, payload: p.PipelineSampled) -> Expected | None:
         duty = _owed(pipeline_sampler.SamplePipelines, pipeline_sampler.duties(state))
-        generation = state.generation
-        if duty is None or generation is None or payload.candidate in generation.pipelines:
+        generation = state.sampled(payload.generation)
+        if duty is None or (generation is not None and payload.candidate in generation.pipelines):
             return None
         observed = pipeline_sampler.ReadTables({payload.candidate: payload.policy_steps})
         return _first(pipeline_sampler.decide(state, duty, observed))

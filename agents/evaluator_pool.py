@@ -10,7 +10,6 @@ from dga2d.agents import gate, work_calibration
 from dga2d.agents.agent import (
     Decision,
     Duty,
-    open_generation,
     open_race,
     open_test,
     open_validation,
@@ -133,7 +132,7 @@ def duties(state: RunState) -> list[OwedEvaluation]:
     needed = {
         duty: [state.unconfigured(step.implementation) for step in steps]
         for duty in owed
-        for steps in (candidate_steps(state, duty.split, duty.candidate),)
+        for steps in (candidate_steps(state, duty),)
     }
     rates = work_calibration.owed_rates(state, [name for names in needed.values() for name in names])
     missing = {rate.subject for rate in rates}
@@ -150,14 +149,18 @@ def _owed_evaluations(state: RunState) -> list[Evaluate]:
             if (j, key) not in test.outcomes
         ]
     generation = state.generation
-    if state.status != "running" or generation is None:
+    if state.status != "running":
         return []
+    ahead = [later for _, later in sorted(state.ahead.items())]
     owed = [
-        Evaluate(pipeline.seq, "train", generation.number, j, key)
-        for j, pipeline in sorted(generation.pipelines.items())
+        Evaluate(pipeline.seq, "train", sampled.number, j, key)
+        for sampled in (ahead if generation is None else [generation, *ahead])
+        for j, pipeline in sorted(sampled.pipelines.items())
         for key in state.header.batch
-        if (j, key) not in generation.outcomes
+        if (j, key) not in sampled.outcomes
     ]
+    if generation is None:
+        return owed
     if generation.proposals or generation.operator_proposal is not None:
         asked = gate.awaited(state)
         owed += [Evaluate(seq, "gate", generation.number, j, key) for seq, (j, key) in asked]
@@ -213,7 +216,7 @@ async def evaluation_request(
     Everything but the budget, which is the run's at that time, follows from the log.
     """
     split, number, candidate, instance = duty.split, duty.number, duty.candidate, duty.instance
-    steps = candidate_steps(state, split, candidate)
+    steps = candidate_steps(state, duty)
     copy, is_pooled = 1, split == "validation" and state.settings.pools_validations
     if is_pooled:
         instance, copy = instance_and_copy(instance)
@@ -239,6 +242,7 @@ async def evaluation_request(
         scales=scales,
         shares=shares_of(steps),
         cpu_limit_s=cpu_limit_s,
+        turn=number if state.settings.sample_ahead else 0,
     )
 
 
@@ -273,12 +277,15 @@ def evaluation_stream(split: SplitName, number: int, candidate: int, instance: i
     return spawn_key("test", number, 0, instance)
 
 
-def candidate_steps(state: RunState, split: SplitName, candidate: int) -> tuple[Step, ...]:
-    """Return the algorithm evaluated under a candidate number of a split."""
+def candidate_steps(state: RunState, duty: Evaluate) -> tuple[Step, ...]:
+    """Return the algorithm that is to be evaluated."""
+    split, candidate = duty.split, duty.candidate
     if split == "test":
         return open_test(state).candidates[candidate].pipeline
     if split == "train":
-        return open_generation(state).pipelines[candidate].steps
+        sampled = state.sampled(duty.number)
+        assert sampled is not None
+        return sampled.pipelines[candidate].steps
     if split == "gate":
         return gate.gated_steps(state, candidate)
     if split == "race":

@@ -36,6 +36,8 @@ from dga2d.events.payloads import (
     PolicyUpdated,
     Step,
 )
+from dga2d.replay.state.ahead import generation_to_sample
+from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.replay.streams import stream
@@ -129,11 +131,11 @@ class PipelineSampler:
             await anyio.to_thread.run_sync(self._archive.prune, kept)
 
     async def _sample(self, state: RunState) -> ReadTables:
-        generation = open_generation(state)
-        drawn = generation.size - len(owed_samples(state))
+        generation = _to_sample(state)
+        drawn = generation.size - len(owed_samples(state, generation))
         missing = [j for j in range(drawn) if j not in generation.pipelines]
-        draws = [_walk_stream(state, j) for j in missing]
-        context = policy_context(state, self._prompt_context)
+        draws = [_walk_stream(state, generation, j) for j in missing]
+        context = policy_context(state, self._prompt_context, generation)
         walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
         return ReadTables({j: walk.steps for j, walk in zip(missing, walks, strict=True)})
 
@@ -180,8 +182,8 @@ def duties(state: RunState) -> tuple[SamplerDuty, ...]:
     if state.status != "running" or generation is None:
         return ()
     owed: list[SamplerDuty] = []
-    if state.settings.evolves_pipelines and len(generation.pipelines) < generation.size:
-        owed.append(SamplePipelines(generation.seq, generation.number))
+    if (to_sample := generation_to_sample(state)) is not None:
+        owed.append(SamplePipelines(generation.seq, to_sample.number))
     if generation.scoring is not None and not generation.policy_updated_seq:
         owed.append(UpdatePolicy(generation.scoring.seq, generation.number))
     validation = generation.validation
@@ -205,45 +207,60 @@ def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | Learned | 
     )
 
 
-def _walk_stream(state: RunState, candidate: int) -> np.random.Generator:
-    return stream(state.header.seed, "pipeline", open_generation(state).number, candidate)
+def _to_sample(state: RunState) -> GenerationState:
+    """Return the generation that is sampled now; there must be one."""
+    generation = generation_to_sample(state)
+    assert generation is not None
+    return generation
+
+
+def _walk_stream(state: RunState, generation: GenerationState, candidate: int) -> np.random.Generator:
+    return stream(state.header.seed, "pipeline", generation.number, candidate)
 
 
 def _candidates(state: RunState, tables: Mapping[int, Sequence[ActionTable]]) -> list[Payload]:
     """Return the candidates that are drawn, in order, then those that try something."""
-    generation, trials = open_generation(state), owed_samples(state)
+    generation = _to_sample(state)
+    trials = owed_samples(state, generation)
     drawn = generation.size - len(trials)
     return [
-        *(_draw_candidate(state, j, tables[j]) for j in sorted(tables) if j < drawn),
+        *(_draw_candidate(state, generation, j, tables[j]) for j in sorted(tables) if j < drawn),
         *(
-            _trial_candidate(state, drawn + i, steps)
+            _trial_candidate(state, generation, drawn + i, steps)
             for i, steps in enumerate(trials)
             if drawn + i not in generation.pipelines
         ),
     ]
 
 
-def _trial_candidate(state: RunState, candidate: int, steps: tuple[Step, ...]) -> PipelineSampled:
+def _trial_candidate(
+    state: RunState, generation: GenerationState, candidate: int, steps: tuple[Step, ...]
+) -> PipelineSampled:
     """Return a candidate that is not drawn: each decision of its walk has probability 1."""
     walk = tuple(step.operator for step in steps)
     decisions = certain_steps(present_graph(state), walk, state.settings.max_length)
-    return _sampled(state, candidate, steps, decisions)
+    return _sampled(state, generation, candidate, steps, decisions)
 
 
-def _draw_candidate(state: RunState, candidate: int, tables: Sequence[ActionTable]) -> PipelineSampled:
+def _draw_candidate(
+    state: RunState, generation: GenerationState, candidate: int, tables: Sequence[ActionTable]
+) -> PipelineSampled:
     """Return a candidate: its walk, and implementations drawn from a stream of their own."""
-    number = open_generation(state).number
-    walk = draw_walk(tables, _walk_stream(state, candidate))
-    draws = stream(state.header.seed, "implementation", number, candidate)
+    walk = draw_walk(tables, _walk_stream(state, generation, candidate))
+    draws = stream(state.header.seed, "implementation", generation.number, candidate)
     steps = sample_implementations(walk.operators, state.pools, state.credits, state.temperature, draws)
-    return _sampled(state, candidate, steps, walk.steps)
+    return _sampled(state, generation, candidate, steps, walk.steps)
 
 
 def _sampled(
-    state: RunState, candidate: int, steps: tuple[Step, ...], decisions: Sequence[WalkStep]
+    state: RunState,
+    generation: GenerationState,
+    candidate: int,
+    steps: tuple[Step, ...],
+    decisions: Sequence[WalkStep],
 ) -> PipelineSampled:
     return PipelineSampled(
-        generation=open_generation(state).number,
+        generation=generation.number,
         candidate=candidate,
         steps=steps,
         policy_steps=tuple(PolicyStep(**vars(step)) for step in decisions),
@@ -266,13 +283,16 @@ def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | No
     return [updated, saved]
 
 
-def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
-    """Return what the policy is conditioned on at this state."""
+def policy_context(
+    state: RunState, prompt_context: PolicyPromptContext, generation: GenerationState | None = None
+) -> PolicyContext:
+    """Return what the policy is conditioned on at this state, for a generation (``None``: the open one)."""
+    generation = open_generation(state) if generation is None else generation
     return PolicyContext(
         graph=present_graph(state),
         max_length=state.settings.max_length,
         temperature=state.temperature,
-        guide=open_generation(state).guide,
+        guide=generation.guide,
         focus=state.settings.policy_focus,
         **vars(prompt_context),
     )
@@ -280,9 +300,10 @@ def policy_context(state: RunState, prompt_context: PolicyPromptContext) -> Poli
 
 def update_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
     """Return what it was when the open generation was sampled: edges may have been edited since."""
-    context = policy_context(state, prompt_context)
-    basis = open_generation(state).basis
-    return context if basis is None else replace(context, graph=basis.graph)
+    context, generation = policy_context(state, prompt_context), open_generation(state)
+    if generation.graph is not None:
+        return replace(context, graph=generation.graph)
+    return context if generation.basis is None else replace(context, graph=generation.basis.graph)
 
 
 def checkpoint_is_due(state: RunState, number: int) -> bool:

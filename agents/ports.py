@@ -43,6 +43,8 @@ class EvaluationRequest:
     """What a work unit counts, by position; empty: 1 each."""
     shares: tuple[float, ...] = ()
     """Parts of the budget relative to each other, by position; empty: equal."""
+    turn: int = 0
+    """Of evaluations that wait, those with the lowest go first."""
 
     def __post_init__(self) -> None:
         if not self.steps:

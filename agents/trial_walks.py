@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from dga2d.agents.agent import open_generation, present_graph
+from dga2d.agents.agent import present_graph
 from dga2d.agents.policy import WalkStep
 from dga2d.agents.scoring import best_implementations
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge, Step
 from dga2d.replay.state.credit import CreditTable
+from dga2d.replay.state.fold_credits import trials_left
+from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.graph import END, START, OperatorGraph, Pools
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import OwedTrial, RunState
@@ -18,17 +20,19 @@ from dga2d.replay.state.run_state import OwedTrial, RunState
 Walk = tuple[OperatorId, ...]
 
 
-def owed_samples(state: RunState) -> tuple[tuple[Step, ...], ...]:
-    """Return the candidates of the open generation that are trials: at most half of them, one for each thing
-    that waits, in turn, the oldest first. What no walk can pass is left out."""
+def owed_samples(state: RunState, generation: GenerationState) -> tuple[tuple[Step, ...], ...]:
+    """Return the candidates of a generation that are trials: at most half of them, one for each thing that
+    waits, in turn, the oldest first. What no walk can pass is left out, and so is what generations before
+    it will have sampled."""
     if not state.owed_trials:
         return ()
+    before = [g for g in (state.generation, *state.ahead.values()) if g and g.number < generation.number]
     waiting = [
         (steps, trial.left)
-        for trial in state.owed_trials
+        for trial in trials_left(state.owed_trials, before)
         if (steps := _trial_steps(state, trial)) is not None
     ]
-    most = open_generation(state).size // 2
+    most = generation.size // 2
     rounds = max((left for _, left in waiting), default=0)
     return tuple(steps for turn in range(rounds) for steps, left in waiting if turn < left)[:most]
 

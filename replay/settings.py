@@ -88,6 +88,10 @@ class RunSettings(BaseModel):
     """When answers under `edit_lag` are taken: ``fixed`` exactly then, however early they came, so that a run
     whose evaluations repeat (``work``) does not depend on anyone's speed; ``arrival`` in the first generation
     after they came, at the latest then."""
+    sample_ahead: int = Field(0, ge=0)
+    """Generations that are sampled before they begin: when generation t begins, the candidates of generation
+    t + A are drawn by the credits and the policy of then, and evaluated whenever an evaluator would be idle.
+    0 samples a generation when it begins, as the paper does."""
     attempts_per_edit: int = Field(3, ge=1)
     """Proposals per edit, the repairs after a rejection included."""
     rejection_limit: int = Field(40, ge=0)
@@ -348,6 +352,10 @@ class RunSettings(BaseModel):
         if self.edit_lag and not self.evolves_pipelines:
             raise ValueError(
                 f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers"
+            )
+        if self.sample_ahead and not self.evolves_pipelines:
+            raise ValueError(
+                f"sample_ahead = {self.sample_ahead} needs method = dga2d: a round writes its own programs"
             )
         if self.evolves_component and self.method in ("dga2d", "tree"):
             raise ValueError(

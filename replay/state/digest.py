@@ -54,6 +54,7 @@ def state_digest(state: RunState) -> str:
             "checkpoint": _program(state.checkpoint),
             **({} if raced is None else {"champion": raced}),
             **({} if state.training is None else {"training": _training(state.training)}),
+            **({"ahead": _ahead(state)} if state.ahead else {}),
             **({"validated": _rounds(state)} if state.validated else {}),
             **({} if state.settings.evolves_pipelines else {"search": _search(state.search)}),
         }
@@ -133,6 +134,14 @@ def _generation(generation: GenerationState) -> dict[str, Any]:
         else list(generation.validation.scores),
         **({} if race is None else {"race": [_outcomes(race.outcomes), raced]}),
     }
+
+
+def _ahead(state: RunState) -> list[Any]:
+    """Return what was sampled ahead; what is evaluated of it by now depends on the evaluators' speed."""
+    return [
+        [number, [[j, _steps(pipeline.steps)] for j, pipeline in sorted(generation.pipelines.items())]]
+        for number, generation in sorted(state.ahead.items())
+    ]
 
 
 def _search(search: SearchState) -> list[Any]:

@@ -53,7 +53,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         state,
         credits=credits,
         ledger=state.ledger.land((*landing[0], *landing[1]), generation.number),
-        owed_trials=_trials_left(state, generation),
+        owed_trials=trials_left(state.owed_trials, [generation]),
         contributions=_contributions(state, generation),
         generation=replace(generation, basis=basis),
     )
@@ -97,17 +97,17 @@ def _slots(state: RunState, number: int) -> tuple[int, int]:
     return edits, more
 
 
-def _trials_left(state: RunState, generation: GenerationState) -> tuple[OwedTrial, ...]:
-    """Return what still has to be sampled after the candidates of a generation."""
-    if not state.owed_trials:
+def trials_left(owed: Sequence[OwedTrial], generations: Sequence[GenerationState]) -> tuple[OwedTrial, ...]:
+    """Return what still has to be sampled after the candidates of some generations."""
+    if not owed:
         return ()
     used: Counter[ImplementationId | Edge] = Counter()
-    for pipeline in generation.pipelines.values():
+    for pipeline in (sampled for generation in generations for sampled in generation.pipelines.values()):
         used.update({step.implementation for step in pipeline.steps})
         used.update(set(pairwise((START, *(step.operator for step in pipeline.steps), END))))
     counted = (
         replace(trial, left=trial.left - used[trial.implementation or trial.edge or (START, END)])
-        for trial in state.owed_trials
+        for trial in owed
     )
     return tuple(trial for trial in counted if trial.left > 0)
 

@@ -10,7 +10,15 @@ from immutables import MapMutation
 from dga2d.events import ImplementationId, InstanceKey, RecordedEvent, StoredEvent, encode_payload
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import Scoring
-from dga2d.replay.state.handler import Events, folds, open_generation, refuse, replace, require
+from dga2d.replay.state.handler import (
+    Events,
+    folds,
+    open_generation,
+    refuse,
+    replace,
+    require,
+    with_generation,
+)
 from dga2d.replay.state.outcomes import Outcome, OutcomeRow, Outcomes
 from dga2d.replay.state.run_state import RunState, ScoredProgram
 from dga2d.replay.state.work_rates import BASELINE
@@ -60,6 +68,8 @@ def _evaluations_recorded(state: RunState, events: Events) -> RunState:
             state = state if evaluated is None else _with_outcomes(state, split, evaluated, rows, seq)
             split, evaluated, rows = payload.split, None, {}
         if evaluated is None or payload.generation != evaluated.number:
+            if evaluated is not None:
+                state, rows = _with_outcomes(state, split, evaluated, rows, seq), {}
             evaluated = _evaluated(state, event, split, payload.generation)
             keys = {key: key for key in evaluated.instances}
         row = rows.get(candidate)
@@ -92,7 +102,8 @@ def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> 
             "no such candidate in the test",
             "{instance} is not part of the test",
         )
-    generation = open_generation(state, event, number)
+    ahead = state.ahead.get(number) if split == "train" else None  # whatever else ends meanwhile
+    generation = open_generation(state, event, number) if ahead is None else ahead
     if split == "train":
         return _Evaluated(
             number,
@@ -144,11 +155,11 @@ def _with_outcomes(
     outcomes = evaluated.outcomes.with_rows(rows)
     if split == "test" and state.test is not None:
         return replace(state, test=replace(state.test, outcomes=outcomes, outcomes_seq=seq))
-    generation = state.generation
+    generation = state.sampled(evaluated.number)
     if generation is None:
         return state
     if split == "train":
-        return replace(state, generation=replace(generation, outcomes=outcomes, outcomes_seq=seq))
+        return with_generation(state, replace(generation, outcomes=outcomes, outcomes_seq=seq))
     if split == "gate":
         return replace(state, generation=replace(generation, gate_outcomes=outcomes))
     if split == "race" and generation.race is not None:

@@ -6,14 +6,23 @@ import math
 
 from immutables import Map, MapMutation
 
-from dga2d.events import ImplementationId, OperatorId, RecordedEvent
+from dga2d.events import ImplementationId, OperatorId, RecordedEvent, StoredEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError
+from dga2d.replay.state.ahead import last_ahead, sampled_now
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, RaceState, SampledPipeline
 from dga2d.replay.state.graph import OperatorGraph, walk_violation
-from dga2d.replay.state.handler import Events, folds, open_generation, refuse, replace, require
+from dga2d.replay.state.handler import (
+    Events,
+    folds,
+    open_generation,
+    refuse,
+    replace,
+    require,
+    with_generation,
+)
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import GenerationSummary, RaceSummary, RunState, SavedPolicy
 
@@ -31,16 +40,22 @@ def _generation_started(state: RunState, event: RecordedEvent, payload: p.Genera
     require(payload.pools_digest == pools_digest(state.pools), event, "the pools are others")
     guide = tuple(step.operator for step in incumbent(state))
     size = state.settings.pipelines if state.settings.evolves_pipelines else 0  # as many as are written
-    return replace(state, generation=GenerationState(payload.generation, event.seq, size, guide))
+    number = payload.generation
+    if number in state.ahead:
+        generation = replace(state.ahead[number], seq=event.seq)
+        return replace(state, generation=generation, ahead=state.ahead.delete(number))
+    return replace(state, generation=GenerationState(number, event.seq, size, guide))
 
 
 @folds(p.PipelineSampled, takes_many=True)
 def _pipelines_sampled(state: RunState, events: Events) -> RunState:
     same: dict[tuple[OperatorId, ImplementationId, float | None], p.Step] = {}
-    pipelines: MapMutation[int, SampledPipeline] | None = None
+    filled: dict[int, tuple[GenerationState, MapMutation[int, SampledPipeline]]] = {}
     for event, payload in events:
-        generation = open_generation(state, event, payload.generation)
-        pipelines = generation.pipelines.mutate() if pipelines is None else pipelines
+        if payload.generation not in filled:
+            generation = _to_fill(state, event, payload.generation)
+            filled[payload.generation] = generation, generation.pipelines.mutate()
+        generation, pipelines = filled[payload.generation]
         if payload.candidate in pipelines:
             refuse(event, "the candidate was sampled before")
         if not 0 <= payload.candidate < generation.size:
@@ -55,9 +70,20 @@ def _pipelines_sampled(state: RunState, events: Events) -> RunState:
             if name not in same:
                 same[name] = p.Step(operator=name[0], implementation=name[1], share=name[2])
         pipelines[payload.candidate] = SampledPipeline(event[1], tuple([same[name] for name in names]))
-    if pipelines is None or state.generation is None:
-        return state
-    return replace(state, generation=replace(state.generation, pipelines=pipelines.finish()))
+    for generation, pipelines in filled.values():
+        state = with_generation(state, replace(generation, pipelines=pipelines.finish()))
+    return state
+
+
+def _to_fill(state: RunState, event: StoredEvent, number: int) -> GenerationState:
+    """Return the generation that gets candidates: the open one, or one ahead of it."""
+    generation = state.generation
+    if generation is None or not generation.number < number <= last_ahead(state, generation):
+        return open_generation(state, event, number)
+    open_generation(state, event, generation.number)
+    if generation.scores:
+        refuse(event, f"generation {generation.number} was scored before")
+    return state.ahead.get(number) or sampled_now(state, number)
 
 
 @folds(p.PolicyUpdated)

@@ -251,7 +251,9 @@ class GenerationState:
     size: int
     """Number of candidates N, fixed when the generation starts."""
     guide: tuple[OperatorId, ...] = ()
-    """The incumbent's walk when the generation started."""
+    """The incumbent's walk when the generation started, or was sampled if that was before."""
+    graph: OperatorGraph | None = None
+    """What it was sampled from, where that was before it started (``sample_ahead``)."""
     pipelines: Map[int, SampledPipeline] = Map()
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0

@@ -102,6 +102,13 @@ def open_generation(state: RunState, event: StoredEvent, number: int) -> Generat
     return generation
 
 
+def with_generation(state: RunState, generation: GenerationState) -> RunState:
+    """Return `state` with `generation` in its place: as the open one, or among those sampled ahead."""
+    if state.generation is not None and state.generation.number == generation.number:
+        return replace(state, generation=generation)
+    return replace(state, ahead=state.ahead.set(generation.number, generation))
+
+
 def judge(
     state: RunState,
     event: RecordedEvent,

@@ -248,6 +248,8 @@ class RunState:
     """Why calls wait for the model's endpoint; empty while it works."""
     generation: GenerationState | None = None
     """The open generation, ``None`` between generations."""
+    ahead: Map[int, GenerationState] = Map()
+    """Generations that were sampled before they start, by number, with what is evaluated of them."""
     bases: Map[int, EvolutionBasis] = Map()
     """What answers in flight were asked on, by the generation that asked."""
     completed: int = 0
@@ -311,6 +313,12 @@ class RunState:
         """``RunStarted`` of a run that has begun."""
         assert self.started is not None
         return self.started
+
+    def sampled(self, number: int) -> GenerationState | None:
+        """Return generation `number` if it is open or was sampled ahead."""
+        if self.generation is not None and self.generation.number == number:
+            return self.generation
+        return self.ahead.get(number)
 
     def unconfigured(self, name: ImplementationId) -> ImplementationId:
         """Return the implementation that `name` is a configuration of; itself if it is none."""

@@ -18,7 +18,7 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
 from dga2d.runtime.evaluation.answers import failed, verdict
-from dga2d.runtime.evaluation.pool import expected_s
+from dga2d.runtime.evaluation.pool import urgency
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.slot_queue import SlotQueue
 from dga2d.runtime.terminal.diagnostics import logger
@@ -117,7 +117,7 @@ class ClusterPool:
     async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
         """Run `request` on a node and verify here what comes back."""
         for _ in range(_LOSSES):
-            member = await self._slots.take(expected_s(request, self.order.budget))
+            member = await self._slots.take(urgency(request, self.order.budget))
             if member.is_gone:  # its slot goes with it
                 continue
             member.running += 1

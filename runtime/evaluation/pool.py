@@ -29,6 +29,7 @@ from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.errors import CacheFolderError, WireError
 from dga2d.runtime.evaluation.launch import Zygote, launch
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.slot_queue import Urgency
 from dga2d.runtime.evaluation.worker import Worker, ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
 from dga2d.runtime.user_key import KEY_BYTES, user_key
@@ -210,7 +211,7 @@ class EvaluatorPool:
             "shares": list(request.shares),
             "run_cpu_s": request.cpu_limit_s,
         }
-        ended = await self._worker_pool.submit(job, expected_s(request, self._budget))
+        ended = await self._worker_pool.submit(job, urgency(request, self._budget))
         if ended is None:
             return EvaluationFailure("crashed", "the evaluation worker died twice while it ran this task")
         return {**ended, "environment_bytes": len(world.environment.data)}
@@ -287,7 +288,7 @@ class EvaluatorPool:
         job = await self._job(world, steps, _Budget(work, "work"), (0,), deadlines)
         job.fields["is_preparation"] = True
         job.answer_bytes += limits.file_bytes
-        ended = await self._worker_pool.submit(job, _PREPARATION_S + len(step.source))
+        ended = await self._worker_pool.submit(job, Urgency(0, -_PREPARATION_S - len(step.source)))
         if ended is None:
             return EvaluationFailure(
                 "crashed", "the evaluation worker died twice while it compiled this text"
@@ -314,7 +315,7 @@ class EvaluatorPool:
         job = await self._job(world, steps, _Budget(limits.rehearsal_s, "s"), (0,), deadlines)
         job.fields["is_preparation"] = True
         job.answer_bytes += limits.file_bytes
-        ended = await self._worker_pool.submit(job, _PREPARATION_S + len(steps[-1].source))
+        ended = await self._worker_pool.submit(job, Urgency(0, -_PREPARATION_S - len(steps[-1].source)))
         code = None if ended is None else compiled_code(ended, limits.file_bytes)
         if code is not None:
             await to_thread.run_sync(self._keep, steps[-1], code)
@@ -384,11 +385,11 @@ class EvaluatorPool:
         return self._programs[step.id]
 
 
-def expected_s(request: EvaluationRequest, budget: tuple[float, Literal["s", "work"]] | None) -> float:
-    """Return how long an evaluation may take, to compare it with others that wait; `budget` is the run's."""
+def urgency(request: EvaluationRequest, budget: tuple[float, Literal["s", "work"]] | None) -> Urgency:
+    """Return when an evaluation's turn is, compared with others that wait; `budget` is the run's."""
     if request.budget is None:
-        return 0.0 if budget is None else budget[0]
-    return request.budget if request.unit == "s" else 0.0
+        return Urgency(request.turn, 0.0 if budget is None else -budget[0])
+    return Urgency(request.turn, -request.budget if request.unit == "s" else 0.0)
 
 
 def _code_name(step: Implementation) -> str:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import anyio
 
 Slot = TypeVar("Slot")
+
+
+class Urgency(NamedTuple):
+    """What comes first of what waits: the lowest."""
+
+    turn: int
+    minus_s: float
+    """Expected seconds, negative: the longest begin first."""
 
 
 class _Turn(Generic[Slot]):
@@ -22,19 +30,19 @@ class _Turn(Generic[Slot]):
 
 
 class SlotQueue(Generic[Slot]):
-    """Slots that are taken and given back; those that wait for one, longest expected first."""
+    """Slots that are taken and given back, and those that wait for one."""
 
     def __init__(self, slots: Iterable[Slot] = ()) -> None:
         self._idle = list(slots)
-        self._waiting: list[tuple[float, int, _Turn[Slot]]] = []
+        self._waiting: list[tuple[Urgency, int, _Turn[Slot]]] = []
         self._numbers = itertools.count()
 
-    async def take(self, expected_s: float) -> Slot:
+    async def take(self, urgency: Urgency) -> Slot:
         """Return a slot as soon as there is one; it belongs to the caller until it is given back."""
         if self._idle:
             return self._idle.pop()
         turn = _Turn[Slot]()
-        heapq.heappush(self._waiting, (-expected_s, next(self._numbers), turn))
+        heapq.heappush(self._waiting, (urgency, next(self._numbers), turn))
         try:
             await turn.come.wait()
         except BaseException:

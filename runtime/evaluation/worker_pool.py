@@ -20,7 +20,7 @@ from dga2d.runtime.evaluation.errors import (
     WorkerStartError,
 )
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
-from dga2d.runtime.evaluation.slot_queue import SlotQueue
+from dga2d.runtime.evaluation.slot_queue import SlotQueue, Urgency
 from dga2d.runtime.evaluation.worker import GONE, Worker, ZygoteSettings, build_filter
 
 _PARCELS_HELD = 256
@@ -140,7 +140,7 @@ class WorkerPool:
                     if slot.worker is not None:
                         group.start_soon(slot.worker.stop)
 
-    async def submit(self, job: Job, expected_s: float) -> wire.Message | None:
+    async def submit(self, job: Job, urgency: Urgency) -> wire.Message | None:
         """Run `job` and return the zygote's last message, ``None`` if workers died of it.
 
         Cancelling the call ends the child.
@@ -156,15 +156,15 @@ class WorkerPool:
             self._running.add(scope)
             try:
                 if not self._is_closed:
-                    return await self._run_in_turn(job, expected_s)
+                    return await self._run_in_turn(job, urgency)
             finally:
                 self._running.discard(scope)
                 if self._is_closed and not self._running:
                     self._all_left.set()
         raise PoolClosedError
 
-    async def _run_in_turn(self, job: Job, expected_s: float) -> wire.Message | None:
-        slot = await self._slots.take(expected_s)
+    async def _run_in_turn(self, job: Job, urgency: Urgency) -> wire.Message | None:
+        slot = await self._slots.take(urgency)
         self.busy += 1
         try:
             return await self._serve(slot, job)

@@ -12,6 +12,7 @@ import pytest
 from dga2d.domains.core.contract import Implementation
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
+from dga2d.runtime.evaluation.slot_queue import Urgency
 from dga2d.runtime.evaluation.worker_pool import Job, WorkerPool
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
@@ -156,9 +157,9 @@ async def test_what_was_kept_passed_its_trial_and_is_not_tried_again(
     jobs = []
     submit = WorkerPool.submit
 
-    async def counted(pool: WorkerPool, job: Job, expected_s: float) -> Any:
+    async def counted(pool: WorkerPool, job: Job, urgency: Urgency) -> Any:
         jobs.append(job.fields["is_preparation"])
-        return await submit(pool, job, expected_s)
+        return await submit(pool, job, urgency)
 
     monkeypatch.setattr(WorkerPool, "submit", counted)
     text = "STEP = 1  # tunable: 1..3\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n"
