@@ -7,7 +7,7 @@ test holds the table against the logs of simulated runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from dga2d.events.payloads import (
     GenerationCompleted,
     GenerationStarted,
     LibraryOperator,
+    ProcessUse,
     RunCompleted,
     Step,
     TestCandidate,
@@ -187,14 +188,16 @@ class Conductor:
 
     name: AgentName = "conductor"
 
-    def __init__(self, log: EventAppender) -> None:
+    def __init__(self, log: EventAppender, meter: Callable[[], ProcessUse] | None = None) -> None:
         self._log = log
+        self._meter = meter
 
     def duties(self, state: RunState) -> Sequence[ConductorDuty]:
         return duties(state)
 
     async def perform(self, duty: ConductorDuty, state: RunState) -> None:
-        await self._log.append(*decide(state, duty))
+        used = self._meter() if self._meter and isinstance(duty, CompleteGeneration) else None
+        await self._log.append(*decide(state, duty, used))
 
 
 def duties(state: RunState) -> tuple[ConductorDuty, ...]:
@@ -224,8 +227,8 @@ def duties(state: RunState) -> tuple[ConductorDuty, ...]:
     return (CompleteGeneration(closed, number),)
 
 
-def decide(state: RunState, duty: ConductorDuty) -> Decision:
-    """Return the event that fulfils a duty."""
+def decide(state: RunState, duty: ConductorDuty, used: ProcessUse | None = None) -> Decision:
+    """Return the event that fulfils a duty; `used` is what was measured at the end of a generation."""
     payload: Payload
     match duty:
         case StartGeneration(number=number):
@@ -237,7 +240,7 @@ def decide(state: RunState, duty: ConductorDuty) -> Decision:
         case StartValidation(number=number):
             payload = ValidationStarted(generation=number, instances=validation_instances(state))
         case CompleteGeneration(number=number):
-            payload = GenerationCompleted(generation=number, state_digest=state_digest(state))
+            payload = GenerationCompleted(generation=number, state_digest=state_digest(state), used=used)
         case CompleteRun(reason=reason):
             payload = RunCompleted(reason=reason, state_digest=state_digest(state))
     generation = None if state.generation is None else state.generation.number
@@ -293,7 +296,7 @@ def held_out_test(
             for operator in hand_tuned
         )
     seconds = seconds_of_work(state) if len(pipelines) > 1 else None
-    limits = (None,) if seconds is None else (None, seconds)
+    limits = (None, *(() if seconds is None else (seconds,)), *state.settings.test_limits_s)
     return TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
         forced=state.test is not None,

@@ -10,6 +10,7 @@ that they were owed, by whom, and which event asked for them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from dga2d.agents import (
@@ -152,7 +153,9 @@ class DecisionVerifier:
         return Expected(Draft("conductor", test))
 
     async def _conducted(self, state: RunState, payload: Payload) -> Expected | None:
-        return _by_rule(state, conductor.duties(state), conductor.decide)
+        """Take what the process had used as observed."""
+        used = payload.used if isinstance(payload, p.GenerationCompleted) else None
+        return _by_rule(state, conductor.duties(state), partial(conductor.decide, used=used))
 
     async def _credited(self, state: RunState, payload: Payload) -> Expected | None:
         return _by_rule(state, credit_keeper.duties(state), credit_keeper.decide)

@@ -2,6 +2,7 @@
 
     python benchmarks/domains.py                                    # safe baselines, generated instances
     python benchmarks/domains.py tsp jsp --data DIR --workers 1     # published instances, undisturbed
+    python benchmarks/domains.py mis --data DIR --suite paper       # exactly those of the paper
     python benchmarks/domains.py tsp --method basic --time-limit 1 --instances 3
     python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite+aiosqlite:///dga2d.db
     python benchmarks/domains.py tsp --method pomo --weights examples/learned/pomo.safetensors
@@ -112,7 +113,7 @@ async def algorithm_of(problem: Problem, options: argparse.Namespace) -> Algorit
 
 async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:
     """Run the algorithm once on each chosen test instance of a domain."""
-    problem = Problem.open(domain_name, options.data)
+    problem = Problem.open(domain_name, options.data, suite=options.suite)
     settings = RunSettings(
         time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
     )
@@ -261,6 +262,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="default: all registered domains")
     parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
+    parser.add_argument(
+        "--suite", choices=["any", "paper"], default="any", help="paper: exactly the paper's instances"
+    )
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds per instance (default 10)")
     parser.add_argument("--work", type=int, help="work units per instance instead of seconds")
     methods = ["safe", "basic", "ils", "cp-sat", *LEARNED, *PEERS]

@@ -20,6 +20,8 @@ CreditContext = Literal["zero", "first", "second", "full"]
 MOVES = frozenset(get_args(RaceMove)) - {"incumbent"}
 _MOVES_PATTERN = "^(all|{0}(,{0})*)$".format(f"({'|'.join(sorted(MOVES))})")
 
+_LIMITS_PATTERN = "^({0}(,{0})*)?$".format(r"[0-9]{1,5}(\.[0-9]{1,3})?")
+
 CLUSTER = r"ray(:[^\s:]+:[0-9]{1,5})?"
 """How a Ray cluster is named, as a regular expression."""
 
@@ -50,7 +52,8 @@ class RunSettings(BaseModel):
     again; every file that is missing is named. ``any``: all that are found below ``--data``, or generated."""
     group: str = Field("all", min_length=1)
     """Groups of instances that the run is for, names divided by commas: it trains, validates and tests on
-    them alone. ``all``: every group of the domain."""
+    them alone. ``GROUP/PATTERN`` stands for those of a group's instances whose names match
+    (``hurink/edata-*``). ``all``: every group of the domain."""
     generations: int = Field(50, ge=1)
     """Number of generations t_max."""
     pipelines: int = Field(4, ge=1)
@@ -236,6 +239,12 @@ class RunSettings(BaseModel):
     many."""
     test_instances: int | None = Field(None, ge=1)
     """Held-out instances used by the test; when unset, the whole split."""
+    test_group: str = Field("", max_length=500)
+    """Groups whose held-out instances the test uses in place of those of `group`, named as there; empty for
+    the same. The other instances of these groups are not used."""
+    test_seconds: str = Field("", pattern=_LIMITS_PATTERN)
+    """Wall-clock budgets per instance in which the test evaluates its algorithms besides, each anew: seconds
+    divided by commas (``0.5,1,10``); empty for none."""
     time_limit: float = Field(90.0, gt=0.0)
     """Wall-clock seconds per instance."""
     work: int | None = Field(None, ge=1)
@@ -349,6 +358,9 @@ class RunSettings(BaseModel):
             raise ValueError(f"turns = {self.turns} needs gate_instances and prompt_edition = 3 or 4")
         if self.turns > 1 and self.edit_lag:
             raise ValueError(f"turns = {self.turns} needs edit_lag = 0: each turn waits for the one before")
+        limits = self.test_limits_s
+        if 0.0 in limits or len(set(limits)) < len(limits):
+            raise ValueError("test_seconds expects different numbers above 0")
         if self.edit_lag and not self.evolves_pipelines:
             raise ValueError(
                 f"edit_lag = {self.edit_lag} needs method = dga2d: a round waits for its answers"
@@ -380,6 +392,11 @@ class RunSettings(BaseModel):
     def evolves_component(self) -> bool:
         """Whether programs differ in one function, within a skeleton that stays as it is."""
         return self.space != "program"
+
+    @property
+    def test_limits_s(self) -> tuple[float, ...]:
+        """What `test_seconds` names."""
+        return tuple(float(limit) for limit in self.test_seconds.split(",") if limit)
 
     @property
     def moves(self) -> frozenset[str]:

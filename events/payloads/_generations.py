@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dga2d.events._names import BlobDigest, ImplementationId, InstanceKey, OperatorId
 from dga2d.events._payload import Model, Payload
@@ -63,11 +63,26 @@ class PipelineSampled(
     """Number of updates π_θ had seen."""
 
 
+class ProcessUse(Model):
+    """What the process that carries a run out has used since it began to."""
+
+    cpu_s: float
+    """Processor seconds of the program and of the processes that it started, evaluations among them, at
+    least 0."""
+    peak_bytes: int
+    """Most memory that the program itself held at a time, in its whole life; evaluations have a limit of
+    their own."""
+
+
 class GenerationCompleted(Payload, owner="conductor", operation="generation-completed/{generation}"):
     """All agents are done with generation t; digest of the whole state."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"used"})
+
     generation: int
     state_digest: str
+    used: ProcessUse | None = None
+    """An observation; ``None`` where nobody measured."""
 
 
 class PositionTrace(Model):

@@ -60,6 +60,13 @@ if TYPE_CHECKING:
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
 @seed_option
+@click.option(
+    "--suite",
+    type=click.Choice(["any", "paper"]),
+    default="any",
+    show_default=True,
+    help="paper: INSTANCE is one of the paper's own, from --data or made again exactly.",
+)
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the solution here."
@@ -82,6 +89,7 @@ def solve(
     time_limit: float,
     work: int | None,
     seed: int,
+    suite: str,
     sandbox: SandboxMode,
     output: Path | None,
     picture: Path | None,
@@ -106,7 +114,7 @@ def solve(
     for path in (output, picture):
         if path is not None:
             check_writable(path)
-    limits = {"time_limit": time_limit, "work": work, "sandbox": sandbox}
+    limits = {"time_limit": time_limit, "work": work, "suite": suite, "sandbox": sandbox}
     learned = None if method not in DOMAINS else Learned(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
     with _launched(None if is_outside else sandbox) as zygote:

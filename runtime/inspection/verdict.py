@@ -320,11 +320,33 @@ def held_out_objectives(
     test = state.test
     if test is None or test.mean_gaps is None:
         return {}
+    own = len(test.candidates) - _further(state, test)
     return {
         candidate.label: {key: outcome.objective for key, outcome in test.outcomes.row(number).items()}
-        for number, candidate in enumerate(test.candidates)
+        for number, candidate in enumerate(test.candidates[:own])
         if (candidate.time_limit_s is not None) == is_timed
     }
+
+
+def _further(state: RunState, test: TestState) -> int:
+    """Return how many candidates of a test are there for `test_seconds`; they are the last ones."""
+    return len(state.settings.test_limits_s) * len({candidate.label for candidate in test.candidates})
+
+
+def gaps_by_seconds(state: RunState) -> dict[float, dict[str, Gaps]]:
+    """Return the gaps of the last finished test by seconds per instance (`test_seconds`) and label; the
+    baseline's are both arms' where it was kept."""
+    test = state.test
+    if test is None or test.mean_gaps is None:
+        return {}
+    found: dict[float, dict[str, Gaps]] = {}
+    first = len(test.candidates) - _further(state, test)
+    for number, candidate in enumerate(test.candidates[first:], start=first):
+        objectives = {key: outcome.objective for key, outcome in test.outcomes.row(number).items()}
+        assert candidate.time_limit_s is not None
+        arms = found.setdefault(candidate.time_limit_s, {})
+        arms[candidate.label] = gaps_of(state.header, "test", objectives)
+    return {limit: {"evolved": arms["baseline"], **arms} for limit, arms in found.items()}
 
 
 def gaps_of(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,32 +45,45 @@ class Problem:
 
     @classmethod
     def open(
-        cls, domain_name: str, data_dir: Path | None, group: str = EVERY_GROUP, suite: str = "any"
+        cls,
+        domain_name: str,
+        data_dir: Path | None,
+        group: str = EVERY_GROUP,
+        suite: str = "any",
+        test_group: str = "",
     ) -> Problem:
         """Open the domain called `domain_name` with its generated or published instances, or with those of
-        the paper where the `suite` is that; of a `group` or of several, divided by commas.
+        the paper where the `suite` is that; of a `group` or of several, divided by commas. The held-out
+        instances are of `test_group`, where one is named.
 
         Raises
         ------
         UnknownDomainError
             There is no such domain.
         UsageError
-            The data folder holds no instance of the domain, or there is no such group.
+            The data folder holds no instance of the domain, there is no such group, or none is held out.
         InstanceFormatError
             A table of best-known values is malformed.
         NoSuiteError, IncompleteSuiteError
             The paper has no instances of the domain, or files of them are missing.
         """
         domain = get_domain(domain_name)
-        if suite == "paper":
-            return cls(domain, _of_group(domain_name, paper_refs(domain, data_dir), group))
-        if data_dir is None:
-            return cls(domain, _of_group(domain_name, domain.generated(), group))
-        refs = domain.published(data_dir)
-        if not refs:
-            raise UsageError(f"{data_dir / domain_name}: no {domain_name} instances found below --data")
-        known = [ref for ref in refs if ref.reference is not None] or refs
-        return cls(domain, _of_group(domain_name, known, group))
+        refs = _found_refs(domain, data_dir, suite)
+        own = _of_group(domain_name, refs, group)
+        if not test_group:
+            return cls(domain, own)
+        parts = split(own)
+        kept = (*_in_part(parts.train, "train"), *_in_part(parts.validation, "validation"))
+        used = {ref.key for ref in kept}
+        tested = {
+            ref.key: ref
+            for name in test_group.split(",")  # each by itself, so that the same names are held out in all
+            for ref in split(_of_group(domain_name, refs, name.strip())).test
+            if ref.key not in used
+        }
+        if not tested:
+            raise UsageError(f"{domain_name}: the run itself uses all held-out instances of {test_group}")
+        return cls(domain, (*kept, *_in_part(tested.values(), "test")))
 
     def instance(self, key: str) -> Instance:
         """Return the instance called `key`.
@@ -140,17 +155,45 @@ class Problem:
         return SplitManifest(**parts, digest=self.splits.digest())
 
 
+def _found_refs(domain: Domain, data_dir: Path | None, suite: str) -> Sequence[InstanceRef]:
+    if suite == "paper":
+        return paper_refs(domain, data_dir)
+    if data_dir is None:
+        return domain.generated()
+    refs = domain.published(data_dir)
+    if not refs:
+        raise UsageError(f"{data_dir / domain.name}: no {domain.name} instances found below --data")
+    return [ref for ref in refs if ref.reference is not None] or refs
+
+
+def _in_part(refs: Iterable[InstanceRef], part: Literal["train", "validation", "test"]) -> list[InstanceRef]:
+    """Return `refs` as instances that say themselves to which part they belong."""
+    return [replace(ref, part=part) for ref in refs]
+
+
 def _of_group(domain_name: str, refs: Sequence[InstanceRef], group: str) -> Sequence[InstanceRef]:
     if group == EVERY_GROUP:
         return refs
     wanted, known = {name.strip() for name in group.split(",")}, {ref.group for ref in refs}
-    if unknown := sorted(wanted - known):
+    if unmatched := sorted(name for name in wanted if "/" in name and not _matching(refs, name)):
+        raise UsageError(f"{domain_name} has no instance that {unmatched[0]!r} matches")
+    if unknown := sorted(name for name in wanted - known if "/" not in name):
         near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(
             f"{domain_name} has no group {unknown[0]!r}; {hint}it has {', '.join(sorted(known))}"
         )
-    return [ref for ref in refs if ref.group in wanted]
+    chosen = {ref.key for name in wanted for ref in _matching(refs, name)}
+    return [ref for ref in refs if ref.key in chosen]
+
+
+def _matching(refs: Iterable[InstanceRef], name: str) -> list[InstanceRef]:
+    return [ref for ref in refs if is_of_group(ref.key, name)]
+
+
+def is_of_group(key: str, name: str) -> bool:
+    """Return whether the instance called `key` is of the group `name`, or matches ``GROUP/PATTERN``."""
+    return fnmatchcase(key, name) if "/" in name else key.rpartition("/")[0] == name
 
 
 def _entries(refs: Sequence[InstanceRef], measured: Mapping[str, InstanceEntry]) -> tuple[InstanceEntry, ...]:

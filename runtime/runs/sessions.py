@@ -68,7 +68,7 @@ async def evolve(
     Dga2dError, DomainError
         Something the run needs is missing (before any event is written), or an agent failed.
     """
-    problem = Problem.open(domain, data_dir, settings.group, settings.suite)
+    problem = Problem.open(domain, data_dir, settings.group, settings.suite, settings.test_group)
     name = new_run_id(domain) if run_id is None else checked_run_id(run_id)
     shared_batch(problem, settings, seed)  # refuses a batch larger than the split before a run is created
     bank = bank_of(problem, settings)
@@ -208,7 +208,8 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
     """
     recorded = state.header.data_dir
     folder = data_dir or (Path(recorded) if recorded is not None else None)
-    problem = Problem.open(state.header.domain, folder, state.settings.group, state.settings.suite)
+    settings = state.settings
+    problem = Problem.open(state.header.domain, folder, settings.group, settings.suite, settings.test_group)
     if problem.splits.digest() != state.header.splits.digest:
         raise RunStateError(
             f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
@@ -221,6 +222,8 @@ UNCHANGEABLE = (
     "preset",
     "group",
     "suite",
+    "test_group",
+    "test_seconds",
     "method",
     "space",
     "population",

@@ -96,10 +96,10 @@ async def solve_instance(
     domain = get_domain(domain_name)
     if run_id is None and method in DOMAINS:
         solver = await open_learned(domain_name, method, settings, learned or Learned())
-        instance = find_instance(domain, instance_name, data_dir)
+        instance = find_instance(domain, instance_name, data_dir, settings.suite)
         return await solve_by_network(domain, instance, solver, settings, seed)
     announce("reading the instance")
-    instance = find_instance(domain, instance_name, data_dir)
+    instance = find_instance(domain, instance_name, data_dir, settings.suite)
     if run_id is not None:
         algorithm = await best_of_run(url, run_id, domain_name)
     elif method == "cp-sat":
@@ -262,8 +262,12 @@ def draw(domain: Domain, solved: Solved, path: Path) -> None:
     save_figure(draw_picture(domain, solved.instance, solved.state), path, path.suffix.removeprefix("."))
 
 
-def find_instance(domain: Domain, name: str, data_dir: Path | None) -> Instance:
-    """Return an instance by file path, key (``ta/ta01``) or bare name (``ta01``)."""
+def find_instance(domain: Domain, name: str, data_dir: Path | None, suite: str = "any") -> Instance:
+    """Return an instance by file path, key (``ta/ta01``) or bare name (``ta01``); with the `suite` ``paper``
+    one of the paper's by key or name."""
+    if suite == "paper":
+        published = Problem.open(domain.name, data_dir, suite=suite)
+        return published.instance(published.ref(name).key)
     path = Path(name)
     if path.is_file():
         known = {} if data_dir is None else {ref.path: ref for ref in domain.published(data_dir)}

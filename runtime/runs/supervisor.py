@@ -42,6 +42,7 @@ from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.process_use import ProcessMeter
 from dga2d.runtime.runs.references import measure_references
 from dga2d.runtime.runs.start import baseline_of, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
@@ -250,7 +251,7 @@ def make_agents(
     trials = TrialRunner(around.evaluator, problem, sources)
     policy_words = policy_prompt_context(problem, state.header.batch)
     common = (
-        Conductor(writer),
+        Conductor(writer, ProcessMeter()),
         Initializer(writer, store, around.model, prompt_context),
         PipelineSampler(writer, around.policy, policy_words, around.archive),
         EvaluatorPoolAgent(writer, store, around.evaluator, problem, around.known_rates),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
-from dga2d.events.payloads import InstanceEntry, OwnScore, RunResumed, RunStarted, SplitManifest
+from dga2d.events.payloads import InstanceEntry, OwnScore, ProcessUse, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.projection import EventFeed, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
@@ -70,6 +70,8 @@ class Simulation:
     run_id: RunId = RUN
     bank: BankOfRun = NO_ENTRIES
     own_score: OwnScore | None = None
+    meter: Callable[[], ProcessUse] | None = None
+    """Measures what the process used."""
 
     def changed(self, **settings: Any) -> Simulation:
         return replace(self, settings=RunSettings.model_validate({**self.settings.model_dump(), **settings}))
@@ -165,7 +167,7 @@ class Simulation:
         trials = TrialRunner(evaluator, instances, SourceReader(source))
         words = PolicyPromptContext("imaginary", "small", {})
         agents: list[Agent[Any]] = [
-            Conductor(log),
+            Conductor(log, self.meter),
             Initializer(log, source, model, self.prompt_context),
             PipelineSampler(log, UniformPolicy(), words),
             EvaluatorPoolAgent(log, source, evaluator, instances),

@@ -14,8 +14,8 @@ from tests.agents.outside_world import Answers
 
 from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, spread, validation_is_due
 from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest
-from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent
-from dga2d.events.payloads import EvaluationRecorded
+from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent, encode_payload
+from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted, ProcessUse
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
 
@@ -198,3 +198,17 @@ def test_the_table_of_a_generation_reads_from_top_to_bottom() -> None:
         assert row.writer in PAYLOAD_TYPES[row.event.partition(" ")[0]].owners
         assert set(row.after) <= above | REPEATS
         above.add(row.event)
+
+
+def test_what_the_process_used_is_observed_and_changes_no_decision(simulation: Simulation) -> None:
+    used = ProcessUse(cpu_s=1.5, peak_bytes=7)
+    state, log = replace(simulation, meter=lambda: used).run()
+    closed = [e.payload for e in log.events if isinstance(e.payload, GenerationCompleted)]
+    assert [payload.used for payload in closed] == [used] * state.completed
+    assert [payload.state_digest for payload in closed] == [
+        e.payload.state_digest
+        for e in simulation.run()[1].events
+        if isinstance(e.payload, GenerationCompleted)
+    ]
+    simulation.made_again(log)
+    assert b"used" not in encode_payload(closed[0].model_copy(update={"used": None}))

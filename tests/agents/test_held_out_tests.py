@@ -21,6 +21,7 @@ from dga2d.replay.errors import InvariantError
 from dga2d.replay.projection import project
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.verdict import gaps_by_seconds, held_out_gaps
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
@@ -158,6 +159,26 @@ def test_every_decision_of_a_test_is_made_again(simulation: Simulation) -> None:
     _, log = after_test(simulation, after_test(simulation, simulation.run()[1])[1])
     simulation.made_again(log)
     assert sum(e.type == "TestScored" for e in log.events) == 2
+
+
+def test_a_test_in_further_seconds_leaves_the_comparison_in_the_own_budget_alone(
+    simulation: Simulation,
+) -> None:
+    chosen = replace(simulation.changed(checkpoint_margin=0.0), baseline=("build",), seed=3)
+    alone, _ = after_test(chosen, chosen.run()[1])
+    further = chosen.changed(test_seconds="0.5,3")
+    state, log = after_test(further, further.run()[1])
+    assert state.test is not None
+    assert [(c.label, c.time_limit_s) for c in state.test.candidates] == [
+        (label, limit) for limit in (None, 0.5, 3.0) for label in ("evolved", "baseline")
+    ]
+    assert held_out_gaps(state) == held_out_gaps(alone)
+    assert held_out_gaps(state, is_timed=True) is None
+    found = gaps_by_seconds(state)
+    assert list(found) == [0.5, 3.0]
+    assert found[3.0].keys() == {"evolved", "baseline"}
+    assert found[3.0]["evolved"].keys() == set(state.test.instances)
+    further.made_again(log)
 
 
 class Endless:
