@@ -3,7 +3,8 @@ files that wait and start processes should not be left to one of them at the end
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from dga2d.domains.core import plugins
 if TYPE_CHECKING:
     from xdist.remote import Producer
 
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("untimed"), max_examples=1000)
 settings.load_profile("untimed")
 
 HERE = Path(__file__).parent
@@ -39,6 +43,17 @@ def no_problem_file_is_left_behind() -> Iterator[None]:
     before = dict(plugins._problem_files), dict(plugins._recorded)
     yield
     plugins._problem_files, plugins._recorded = before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector leave alone what stays to the end: thousands of tests and all modules."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -54,7 +54,7 @@ def bank(*rows: tuple[str, str]) -> BankOfRun:
 ROWS = [(operator, code(f"{operator}_{i}")) for operator in ("build", "climb", "kick") for i in range(2)]
 
 
-@pytest.mark.parametrize("gate", [0, 3])
+@pytest.mark.parametrize("gate", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_entries_are_offered_before_a_model_is_asked_and_cost_no_call(
     simulation: Simulation, gate: int
 ) -> None:
@@ -131,8 +131,7 @@ def test_offers_do_not_depend_on_timing_and_whoever_resumes_needs_no_bank(simula
     small = simulation.changed(gate_instances=3, incumbent_edits=3)
     banked = replace(small, bank=bank(*ROWS))
     whole, log = banked.run()
-    for order in (1, 2):
-        assert state_digest(replace(banked, order=order).run()[0]) == state_digest(whole)
+    assert state_digest(replace(banked, order=1).run()[0]) == state_digest(whole)
     first = next(e.seq for e in log.events if e.type == "ImplementationProposed")
     again, log = small.run(log.until(first))
     assert again.status == "completed"

@@ -35,16 +35,21 @@ def test_every_event_type_is_made_again_or_known_to_be_undecided(simulation: Sim
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"edits_per_generation": 2},
         {"edge_edit": "delta", "edits_per_generation": 2},
-        {"evolution": False},
-        {"llm_calls": 0},
         {"llm_calls": 3},
         {"validation_interval": 1},
         {"work": None},
-        {"race_contenders": 5, "race_instances": 4},
         {"race_contenders": 5, "race_instances": 2, "structure": "dag", "evolution": False},
+        *(
+            pytest.param(settings, marks=pytest.mark.slow)
+            for settings in (
+                {},
+                {"edits_per_generation": 2},
+                {"evolution": False},
+                {"llm_calls": 0},
+                {"race_contenders": 5, "race_instances": 4},
+            )
+        ),
     ],
     ids=str,
 )

@@ -54,7 +54,7 @@ def lag_of(call: Call) -> int:
 @pytest.mark.parametrize(
     ("changed", "answers"),
     [
-        ({"edits_per_generation": 2}, {}),
+        pytest.param({"edits_per_generation": 2}, {}, marks=pytest.mark.slow),
         ({}, NONSENSE),
         ({**EVERY_RULE, "edge_smoke": True, "gate_instances": 1, "generations": 5}, {}),
     ],
@@ -251,7 +251,14 @@ def test_a_run_stopped_with_edits_in_flight_goes_on(
     assert flying
 
 
-@pytest.mark.parametrize("changed", [{"edit_lag": 0}, {"edit_lag": 1}, {"generations": 3}], ids=str)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"edit_lag": 0},
+        *(pytest.param(c, marks=pytest.mark.slow) for c in ({"edit_lag": 1}, {"generations": 3})),
+    ],
+    ids=str,
+)
 def test_the_lag_may_change_with_edits_in_flight(
     simulation: Simulation, record: Callable[[int, Draft], RecordedEvent], changed: dict[str, Any]
 ) -> None:

@@ -262,7 +262,7 @@ async def test_no_damage_is_taken_for_a_run_though_the_manifest_agrees(
 ) -> None:
     choose = random.Random(20)
     n_changed = 0
-    for _ in range(150):
+    for _ in range(60):
         name = choose.choice((EVENTS, BLOBS))
         members = {**RUN, name: damaged(RUN[name], choose)}
         if members[name] == RUN[name]:
@@ -271,5 +271,5 @@ async def test_no_damage_is_taken_for_a_run_though_the_manifest_agrees(
         with pytest.raises(ArchiveError):
             await import_run(store, packed(tmp_path / "run.zip", signed_again(members)))
         assert await store.runs() == []
-    assert n_changed > 130
+    assert n_changed > 50
     await import_run(store, GOLDEN)

@@ -49,6 +49,7 @@ def test_a_ratio_of_equal_means_is_one_and_lies_in_its_interval() -> None:
     assert shuffled.low < shuffled.value == 1.0 < shuffled.high
 
 
+@pytest.mark.slow
 def test_first_order_credit_beats_zero_order_where_rewards_depend_on_predecessors() -> None:
     domain = chain_domain(length=5, pool_size=3)
     contexts: tuple[CreditContext, ...] = ("zero", "first")

@@ -126,14 +126,14 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
     "changed",
     [
         {"pool_limit": 1},
-        {"pipelines": 2},
         {"evolution": False},
-        {"generations": 1},
-        {"race_contenders": 4, "race_returns": 2, "race_growth": 1.5, "champion_share": 0.8},
         EVERY_RULE,
         *(
             pytest.param(changed, marks=pytest.mark.slow)
             for changed in (
+                {"pipelines": 2},
+                {"generations": 1},
+                {"race_contenders": 4, "race_returns": 2, "race_growth": 1.5, "champion_share": 0.8},
                 {"edits_per_generation": 1},
                 {"edits_per_generation": 3},
                 {"pipelines": 5},
@@ -162,7 +162,7 @@ def test_settings_may_change_at_any_resume(
         assert state.status == "completed", f"resumed after event {seq}"
 
 
-@pytest.mark.parametrize("step", [3, 7, 20])
+@pytest.mark.parametrize("step", [7, *(pytest.param(step, marks=pytest.mark.slow) for step in (3, 20))])
 def test_a_run_that_dies_again_and_again_still_reaches_its_end(simulation: Simulation, step: int) -> None:
     small = simulation.changed(generations=2, pipelines=2, edits_per_generation=2)
     whole, log = small.run()[0], small.log()

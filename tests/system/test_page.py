@@ -228,6 +228,7 @@ async def test_characters_that_hide_or_turn_text_are_shown_as_escapes(
             assert "a\\u202eb\\u200bc\\x1b[2J\n\td" in (await client.get("/runs/done/calls/1")).text
 
 
+@pytest.mark.slow
 def test_serve_announces_its_address_and_ends_cleanly(program: Any, finished: Any) -> None:
     with finished.started("serve", "--port", "0", "--json") as process:
         text = ""

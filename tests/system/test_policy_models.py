@@ -71,6 +71,7 @@ def without_weights(model: Path) -> None:
     (model / "model.safetensors").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [

@@ -199,7 +199,7 @@ def loaded(source: str, folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "domain",
     [
-        pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+        pytest.param(name, marks=pytest.mark.slow if number % 6 else ())
         for number, name in enumerate(domain_names())
     ],
 )

@@ -258,7 +258,9 @@ class ComponentRun(Simulation):
         return (*self.operators, replace(program, implementations=(code,)))
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "tree"])
+@pytest.mark.parametrize(
+    "method", [pytest.param(m, marks=() if m == "eoh" else pytest.mark.slow) for m in METHODS if m != "tree"]
+)
 def test_a_component_is_evolved_within_its_skeleton(method: str) -> None:
     settings = small(method, 13, 2).changed(space="component").settings
     simulation = ComponentRun(settings)

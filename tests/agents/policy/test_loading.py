@@ -71,12 +71,13 @@ def test_a_tied_model_trains_the_rows_its_prompt_and_its_aliases_use(
     assert len(moved) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
         {"lora_rank": 4},
-        pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
-        pytest.param({"dtype": "bfloat16"}, marks=pytest.mark.slow),
+        {"gradient_checkpointing": True},
+        {"dtype": "bfloat16"},
     ],
 )
 def test_memory_savers_keep_the_policy_on_its_course(

@@ -78,7 +78,7 @@ FRAGMENTS = st.one_of(
 
 @pytest.mark.parametrize("kind", sorted(PARSERS))
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_a_damaged_answer_is_read_or_refused_and_nothing_else(kind: str, data: st.DataObject) -> None:
     parse, text = PARSERS[kind]
     for _ in range(data.draw(st.integers(1, 4))):

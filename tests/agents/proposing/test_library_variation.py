@@ -48,7 +48,7 @@ def blocks_of(name: str) -> tuple[Block, ...]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+        pytest.param(name, marks=pytest.mark.slow if number % 6 else ())
         for number, name in enumerate(sorted(SOURCES))
     ],
 )
@@ -71,6 +71,7 @@ def test_a_library_file_with_tunables_has_different_valid_variants(name: str) ->
     assert len({normalised_ast_digest(source) for source in (*found, entry.source)}) == len(found) + 1
 
 
+@pytest.mark.slow
 def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> None:
     for domain in domain_names():
         blocks: dict[str, list[Block]] = {}

@@ -49,7 +49,7 @@ async def test_a_missing_layer_is_told_and_refused_by_strict(
             pass
 
 
-@pytest.mark.parametrize("missing", [("landlock",), ("empty_root",)])
+@pytest.mark.parametrize("missing", [("landlock",), pytest.param(("empty_root",), marks=pytest.mark.slow)])
 async def test_files_stay_closed_when_one_of_two_layers_is_missing(
     missing: tuple[str, ...], lacking: Any, line: Any, cache_dir: Path, tmp_path: Path
 ) -> None:

@@ -66,7 +66,9 @@ async def test_limits_that_are_set_bind(
             assert result.failure == kind, (name, result)
 
 
-@pytest.mark.parametrize(("file_bytes", "is_kept"), [(1 << 10, False), (1 << 20, True)])
+@pytest.mark.parametrize(
+    ("file_bytes", "is_kept"), [(1 << 10, False), pytest.param(1 << 20, True, marks=pytest.mark.slow)]
+)
 async def test_the_limit_of_compiled_code_binds(
     file_bytes: int, is_kept: bool, line: Any, tmp_path: Path
 ) -> None:

@@ -50,7 +50,7 @@ CASES = [
     pytest.param(
         behaviour,
         llm,
-        marks=() if behaviour in OF_THE_PROTOCOL or (is_first and number % 4 == 1) else pytest.mark.slow,
+        marks=() if behaviour in OF_THE_PROTOCOL or (is_first and number % 8 == 1) else pytest.mark.slow,
     )
     for llm, is_first in (("openai:fake", True), ("anthropic:fake", False))
     for number, behaviour in enumerate(sorted(BEHAVIOURS))
