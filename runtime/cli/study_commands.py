@@ -191,7 +191,8 @@ def _estimate_lines(view: dict[str, Any]) -> list[str]:
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default.",
+    help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default. CSV holds one "
+    "table a file: beside FILE stand FILE-resources.csv, -course.csv, -groups.csv and -seconds.csv.",
 )
 @click.option(
     "--figures",
@@ -207,14 +208,15 @@ def report(
     plan: str, output: Path | None, folder: Path | None, data_dir: Path | None, url: str, as_json: bool
 ) -> int:
     """Report the held-out figures of PLAN's tested runs: mean ± standard deviation over seeds, the best of
-    each domain, paired tests against the plan's reference arm, calls and tokens. Exit code 1 while runs are
-    missing.
+    each domain, paired tests against the plan's reference arm, what the runs used, and figures by group or
+    budget where the plan tests on further ones. Exit code 1 while runs are missing.
     """
     import anyio
 
+    from dga2d.runtime.study.breakdowns import by_group, by_seconds, part_view, resource_view, resources
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.results import read_results, row_view
-    from dga2d.runtime.study.tables import FORMATS, markdown
+    from dga2d.runtime.study.tables import FORMATS, further_csv, markdown
 
     kind = "md" if output is None else output.suffix.removeprefix(".")
     if kind not in FORMATS:
@@ -238,13 +240,20 @@ def report(
         require_package("matplotlib", "figures", "--figures")
         files = write_figures(results, folder)
     if output is not None:
-        write_file(output, FORMATS[kind](results))
-        files.insert(0, output)
+        texts = {output: FORMATS[kind](results)}
+        for name, text in further_csv(results).items() if kind == "csv" else ():
+            texts[output.with_stem(f"{output.stem}-{name}")] = text
+        for path, text in texts.items():
+            write_file(path, text)
+        files = [*texts, *files]
     if as_json:
         view = {
             "plan": results.plan.name,
             "is_complete": results.is_complete,
             "rows": [row_view(row) for row in results.rows],
+            "groups": [part_view(part) for part in by_group(results)],
+            "seconds": [part_view(part) for part in by_seconds(results)],
+            "resources": [resource_view(row) for row in resources(results)],
             "trainings": dict(results.trainings),
             "files": [str(file) for file in files],
         }

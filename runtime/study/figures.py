@@ -1,36 +1,58 @@
-"""A study's figures for a paper: convergence with bands, and performance profiles. Needs matplotlib."""
+"""A study's figures for a paper: convergence with bands, gaps over the test's seconds, performance profiles.
+They need matplotlib."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.runtime.inspection.measures import GAP
-from dga2d.runtime.study.results import CellResult, StudyResults
+from dga2d.runtime.inspection.measures import GAP, Measure
+from dga2d.runtime.study.results import START, CellResult, StudyResults
+from dga2d.runtime.study.usage import Reached
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Spent = Callable[[Reached], float]
+UNITS: Mapping[str, Spent] = {
+    "calls": lambda reached: reached.calls,
+    "tokens": lambda reached: reached.tokens,
+    "seconds": lambda reached: reached.usage.seconds,
+    "processor seconds": lambda reached: reached.usage.cpu_s or 0.0,
+    "evaluations": lambda reached: reached.usage.evaluations,
+    "work units": lambda reached: reached.usage.work,
+}
+"""What convergence is drawn over."""
 
 STYLES = ("-", "--", "-.", ":")
 """Arms are told apart by their lines, too, where colours are not seen."""
 
 
 def write_figures(results: StudyResults, folder: Path) -> list[Path]:
-    """Write ``convergence-DOMAIN-calls``, ``convergence-DOMAIN-tokens`` and ``profile`` as PNG and SVG.
+    """Write figures as PNG and SVG: ``convergence-DOMAIN-UNIT`` for each unit that is known (`UNITS`),
+    ``seconds-DOMAIN`` where the tests had further budgets, and ``profile``.
 
     Returns the files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, Figure] = {}
     for domain in results.plan.domains:
-        own = [one for one in results.results if one.cell.domain == domain and one.course]
-        for place, unit in enumerate(("calls", "tokens")):
-            if any(one.course[-1][place] for one in own):
-                drawn[f"convergence-{domain}-{unit}"] = convergence(own, place, f"{domain}: validation", unit)
+        own = [one for one in results.results if one.cell.domain == domain]
+        validated = [one for one in own if one.course]
+        for unit, spent in UNITS.items():
+            if any(spent(one.course[-1]) for one in validated) and _is_known(unit, validated):
+                title = f"{domain}: validation"
+                name = f"convergence-{domain}-{unit.replace(' ', '-')}"
+                drawn[name] = convergence(validated, spent, title, unit)
+        if any(one.by_seconds for one in own):
+            drawn[f"seconds-{domain}"] = over_seconds([one for one in own if one.by_seconds], domain)
     if results.results:
         drawn["profile"] = profile(results)
     files = []
@@ -41,32 +63,71 @@ def write_figures(results: StudyResults, folder: Path) -> list[Path]:
     return files
 
 
-def convergence(runs: Sequence[CellResult], place: int, title: str, unit: str) -> Figure:
+def _is_known(unit: str, runs: Sequence[CellResult]) -> bool:
+    """Return whether all runs say how much they used of a unit: logs of earlier versions have no processor
+    time."""
+    return unit != "processor seconds" or all(run.course[-1].usage.cpu_s is not None for run in runs)
+
+
+def convergence(runs: Sequence[CellResult], spent: Spent, title: str, unit: str) -> Figure:
     """Draw the mean validation gap, or score, so far over what was used, with a band from the least to the
     largest seed; steps hold until the next validation."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
-    axes = figure.subplots()
     measure = runs[0].measure
-    for number, (arm, own) in enumerate(_by_arm(runs).items()):
-        grid = np.array(sorted({entry[place] for run in own for entry in run.course}), dtype=float)
-        values = np.array([[measure.value(_at(run, place, point)) for point in grid] for run in own])
-        style = STYLES[number % len(STYLES)]
-        (line,) = axes.step(grid, values.mean(axis=0), style, where="post", label=arm)
-        low, high = values.min(axis=0), values.max(axis=0)
-        axes.fill_between(grid, low, high, step="post", alpha=0.15, color=line.get_color(), linewidth=0)
-    axes.set_title(title)
-    axes.set_xlabel(unit)
-    axes.set_ylabel(f"{measure.column} so far" if measure is not GAP else "gap so far, %")
+    figure, axes = _empty(title, unit, measure)
+    for style, (arm, own) in zip(cycle(STYLES), _by_arm(runs).items()):
+        grid = sorted({spent(entry) for run in own for entry in run.course})
+        _band(axes, arm, style, grid, [[_at(run, spent, point) for point in grid] for run in own], measure)
     axes.legend()
     return figure
 
 
-def _at(run: CellResult, place: int, point: float) -> float:
+def over_seconds(runs: Sequence[CellResult], domain: str) -> Figure:
+    """Draw the mean held-out gap, or score, over the test's wall-clock budgets, with a band from the least to
+    the largest seed."""
+    figure, axes = _empty(f"{domain}: held out", "wall-clock seconds per instance", runs[0].measure, "")
+    arms = {START: list(runs), **_by_arm(runs)}
+    for style, (arm, own) in zip(cycle(STYLES), arms.items()):
+        label = "baseline" if arm == START else "evolved"
+        grid = sorted(set.intersection(*(set(run.by_seconds) for run in own)))
+        gaps = [[fmean(run.by_seconds[limit][label].values()) for limit in grid] for run in own]
+        _band(axes, arm, style, grid, gaps, runs[0].measure, step=None)
+    axes.set_xscale("log")
+    axes.legend()
+    return figure
+
+
+def _empty(title: str, unit: str, measure: Measure, so_far: str = " so far") -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(title)
+    axes.set_xlabel(unit)
+    axes.set_ylabel(f"gap{so_far}, %" if measure is GAP else f"{measure.column}{so_far}")
+    return figure, axes
+
+
+def _band(
+    axes: Axes,
+    arm: str,
+    style: str,
+    grid: Sequence[float],
+    gaps: Sequence[Sequence[float]],
+    measure: Measure,
+    step: Literal["post"] | None = "post",
+) -> None:
+    """Draw the mean of rows of gaps, one row for each run, and the band that they fill."""
+    values = np.array([[measure.value(gap) for gap in row] for row in gaps])
+    drawstyle = "default" if step is None else "steps-post"
+    (line,) = axes.plot(grid, values.mean(axis=0), style, label=arm, drawstyle=drawstyle, marker=".")
+    low, high = values.min(axis=0), values.max(axis=0)
+    axes.fill_between(grid, low, high, step=step, alpha=0.15, color=line.get_color(), linewidth=0)
+
+
+def _at(run: CellResult, spent: Spent, point: float) -> float:
     """Return the gap when `point` had been used; that of the first validation before it."""
-    reached = [gap for *used, gap in run.course if used[place] <= point]
-    return reached[-1] if reached else run.course[0][2]
+    reached = [entry.gap for entry in run.course if spent(entry) <= point]
+    return reached[-1] if reached else run.course[0].gap
 
 
 def profile(results: StudyResults) -> Figure:

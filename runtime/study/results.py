@@ -12,11 +12,11 @@ from dga2d.events import InstanceKey
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import Gaps
-from dga2d.runtime.inspection.verdict import held_out_gaps, held_out_objectives
-from dga2d.runtime.inspection.views import history_view
+from dga2d.runtime.inspection.verdict import gaps_by_seconds, held_out_gaps, held_out_objectives
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.cells import CellProgress, read_progress
 from dga2d.runtime.study.plan import Cell, StudyPlan
+from dga2d.runtime.study.usage import NOTHING, Reached, Usage, course_of, usage_by_generation
 from dga2d.store import open_store
 
 FAILED = 100.0
@@ -41,8 +41,13 @@ class CellResult:
     objectives: Mapping[InstanceKey, float | None]
     measure: Measure
     progress: CellProgress
-    course: tuple[tuple[int, int, float], ...]
-    """Calls, tokens and validation gap in percent, one entry for each validated generation."""
+    course: tuple[Reached, ...]
+    """One entry for each validated generation."""
+    usage: Usage = NOTHING
+    test_groups: tuple[str, ...] = ()
+    """Names of `test_group`."""
+    by_seconds: Mapping[float, Mapping[str, Mapping[InstanceKey, float]]] = field(default_factory=dict)
+    """Gaps by wall-clock budget of `test_seconds`, then ``evolved`` and ``baseline``."""
 
 
 class Spread(NamedTuple):
@@ -117,12 +122,13 @@ async def read_results(url: str, plan: StudyPlan) -> StudyResults:
         async with open_store(url, create=False, read_only=True) as store:
             for found in cells:
                 if found.status == "tested":
-                    state = await load_state(store, plan.run_id(found.cell))
-                    results.append(_result(found, state))
+                    run = plan.run_id(found.cell)
+                    used = await usage_by_generation(store.read(run))
+                    results.append(_result(found, await load_state(store, run), used))
     return StudyResults(plan, tuple(cells), tuple(results), rows_of(plan, results))
 
 
-def _result(progress: CellProgress, state: RunState) -> CellResult:
+def _result(progress: CellProgress, state: RunState, used: dict[int, Usage]) -> CellResult:
     gaps = held_out_gaps(state)
     assert gaps is not None
     timed = held_out_gaps(state, is_timed=True)
@@ -137,27 +143,18 @@ def _result(progress: CellProgress, state: RunState) -> CellResult:
         objectives=objectives.get("evolved", objectives["baseline"]),
         measure=measure_of(state.header),
         progress=progress,
-        course=_course(state),
+        course=course_of(state, used),
+        usage=used.get(state.completed, NOTHING),
+        test_groups=tuple(name.strip() for name in state.settings.test_group.split(",") if name.strip()),
+        by_seconds={
+            limit: {label: _counted(found, failed) for label, found in arms.items()}
+            for limit, arms in gaps_by_seconds(state).items()
+        },
     )
 
 
 def _counted(gaps: Gaps, failed: float) -> dict[InstanceKey, float]:
     return {key: failed if gap is None else gap for key, gap in gaps.items()}
-
-
-def _course(state: RunState) -> tuple[tuple[int, int, float], ...]:
-    """Return the validation gap so far beside what the calls had used."""
-    calls = [state.ledger.calls[number] for number in sorted(state.ledger.calls)]
-    tokens = [0]
-    for call in calls:
-        tokens.append(tokens[-1] + call.prompt_tokens + call.completion_tokens)
-    course: list[tuple[int, int, float]] = []
-    for closed in history_view(state):
-        gap = closed["validation_gap_percent"]
-        if gap is not None:
-            best = min(gap, course[-1][2]) if course else gap
-            course.append((closed["calls"], tokens[min(closed["calls"], len(calls))], best))
-    return tuple(course)
 
 
 def rows_of(plan: StudyPlan, results: Sequence[CellResult]) -> tuple[Row, ...]:

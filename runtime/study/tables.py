@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dga2d.runtime.inspection.measures import GAP
+from dga2d.runtime.inspection.measures import GAP, Measure
+from dga2d.runtime.study.breakdowns import (
+    Part,
+    by_group,
+    by_seconds,
+    course_view,
+    part_view,
+    resource_view,
+    resources,
+)
 from dga2d.runtime.study.results import START, Row, Spread, StudyResults, row_view
 from dga2d.runtime.terminal.output import csv_text
 
@@ -46,24 +56,104 @@ def caption(results: StudyResults) -> str:
     )
 
 
-def _plain(mean: str, sd: str) -> str:
-    return f"{mean} ± {sd}"
+class Table(NamedTuple):
+    """A table of a report, in no format yet."""
+
+    name: str
+    """Ends the names of its CSV file."""
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    bold: frozenset[tuple[int, int]] = frozenset()
+    """Rows and columns of what is best."""
+    words: int = 2
+    """Columns of words, before those of figures."""
 
 
-def _cells(row: Row, pair: Callable[[str, str], str] = _plain) -> tuple[str, ...]:
-    found, measure = row.difference, row.measure
+def tables_of(results: StudyResults) -> list[Table]:
+    """Return the main table, then the others that have rows."""
+    found = [_main_table(results)]
+    of_parts = ((by_group, "groups", GROUPS), (by_seconds, "seconds", SECONDS))
+    for parts_of, name, text in of_parts:
+        parts = parts_of(results)
+        for domain in dict.fromkeys(part.domain for part in parts):
+            found.append(_part_table(name, text, [part for part in parts if part.domain == domain]))
+    if results.results:
+        found.append(_resource_table(results))
+    return found
 
-    def number(value: Spread) -> str:
-        return pair(
-            f"{measure.value(value.mean):.3f}", measure.gain(value.sd, more_digits=3 - measure.digits)
+
+GROUPS = "Held-out {word}s by group of instances, mean ± standard deviation over seeds"
+SECONDS = (
+    "Held-out {word}s by wall-clock budget per instance, each evaluated anew, mean ± standard deviation over "
+    "seeds"
+)
+RESOURCES = (
+    "What the search of a run used, held-out tests left out, means over runs. Seconds are those by the clock "
+    "while a process carried it out; processor seconds count evaluations; memory is the most that the "
+    "program itself held in any of the runs; what a killed process used since its last closed generation is "
+    "missing."
+)
+
+
+def _main_table(results: StudyResults) -> Table:
+    rows = tuple(_cells(row) for row in results.rows)
+    bold = frozenset((number, 2) for number, row in enumerate(results.rows) if row.is_best)
+    return Table("", caption(results), header(results), rows, bold)
+
+
+def _part_table(name: str, text: str, parts: Sequence[Part]) -> Table:
+    """Return a row for each arm and a column for each part."""
+    heads, arms = list(dict.fromkeys(p.part for p in parts)), list(dict.fromkeys(p.arm for p in parts))
+    cells = {(part.arm, part.part): part for part in parts}
+    rows, bold = list[tuple[str, ...]](), set[tuple[int, int]]()
+    for number, arm in enumerate(arms):
+        found = [cells.get((arm, head)) for head in heads]
+        bold |= {(number, 1 + place) for place, part in enumerate(found) if part and part.is_best}
+        rows.append((arm, *("" if part is None else _spread(part.measure, part.gap) for part in found)))
+    told = f"{parts[0].domain}: {text.format(word=parts[0].measure.word)}."
+    return Table(f"{name}-{parts[0].domain}", told, ("arm", *heads), tuple(rows), frozenset(bold), words=1)
+
+
+def _resource_table(results: StudyResults) -> Table:
+    def number(value: float | None, digits: int = 0) -> str:
+        return "" if value is None else f"{value:.{digits}f}"
+
+    rows = tuple(
+        (
+            *(row.domain, row.arm, number(row.calls, 1), number(row.tokens), number(row.cost_usd, 4)),
+            *(number(row.seconds, 1), number(row.cpu_s, 1), number(row.peak_mib)),
+            *(number(row.evaluations), number(row.work)),
         )
+        for row in resources(results)
+    )
+    heads = (
+        "domain",
+        "arm",
+        "calls",
+        "tokens",
+        "US $",
+        "seconds",
+        "CPU s",
+        "memory, MiB",
+        "evaluations",
+        "work",
+    )
+    return Table("resources", RESOURCES, heads, rows)
 
+
+def _spread(measure: Measure, value: Spread) -> str:
+    return f"{measure.value(value.mean):.3f} ± {measure.gain(value.sd, more_digits=3 - measure.digits)}"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    found, measure = row.difference, row.measure
     is_start = row.arm == START
     return (
         row.domain,
         row.arm,
-        number(row.gap),
-        "" if row.in_seconds is None else number(row.in_seconds),
+        _spread(measure, row.gap),
+        "" if row.in_seconds is None else _spread(measure, row.in_seconds),
         "" if row.objective is None else f"{row.objective:.6g}",
         "" if found is None else measure.gain(found.points, "+", 3 - measure.digits),
         "" if found is None else f"{found.won}, {found.lost}",
@@ -74,42 +164,46 @@ def _cells(row: Row, pair: Callable[[str, str], str] = _plain) -> tuple[str, ...
 
 
 def markdown(results: StudyResults) -> str:
-    """Return heading, caption and table."""
-    lines = [f"# {results.plan.title}", "", caption(results), ""]
-    heads = header(results)
-    lines += [f"| {' | '.join(heads)} |", f"|{'---|' * 2}{'--:|' * (len(heads) - 2)}"]
-    for row in results.rows:
-        cells = list(_cells(row))
-        if row.is_best:
-            cells[2] = f"**{cells[2]}**"
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    """Return heading, captions and tables."""
+    lines = [f"# {results.plan.title}", ""]
+    for table in tables_of(results):
+        figures = len(table.header) - table.words
+        lines += [table.caption, "", f"| {' | '.join(table.header)} |"]
+        lines.append(f"|{'---|' * table.words}{'--:|' * figures}")
+        for number, row in enumerate(table.rows):
+            cells = (f"**{c}**" if (number, place) in table.bold else c for place, c in enumerate(row))
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def latex(results: StudyResults) -> str:
-    """Return a table of LaTeX's package booktabs."""
+    """Return tables of LaTeX's package booktabs."""
+    return "\n".join(_latex_table(table) for table in tables_of(results))
 
+
+def _latex_table(table: Table) -> str:
     def text(value: str) -> str:
-        return "".join(_LATEX.get(sign, sign) for sign in value)
+        return "".join(_LATEX.get(sign, sign) for sign in value).replace("±", r"$\pm$")
 
-    heads = header(results)
-    heading = text(caption(results)).replace("±", r"$\pm$")
     lines = [
         r"\begin{table}",
-        rf"\caption{{{heading}}}",
-        rf"\begin{{tabular}}{{ll{'r' * (len(heads) - 2)}}}",
+        rf"\caption{{{text(table.caption)}}}",
+        rf"\begin{{tabular}}{{{'l' * table.words}{'r' * (len(table.header) - table.words)}}}",
         r"\toprule",
-        " & ".join(map(text, heads)) + r" \\",
+        " & ".join(map(text, table.header)) + r" \\",
     ]
-    domain = None
-    for row in results.rows:
-        if row.domain != domain:
+    block = None
+    for number, row in enumerate(table.rows):
+        if table.words == 1:
+            lines += [r"\midrule"] if not number else []
+        elif row[0] != block:
             lines.append(r"\midrule")
-            domain = row.domain
-        cells = [text(c) for c in _cells(row, "{}+-{}".format)]
-        cells[2], cells[3] = (c.replace("+-", r" $\pm$ ") for c in cells[2:4])
-        if row.is_best:
-            cells[2] = rf"\textbf{{{cells[2]}}}"
+            block = row[0]
+        cells = [text(cell) for cell in row]
+        for place in range(len(cells)):
+            if (number, place) in table.bold:
+                cells[place] = rf"\textbf{{{cells[place]}}}"
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
@@ -119,15 +213,26 @@ def html(results: StudyResults) -> str:
     environment = Environment(
         loader=PackageLoader("dga2d.runtime.study"), autoescape=True, undefined=StrictUndefined
     )
-    rows = [{"cells": _cells(row), "is_best": row.is_best} for row in results.rows]
     return environment.get_template("study.html.j2").render(
-        title=results.plan.title, caption=caption(results), header=header(results), rows=rows
+        title=results.plan.title, tables=tables_of(results)
     )
 
 
 def csv(results: StudyResults) -> str:
     """Return the rows as CSV (RFC 4180)."""
     return csv_text([row_view(row) for row in results.rows])
+
+
+def further_csv(results: StudyResults) -> dict[str, str]:
+    """Return what is no row of the main table as CSV, by what the files' names end in; nothing that is
+    empty."""
+    rows = {
+        "groups": [part_view(part) for part in by_group(results)],
+        "seconds": [part_view(part) for part in by_seconds(results)],
+        "resources": [resource_view(row) for row in resources(results)],
+        "course": [row for run in results.results for row in course_view(run)],
+    }
+    return {name: csv_text(found) for name, found in rows.items() if found}
 
 
 FORMATS: Mapping[str, Callable[[StudyResults], str]] = {

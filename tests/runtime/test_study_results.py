@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.agents.memory_log import recorded
 
-from dga2d.events import InstanceKey
+from dga2d.events import Draft, InstanceKey, RecordedEvent
+from dga2d.events.payloads import GenerationCompleted, ProcessUse, RunPaused, RunResumed
 from dga2d.runtime.inspection.measures import GAP, SCORE, Measure
 from dga2d.runtime.study import tables
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.figures import profile_losses
 from dga2d.runtime.study.plan import Cell, parse_plan
 from dga2d.runtime.study.results import CellResult, StudyResults, p_value, rows_of
+from dga2d.runtime.study.usage import Reached, Usage, usage_by_generation
 
 PLAN = parse_plan(
     'title = "A < B & C_1 %"\ndomains = ["jsp"]\nseeds = [1, 2]\n[arms.old]\n[arms.new]\nwork = 9\n',
@@ -31,8 +36,10 @@ def result(
     keyed = {InstanceKey(f"g/{k}"): gap for k, gap in enumerate(gaps)}
     progress = CellProgress(cell, "tested", calls=4, tokens=100, cost_usd=0.5, seconds=60.0)
     start = dict.fromkeys(keyed, 9.0)
+    usage = Usage(50.0, 20.0, 2**28, 12, 900)
+    course = (Reached(4, 100, usage, gaps[0]),)
     return CellResult(
-        cell, keyed, start, None, dict.fromkeys(keyed, objective), measure, progress, ((4, 100, gaps[0]),)
+        cell, keyed, start, None, dict.fromkeys(keyed, objective), measure, progress, course, usage
     )
 
 
@@ -117,3 +124,66 @@ def test_a_domain_with_a_score_of_its_own_is_told_in_scores() -> None:
     start, old, new = csv.DictReader(io.StringIO(tables.csv(scored)))
     assert (start["score"], old["score"], new["score"]) == ("-0.09", "0.855", "0.885")
     assert (new["gain_score"], new["gap_percent"], new["gain_points"]) == ("0.03", "", "")
+
+
+def test_what_the_runs_used_is_a_table_and_a_file_of_its_own() -> None:
+    results = study([RESULTS[0], RESULTS[2], replace(RESULTS[3], usage=Usage(70.0, 40.0, 2**29, 20, 1000))])
+    text = tables.markdown(results)
+    assert (
+        "| domain | arm | calls | tokens | US $ | seconds | CPU s | memory, MiB | evaluations | work |"
+        in text
+    )
+    assert "| jsp | new | 4.0 | 100 | 0.5000 | 60.0 | 30.0 | 512 | 16 | 950 |" in text
+    assert r"jsp & old & 4.0 & 100 & 0.5000 & 50.0 & 20.0 & 256 & 12 & 900 \\" in tables.latex(results)
+    further = tables.further_csv(results)
+    assert further.keys() == {"resources", "course"}
+    old, new = csv.DictReader(io.StringIO(further["resources"]))
+    assert (old["cpu_s"], new["cpu_s"], new["peak_mib"], new["runs"]) == ("20.0", "30.0", "512.0", "2")
+    first = next(csv.DictReader(io.StringIO(further["course"])))
+    assert (first["seconds"], first["evaluations"], first["gap_percent"]) == ("50.0", "12", "5.0")
+
+
+def test_logs_that_do_not_say_what_was_used_leave_a_gap() -> None:
+    silent = replace(RESULTS[0], usage=Usage(50.0, evaluations=3))
+    assert "| jsp | old | 4.0 | 100 | 0.5000 | 50.0 |  |  | 3 | 0 |" in tables.markdown(study([silent]))
+
+
+def test_groups_and_budgets_of_the_test_have_tables_of_their_own() -> None:
+    def shifted(run: CellResult) -> CellResult:
+        arms = {"evolved": run.gaps, "baseline": run.start}
+        return replace(run, test_groups=("g", "g/[01]"), by_seconds={0.5: arms, 10.0: arms})
+
+    results = study([shifted(run) for run in (RESULTS[0], *RESULTS[2:])])
+    text = tables.markdown(results)
+    assert "| arm | g | g/[01] |" in text
+    assert "| old | 6.667 ± 0.000 | 5.500 ± 0.000 |" in text
+    assert "| new | **3.500 ± 0.707** | **3.500 ± 0.707** |" in text
+    assert "| arm | 0.5 s | 10 s |" in text
+    assert text.count("| start | 9.000 ± 0.000 | 9.000 ± 0.000 |") == 2
+    assert "<td><strong>3.500 ± 0.707</strong></td><td><strong>3.500" in tables.html(results)
+    assert tables.further_csv(results).keys() == {"groups", "seconds", "resources", "course"}
+
+
+async def test_time_between_two_processes_is_not_the_searchs() -> None:
+    def events() -> list[RecordedEvent]:
+        closed = [
+            GenerationCompleted(generation=n, state_digest="", used=ProcessUse(cpu_s=cpu, peak_bytes=peak))
+            for n, cpu, peak in ((1, 3.0, 10), (2, 2.0, 30), (3, 5.0, 20))
+        ]
+        resumed = RunResumed(code_version="", epoch=2, changed={})
+        paused = RunPaused(reason="")
+        written = [(0, paused), (4, closed[0]), (5, paused), (60, resumed), (61, closed[1]), (64, closed[2])]
+        return [
+            recorded(seq, Draft("conductor", payload))._replace(recorded_at=second * 1_000_000)
+            for seq, (second, payload) in enumerate(written, start=1)
+        ]
+
+    async def stream() -> AsyncIterator[RecordedEvent]:
+        for event in events():
+            yield event
+
+    assert await usage_by_generation(stream()) == {
+        1: Usage(4.0, 3.0, 10),
+        2: Usage(6.0, 5.0, 30),
+        3: Usage(9.0, 8.0, 30),
+    }
