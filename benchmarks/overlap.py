@@ -1,19 +1,23 @@
 """How much of a slow model's time a lag hides, and what stale answers cost, as Markdown tables.
 
     python benchmarks/overlap.py --answer 2 --evaluation 0.5 --generations 40 --lags 1 2 4 8
-    python benchmarks/overlap.py --quality --seeds 20
+    python benchmarks/overlap.py --quality --seeds 20 --rows rows.jsonl
 
 The first runs the real agents and the real gateway against an endpoint on the loopback interface that takes
 its time over each answer; evaluations sleep, so that a busy machine counts for little. Beside each lag stand,
 measured in the same process, the same run with answers that come at once (evaluation and agents alone) and
 the run that waits (lag 0). A key is wanted, any text in DGA2D_LLM_KEY. The second runs the agents on made-up
-problems with planted losses (`races.py`), where asking goes on for equally many generations with every lag.
+problems with planted losses (`races.py`), where asking goes on for equally many generations with every lag;
+`--rows` keeps each run's figures in a file and makes no run again that is there, so it can be stopped, and
+split by `--first-seed`; one file is of one version of the program. `--sample-ahead 1 --lags` measures what
+drawing candidates ahead costs.
 Progress goes to stderr.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
@@ -161,13 +165,33 @@ def quality(options: argparse.Namespace) -> None:
     print("|--:|--:|--:|---|---|")
     for lag in (0, *options.lags):
         rules: dict[str, Any] = {"edit_lag": lag, "race_contenders": 0 if options.no_races else 12}
+        if options.sample_ahead:
+            rules["sample_ahead"] = options.sample_ahead
         rows: list[tuple[float, float, int]] = []
-        for seed in range(options.seeds):
-            rows.append(races.evolve(rules, seed, options.generations + lag))
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            rows.append(kept_row(options.rows, rules, seed, options.generations + lag))
             print(f"lag {lag}, seed {seed}: {rows[-1]}", file=sys.stderr, flush=True)
         champions, kept, counts = (list[float](column) for column in zip(*rows, strict=True))
         told: Sequence[str] = [races.interval(champions), races.interval(kept)]
         print(f"| {lag} | {options.seeds} | {fmean(counts):.0f} | {' | '.join(told)} |", flush=True)
+
+
+def kept_row(
+    path: Path | None, rules: dict[str, Any], seed: int, generations: int
+) -> tuple[float, float, int]:
+    """Return the figures of a run (`races.evolve`), from the file if they are there, else made and kept."""
+    name = {**rules, "seed": seed, "generations": generations}
+    if path is not None and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            known = json.loads(line)
+            if known["run"] == name:
+                champion, kept, count = known["row"]
+                return champion, kept, count
+    row = races.evolve(rules, seed, generations)
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"run": name, "row": row}) + "\n")
+    return row
 
 
 def main() -> None:
@@ -176,10 +200,13 @@ def main() -> None:
     parser.add_argument("--evaluation", type=float, default=0.5, help="seconds of evaluation in a generation")
     parser.add_argument("--generations", type=int, default=None, help="40; with --quality 8")
     parser.add_argument("--concurrent", type=int, default=4, help="requests at a time")
-    parser.add_argument("--lags", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--lags", type=int, nargs="*", default=[1, 2, 4, 8])
     parser.add_argument("--quality", action="store_true", help="what staleness costs, instead of times")
     parser.add_argument("--no-races", action="store_true", help="with --quality: no races beside the edits")
+    parser.add_argument("--sample-ahead", type=int, default=0, help="with --quality: that setting")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="with --quality: keep each run's figures")
     options = parser.parse_args()
     options.generations = options.generations or (8 if options.quality else 40)
     quality(options) if options.quality else times(options)

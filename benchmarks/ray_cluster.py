@@ -44,9 +44,9 @@ def cluster(n_nodes: int) -> Iterator[str]:
     os.environ.setdefault("RAY_worker_niceness", "0")
     from ray.cluster_utils import Cluster
 
-    folder = tempfile.mkdtemp(prefix="ray-")
+    folder = os.environ["RAY_TMPDIR"] = tempfile.mkdtemp(prefix="ray-")
     small: dict[str, Any] = {"object_store_memory": 80 << 20}
-    head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": folder}
+    head = {"num_cpus": 0, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args={**head, **small})
     try:
         for _ in range(n_nodes):

@@ -124,6 +124,15 @@ class PostgresServer:
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
 
+    def copy_database(self, source: str, target: str) -> None:
+        """Copy by ``pg_dump`` and ``pg_restore`` into an empty database."""
+        where = ["-h", str(self.folder), "-U", USER]
+        dump = subprocess.run(
+            [str(self._binaries / "pg_dump"), *where, "-Fc", source], capture_output=True, check=True
+        )
+        restore = [str(self._binaries / "pg_restore"), *where, "--exit-on-error", "-d", target]
+        subprocess.run(restore, input=dump.stdout, check=True)
+
 
 @contextmanager
 def running_server(options: dict[str, str] | None = None) -> Iterator[PostgresServer]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.fakes.postgres_server import PostgresServer
 from tests.system.conftest import SMALL, Program, digests
 
 pytestmark = [
@@ -31,8 +32,8 @@ class Nodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self.folder = tempfile.mkdtemp(prefix="ray-")
-        head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": self.folder}
+        self.folder = os.environ["RAY_TMPDIR"]
+        head = {"num_cpus": 0, "include_dashboard": False}
         self.cluster = Cluster(initialize_head=True, head_node_args={**head, **self.small()})
         self.workers: list[Any] = []
         self.kills = 0
@@ -64,6 +65,7 @@ def nodes() -> Iterator[Nodes]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # not behind all else that this machine does
+        patch.setenv("RAY_TMPDIR", tempfile.mkdtemp(prefix="ray-"))
         patch.setenv("RAY_raylet_start_wait_time_s", "300")
         made = Nodes()
         yield made
@@ -181,3 +183,40 @@ def test_a_study_on_nodes_goes_on_where_a_node_was_lost(program: Program, nodes:
     for run in ("pair.tsp.on.1", "pair.tsp.on.2"):
         names = [row.operation for row in program.rows(run) if row.type == "EvaluationRecorded"]
         assert len(set(names)) == len(names)
+
+
+def test_runs_of_a_study_on_one_server_are_resumed_anywhere(
+    program: Program, nodes: Nodes, postgres_server: PostgresServer
+) -> None:
+    """A study on nodes loses them and its own process; one of its runs goes on here, the rest on others."""
+    server, url = postgres_server, postgres_server.new_url()
+    shared = Program(program.folder, {**program.environment, "DGA2D_STORE": url})
+    (program.folder / "pair.toml").write_text(PLAN, encoding="utf-8")
+    while len(nodes.workers) < 2:
+        nodes.add()
+
+    def evaluations(run: str) -> list[str]:
+        query = f"SELECT operation FROM events WHERE run_id = '{run}' AND type = 'EvaluationRecorded'"
+        has_tables = server.sql("SELECT to_regclass('events') IS NOT NULL", url) == "t"
+        return server.sql(query, url).splitlines() if has_tables else []
+
+    command = ("study", "pair.toml", "--on", nodes.address, "--json")
+    with shared.started(*command) as process:
+        while process.poll() is None and not evaluations("pair.tsp.on.1"):
+            time.sleep(0.1)
+        assert process.poll() is None, process.communicate()
+        for node in list(nodes.workers):
+            nodes.kill(node)
+    deadline = time.monotonic() + LONGEST_S
+    while (here := shared.run("resume", "pair.tsp.on.1", wait_s=LONGEST_S)).code != 0:
+        assert "is being written" in here.err, here  # until its process has noticed that its node is gone
+        assert time.monotonic() < deadline
+        time.sleep(1.0)
+    nodes.add()
+    again = shared.run(*command, wait_s=LONGEST_S)
+    assert again.code == 0, again
+    assert [cell["status"] for cell in json.loads(again.out)["cells"]] == ["tested", "tested"]
+    for run in ("pair.tsp.on.1", "pair.tsp.on.2"):
+        names = evaluations(run)
+        assert len(set(names)) == len(names) > 0
+        assert shared.run("replay", run, "--verify", wait_s=LONGEST_S).code == 0

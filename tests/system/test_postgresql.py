@@ -18,6 +18,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from sqlalchemy import make_url
 from tests.fakes.postgres_server import PostgresServer, running_server
 from tests.system.conftest import SMALL
 
@@ -76,6 +77,41 @@ def test_a_run_on_a_server_is_verified_exported_imported_and_served(reference: s
         assert "run" in httpx.get(address, follow_redirects=True).text
 
 
+GRANTS = """
+CREATE ROLE writer LOGIN; CREATE ROLE reader LOGIN;
+GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO writer;
+GRANT UPDATE ON leases, runs TO writer; GRANT DELETE ON snapshots, blobs TO writer;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
+"""
+"""As ``docs/tutorials/postgresql.md`` has it."""
+
+
+def test_few_rights_suffice_and_a_copy_made_by_the_servers_own_tools_is_whole(
+    postgres_server: PostgresServer,
+) -> None:
+    server = postgres_server
+    for database in ("original", "copied"):
+        server.sql(f"CREATE DATABASE {database}")
+    owner = server.url("original")
+    assert (
+        dga2d("evolve", "jsp", *SMALL, "--generations", "1", "--run-id", "first", url=owner).returncode == 0
+    )
+    server.sql(GRANTS, owner)
+    writer, reader = (str(make_url(owner).set(username=role)) for role in ("writer", "reader"))
+    ended = dga2d("evolve", "jsp", *SMALL, "--llm-tokens", "100000", "--run-id", "run", url=writer)
+    assert ended.returncode == 0, ended.stderr
+    assert dga2d("gc", url=writer).returncode == 0
+    assert {row["run"] for row in printed("runs", url=reader)} == {"first", "run"}
+    assert printed("replay", "run", "--verify", url=reader)["events"] == len(events(owner))
+    refused = dga2d("fork", "run", "--generation", "1", "--no-run", url=reader)
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr
+    server.copy_database("original", "copied")
+    copied = server.url("copied")
+    assert dga2d("verify-store", url=copied).returncode == 0
+    assert events(copied) == events(owner)
+
+
 @contextmanager
 def served(url: str) -> Iterator[str]:
     command = [sys.executable, "-m", "dga2d", "serve", "--port", "0", "--json", "--store", url]
@@ -110,6 +146,7 @@ def test_a_run_ends_the_same_however_often_it_or_its_server_is_killed(reference:
                 output = run.communicate()
                 assert number < kills or run.returncode == 0, output
             seen = grown(seen, url)
+            print(f"kill {min(number + 1, kills)} of {kills}: {len(seen)} events", file=sys.stderr)
         assert seen[-1].type == "RunCompleted"
         assert printed("replay", "run", "--verify", url=url)["events"] == len(seen)
         assert all(check["holds"] for check in printed("audit", "run", url=url)["checks"])
