@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dga2d.domains.binpack3d.verifier import packing_of, verify_sequence
 from dga2d.domains.core.contract import Instance, State, require_feasible
-from dga2d.domains.shared.packing.picture import packing_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from dga2d.domains.drawing import Drawing
+from dga2d.domains.shared.packing.picture import packing_drawing
 
 
-def picture(instance: Instance, state: State) -> Figure:
-    """Draw the bins in 3D; an item has the same colour wherever it lies.
+def picture(instance: Instance, state: State) -> Drawing:
+    """Draw the bins; an item has the same colour and pattern wherever it lies.
 
     Raises
     ------
@@ -25,4 +21,4 @@ def picture(instance: Instance, state: State) -> Figure:
     packing = packing_of(size, items, state.sequence)
     n_bins = int(packing.bins.max()) + 1
     title = f"{instance.key}: {len(items)} items in {n_bins} bins (score {objective:.4f})"
-    return packing_figure(packing, size.tolist(), range(len(items)), title)
+    return packing_drawing(packing, size.tolist(), range(len(items)), title)

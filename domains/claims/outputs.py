@@ -13,6 +13,8 @@ from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.errors import InvalidSolutionError, NotOfferedError, described
 from dga2d.domains.core.optional_parts import draw_picture, run_cp_sat
 from dga2d.domains.core.registry import solver_entries
+from dga2d.domains.drawing import Drawing, Picture
+from dga2d.domains.drawing.svg import svg_file
 
 CP_SAT_S = 2.0
 """Seconds OR-Tools gets on a small instance."""
@@ -30,14 +32,23 @@ def writing_claim(domain: Domain, instance: Instance, states: Sequence[State]) -
 def picture_claim(domain: Domain, instance: Instance, state: State) -> Contradictions:
     """The picture of a solution can be drawn, that of a broken state cannot; a domain may have none."""
     try:
-        figure = draw_picture(domain, instance, state)
+        picture = draw_picture(domain, instance, state)
     except NotOfferedError:
         return "it has none"
     except ImportError as error:
         return f"not tried: {error}"
-    figure.savefig(io.BytesIO(), format="svg")
+    n_axes = count_axes(picture)
     yield from _broken_are_refused("picture", domain.picture, instance, state)
-    return f"{len(figure.axes)} axes"
+    return f"{n_axes} axes"
+
+
+def count_axes(picture: Picture) -> int:
+    """Render a picture, and return how many systems of axes it has."""
+    if isinstance(picture, Drawing):
+        svg_file(picture)
+        return len(picture.panels)
+    picture.savefig(io.BytesIO(), format="svg")
+    return len(picture.axes)
 
 
 def _broken_are_refused(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dga2d.domains.clp3d.verifier import packing_of, verify_sequence
 from dga2d.domains.core.contract import Instance, State, require_feasible
-from dga2d.domains.shared.packing.picture import packing_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from dga2d.domains.drawing import Drawing
+from dga2d.domains.shared.packing.picture import packing_drawing
 
 
-def picture(instance: Instance, state: State) -> Figure:
-    """Draw the container in 3D; boxes with the same sides have the same colour.
+def picture(instance: Instance, state: State) -> Drawing:
+    """Draw the container; boxes with the same sides have the same colour and pattern.
 
     Raises
     ------
@@ -29,4 +25,4 @@ def picture(instance: Instance, state: State) -> Figure:
     kinds = np.unique(sides, axis=0, return_inverse=True)[1].ravel().tolist()
     packed = int((packing.bins >= 0).sum())
     title = f"{instance.key}: {packed} of {len(sides)} boxes, {objective:.2f} % of the volume"
-    return packing_figure(packing, size.tolist(), kinds, title)
+    return packing_drawing(packing, size.tolist(), kinds, title)

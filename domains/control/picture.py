@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dga2d.domains.control.plants import DT, STEPS, SYSTEMS
 from dga2d.domains.control.verifier import verify_episode
 from dga2d.domains.core.contract import Instance, State, require_feasible
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from dga2d.domains.drawing import Axis, Dots, Drawing, Line, Panel, stepped
 
 NAMES = {
     "double_integrator": ("position", "velocity"),
@@ -20,7 +19,7 @@ NAMES = {
 }
 
 
-def picture(instance: Instance, state: State) -> Figure:
+def picture(instance: Instance, state: State) -> Drawing:
     """Draw the first seconds of the episode, which is what the plant's process kept.
 
     Raises
@@ -28,31 +27,49 @@ def picture(instance: Instance, state: State) -> Figure:
     InvalidSolutionError
         The state does not pass the verifier.
     """
-    from matplotlib.figure import Figure  # slow to import, and optional
-
     score = require_feasible(verify_episode(state, STEPS))
     system = instance.data["system"]
-    course, bound = state.metadata["measured_course"], SYSTEMS[system].bound
-    times, n = DT * np.arange(len(course)), course.shape[1] - 1
-    figure = Figure(figsize=(12.0, 6.0), layout="constrained")
-    places = figure.subplot_mosaic([["states", "phase"], ["input", "phase"]])
-    for i in range(n):
-        places["states"].plot(times, course[:, i], label=NAMES[system][i], color=f"C{i}")
-    places["states"].axhline(0.0, color="0.6", linewidth=0.8)
-    places["states"].set(ylabel="state")
-    places["states"].legend(fontsize="small")
-    places["input"].step(times, course[:, n], where="post", color="C7")
-    for limit in (-bound, bound):
-        places["input"].axhline(limit, color="C3", linewidth=0.9, linestyle="--")
-    places["input"].set(xlabel="seconds", ylabel="input")
-    last = n // 2 - 1
-    turns = np.abs(np.diff(course[:, last])) > np.pi  # an angle that passes π goes on at -π
-    shown = np.insert(course, np.flatnonzero(turns) + 1, np.nan, axis=0)
-    places["phase"].plot(shown[:, last], shown[:, last + n // 2], color="C0")
-    places["phase"].plot(*course[0, [last, last + n // 2]], "o", color="C1", label="start")
-    places["phase"].plot(0.0, 0.0, "+", color="C3", markersize=12, label="target")
-    places["phase"].set(xlabel=NAMES[system][last], ylabel=NAMES[system][last + n // 2])
-    places["phase"].legend(fontsize="small")
-    cost = state.metadata["measured_cost"]
-    figure.suptitle(f"{instance.key}: cost {cost:.1f}, score {score:.3f}")
-    return figure
+    course, cost = state.metadata["measured_course"], state.metadata["measured_cost"]
+    names = NAMES[system]
+    rows = ((_states(course, names),), (_input(course, SYSTEMS[system].bound),), (_phase(course, names),))
+    return Drawing(f"{instance.key}: cost {cost:.1f}, score {score:.3f}", rows)
+
+
+def _states(course: NDArray[Any], names: tuple[str, ...]) -> Panel:
+    times = DT * np.arange(len(course))
+    zero = Line(np.array([[0.0, 0.0], [times[-1], 0.0]]), "soft", "target", is_dashed=True)
+    curves = [
+        Line(np.stack((times, course[:, i]), axis=1), i, name, name)
+        for i, name in enumerate(names[: course.shape[1] - 1])
+    ]
+    return Panel((zero, *curves), Axis(), Axis("state"), height=180.0)
+
+
+def _input(course: NDArray[Any], bound: float) -> Panel:
+    times = DT * np.arange(len(course))
+    limits = (
+        Line(
+            np.array([[0.0, limit], [times[-1], limit]]), "limit", f"bound {limit:g}", "bound", is_dashed=True
+        )
+        for limit in (-bound, bound)
+    )
+    force = Line(stepped(times, course[:, -1]), "ink", "input", "input")
+    return Panel((*limits, force), Axis("seconds"), Axis("input"), height=110.0)
+
+
+def _phase(course: NDArray[Any], names: tuple[str, ...]) -> Panel:
+    """Return position against velocity; an angle that passes π goes on at -π and interrupts the line."""
+    half = (course.shape[1] - 1) // 2
+    x, y = half - 1, 2 * half - 1
+    turns = np.abs(np.diff(course[:, x])) > np.pi
+    shown = np.insert(course[:, [x, y]].astype(np.float64), np.flatnonzero(turns) + 1, np.nan, axis=0)
+    return Panel(
+        (
+            Line(shown, 0, "the way of the state"),
+            Dots(shown[:1], 1, ["start"], "start", radius=5.0),
+            Dots(np.zeros((1, 2)), "limit", ["target"], "target", radius=5.0, shape="square"),
+        ),
+        Axis(names[x]),
+        Axis(names[y]),
+        height=230.0,
+    )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.errors import InvalidSolutionError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dga2d.domains.drawing import Picture
 
 OperatorName = NewType("OperatorName", str)
 """Name of an operator within its domain: lower-case ASCII words joined by ``_``."""
@@ -371,8 +371,9 @@ class Domain(Protocol):
         """
         ...
 
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Draw the solution with matplotlib, which is an optional dependency.
+    def picture(self, instance: Instance, state: State) -> Picture:
+        """Return a drawing of the solution (`dga2d.domains.drawing`), or a figure of matplotlib, which is
+        optional.
 
         Raises
         ------
@@ -381,7 +382,7 @@ class Domain(Protocol):
         NotOfferedError
             The domain has no picture.
         ImportError
-            There is no matplotlib.
+            It is drawn by matplotlib, and there is none.
         """
         ...
 

@@ -37,7 +37,7 @@ from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError
 from dga2d.domains.core.published import list_instances
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dga2d.domains.drawing import Picture
 
 
 def load_library(root: Traversable) -> tuple[Operator, ...]:
@@ -153,8 +153,8 @@ class LibraryDomain:
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
         return cast(Decoder, import_module(f"{self._package}.decoder").make_decoder(environment))
 
-    def picture(self, instance: Instance, state: State) -> Figure:
-        return cast("Figure", self._optional("picture", "picture").picture(instance, state))
+    def picture(self, instance: Instance, state: State) -> Picture:
+        return cast("Picture", self._optional("picture", "picture").picture(instance, state))
 
     def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
         solve = self._optional("cp_sat", "model for OR-Tools").solve

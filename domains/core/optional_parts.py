@@ -9,14 +9,14 @@ from dga2d.domains.core.contract import Domain, Instance, State
 from dga2d.domains.core.errors import DomainError, DomainFaultError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dga2d.domains.drawing import Picture
 
 Result = TypeVar("Result")
 PACKAGES = frozenset({"matplotlib", "mpl_toolkits", "ortools"})
 """Optional dependencies, whose absence is no fault of a domain."""
 
 
-def draw_picture(domain: Domain, instance: Instance, state: State) -> Figure:
+def draw_picture(domain: Domain, instance: Instance, state: State) -> Picture:
     """Return the domain's picture of a solution.
 
     Raises
@@ -26,7 +26,7 @@ def draw_picture(domain: Domain, instance: Instance, state: State) -> Figure:
     DomainError
         The domain has no picture (`NotOfferedError`), or the state is no solution (`InvalidSolutionError`).
     ImportError
-        There is no matplotlib.
+        It is drawn by matplotlib, and there is none.
     """
     return _of_domain(domain, "picture", lambda: domain.picture(instance, state))
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.drawing import Drawing, Task, gantt_panel
 from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
-from dga2d.domains.shared.categories import EDGE, look_of
-
-MAX_LABELLED = 120
-"""Operations up to which each bar carries ``job.operation``."""
-MAX_LEGEND = 20
-"""Jobs up to which the colours are explained in a legend."""
 
 
-def picture(instance: Instance, state: State) -> Figure:
-    """Draw the schedule that `state` stands for.
+def picture(instance: Instance, state: State) -> Drawing:
+    """Draw the schedule that `state` stands for; everything counts from 0, as in the files.
 
     Raises
     ------
@@ -24,31 +17,25 @@ def picture(instance: Instance, state: State) -> Figure:
     """
     shop = instance.data["shop"]
     objective = require_feasible(verify_state(shop, state))
-    tasks = schedule(choices_of(shop), state)
-    figure = Figure(figsize=(12.0, min(max(2.5, 0.35 * shop.n_machines + 1.5), 16.0)), layout="constrained")
-    axes = figure.add_subplot()
-    is_labelled = sum(map(len, tasks)) <= MAX_LABELLED
-    for job, row in enumerate(tasks):
-        axes.barh(
-            [task.machine for task in row],
-            [task.end - task.start for task in row],
-            left=[task.start for task in row],
-            height=0.8,
-            color=look_of(job).colour,
-            hatch=look_of(job).pattern,
-            edgecolor=EDGE,
-            linewidth=0.3,
-            label=f"job {job}",
+    jobs = schedule(choices_of(shop), state)
+    tasks = (
+        Task(
+            task.machine,
+            task.start,
+            task.end,
+            job,
+            f"job {job}, operation {k}, machine {task.machine}: {task.start} to {task.end}",
+            f"{job}.{k}",
         )
-        for k, task in enumerate(row if is_labelled else ()):
-            middle = (task.start + task.end) / 2
-            axes.text(middle, task.machine, f"{job}.{k}", ha="center", va="center", fontsize=6)
-    axes.axvline(objective, color="black", linestyle="--", linewidth=1.0)
-    axes.set_ylim(shop.n_machines - 0.5, -0.5)
-    axes.set_yticks(range(0, shop.n_machines, max(1, shop.n_machines // 30)))
-    axes.set_xlabel("time")
-    axes.set_ylabel("machine")
-    axes.set_title(f"{instance.key}: makespan {objective:.0f}")
-    if len(tasks) <= MAX_LEGEND:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7)
-    return figure
+        for job, row in enumerate(jobs)
+        for k, task in enumerate(row)
+    )
+    chart = gantt_panel(
+        tasks,
+        [str(machine) for machine in range(shop.n_machines)],
+        "time",
+        "machine",
+        limit=(objective, "makespan"),
+        categories=[f"job {job}" for job in range(len(jobs))],
+    )
+    return Drawing(f"{instance.key}: makespan {objective:.0f}", ((chart,),))

@@ -6,20 +6,21 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.drawing import Axis, Dots, Drawing, Panel, Segments, even_part
 from dga2d.domains.maxcut.verifier import verify_sides
 
 MAX_LABELLED_VERTICES: Final = 60
 """Vertices bear their numbers, from 1, in graphs up to this size."""
-SIDE_COLOURS: Final = ("#4477aa", "#ee6677")
-CUT_COLOUR, UNCUT_COLOUR = "#228833", "#bbbbbb"
+MAX_DRAWN_EDGES: Final = 4000
+"""Of more edges an evenly spaced part is drawn; the picture says so."""
+CUT, UNCUT, SIDES = 2, "soft", (0, 1)
+"""Looks of edges and of the vertices of both sides."""
 
 
-def picture(instance: Instance, state: State) -> Figure:
+def picture(instance: Instance, state: State) -> Drawing:
     """Draw left the vertices on two arcs, one per side, with the edges between and within them; right the
     matrix of weights with the vertices of one side before those of the other, so that the cut fills two
     corners.
@@ -32,16 +33,16 @@ def picture(instance: Instance, state: State) -> Figure:
     objective = require_feasible(verify_sides(**instance.data, state=state))
     sides = np.asarray(state.sequence, dtype=np.int64)
     edges, weights = instance.data["edges"], instance.data["weights"]
-    figure = Figure(figsize=(12.0, 6.0), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _draw_graph(left, sides, edges)
-    _draw_matrix(right, sides, edges, weights)
+    drawn = even_part(np.arange(len(edges)), MAX_DRAWN_EDGES)
     heaviest = int(weights[weights > 0].sum(dtype=np.int64))
-    figure.suptitle(
+    title = (
         f"{instance.key}: cut of weight {int(objective)} "
         f"({len(sides)} vertices, {len(weights)} edges, positive weights add up to {heaviest})"
     )
-    return figure
+    left_out = len(edges) - len(drawn)
+    notes = (f"{len(drawn)} of {len(edges)} edges are drawn, evenly chosen.",) if left_out else ()
+    panels = (_graph(sides, edges, edges[drawn]), _matrix(sides, edges[drawn], weights[drawn]))
+    return Drawing(title, (panels,), notes)
 
 
 def _positions(sides: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -56,63 +57,52 @@ def _positions(sides: NDArray[np.int64]) -> NDArray[np.float64]:
     return points
 
 
-def _draw_graph(axes: Axes, sides: NDArray[np.int64], edges: NDArray[np.int32]) -> None:
-    """Draw edges as thin lines, the more of them the fainter; uncut ones beneath."""
-    from matplotlib.collections import LineCollection
-
+def _graph(sides: NDArray[np.int64], edges: NDArray[np.int32], drawn: NDArray[np.int32]) -> Panel:
+    """Return the graph; uncut edges lie beneath."""
     points = _positions(sides)
-    is_cut = sides[edges[:, 0]] != sides[edges[:, 1]]
-    faintness = min(0.9, max(0.03, 60.0 / max(len(edges), 1)))
-    for chosen, colour, name in ((~is_cut, UNCUT_COLOUR, "uncut"), (is_cut, CUT_COLOUR, "cut")):
-        lines = LineCollection(list(points[edges[chosen]]), colors=colour, linewidths=0.8, alpha=faintness)
-        axes.add_collection(lines)
-        axes.plot([], [], color=colour, label=f"{int(chosen.sum())} edges {name}")
-    size = min(120.0, max(4.0, 4000.0 / len(sides)))
-    for side, colour in enumerate(SIDE_COLOURS):
-        members = points[sides == side]
-        axes.scatter(
-            members[:, 0], members[:, 1], s=size, c=colour, zorder=3, label=f"side {side}: {len(members)}"
-        )
-    if len(sides) <= MAX_LABELLED_VERTICES:
-        for vertex, (x, y) in enumerate(points.tolist(), start=1):
-            axes.text(x, y, str(vertex), ha="center", va="center", size=6, color="white", zorder=4)
-    axes.set_xlabel("the two sides of the cut")
-    axes.set_ylabel("vertices by number, downwards")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.set_aspect("equal")
-    axes.legend(loc="lower center", ncols=2, frameon=False)
-    axes.set_ylim(-1.4, 1.1)
+    shapes: list[Segments | Dots] = []
+    for is_cut, look, name in ((False, UNCUT, "uncut"), (True, CUT, "cut")):
+        count = int(((sides[edges[:, 0]] != sides[edges[:, 1]]) == is_cut).sum())
+        ends = points[drawn[(sides[drawn[:, 0]] != sides[drawn[:, 1]]) == is_cut]]
+        shapes.append(Segments(ends.reshape(-1, 2, 2), look, f"edges {name}", f"{count} edges {name}"))  # type: ignore[arg-type]
+    is_labelled = len(sides) <= MAX_LABELLED_VERTICES
+    radius = min(6.0, max(1.5, 60.0 / math.sqrt(len(sides))))
+    for side, look in enumerate(SIDES):
+        members = np.flatnonzero(sides == side)
+        numbers = [str(vertex + 1) for vertex in members.tolist()]
+        words = [f"vertex {number}, side {side}" for number in numbers]
+        name = f"side {side}: {len(members)}"
+        labels = numbers if is_labelled else ()
+        shapes.append(Dots(points[members], look, words, name, labels, radius))
+    x, y = Axis("the two sides of the cut", ticks=()), Axis("vertices by number, downwards", ticks=())
+    return Panel(tuple(shapes), x, y, height=330.0, is_equal=True)
 
 
-def _draw_matrix(
-    axes: Axes, sides: NDArray[np.int64], edges: NDArray[np.int32], weights: NDArray[np.int32]
-) -> None:
-    """Draw a dot per edge and direction, coloured by the sign of its weight."""
-    place: NDArray[Any] = np.empty(len(sides), np.int64)
-    place[np.argsort(sides, kind="stable")] = np.arange(1, len(sides) + 1)
-    rows = np.concatenate((place[edges[:, 0]], place[edges[:, 1]]))
-    columns = np.concatenate((place[edges[:, 1]], place[edges[:, 0]]))
-    both = np.tile(weights, 2)
-    size = min(30.0, max(0.6, 1000.0 / len(sides)))
-    for chosen, colour, name in ((both > 0, "#228833", "weight > 0"), (both < 0, "#aa3377", "weight < 0")):
-        if chosen.any():
-            axes.scatter(
-                columns[chosen],
-                rows[chosen],
-                s=size,
-                c=colour,
-                linewidths=0,
-                label=name,
-                rasterized=True,
-            )
+def _matrix(sides: NDArray[np.int64], edges: NDArray[np.int32], weights: NDArray[np.int32]) -> Panel:
+    """Return a dot per edge and direction, coloured by the sign of its weight."""
+    n = len(sides)
+    place: NDArray[Any] = np.empty(n, np.int64)
+    place[np.argsort(sides, kind="stable")] = np.arange(1, n + 1)
+    cells = np.concatenate((place[edges], place[edges[:, ::-1]])).astype(np.float64)
+    both, ends = np.tile(weights, 2), np.concatenate((edges, edges[:, ::-1])) + 1
+    radius = min(3.0, max(0.5, 100.0 / n))
+    shapes: list[Segments | Dots] = []
+    for chosen, look, name in ((both > 0, 2, "weight > 0"), (both < 0, 6, "weight < 0")):
+        words = [
+            f"edge {a} to {b}: weight {weight}"
+            for (a, b), weight in zip(ends[chosen].tolist(), both[chosen].tolist(), strict=True)
+        ]
+        if words:
+            shapes.append(Dots(cells[chosen], look, words, name, radius=radius))
     border = float((sides == 0).sum()) + 0.5
-    axes.axhline(border, color="black", linewidth=0.8)
-    axes.axvline(border, color="black", linewidth=0.8)
-    axes.set_xlim(0.5, len(sides) + 0.5)
-    axes.set_ylim(len(sides) + 0.5, 0.5)
-    axes.set_aspect("equal")
-    axes.set_xlabel("vertex, those of side 0 first (the cut: lower left and upper right)")
-    axes.set_ylabel("vertex, those of side 0 first")
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(loc="upper right", markerscale=max(1.0, 4.0 / size), fontsize="small")
+    lines = np.array([[[border, 0.5], [border, n + 0.5]], [[0.5, border], [n + 0.5, border]]])
+    shapes.append(Segments(lines, "ink", f"side 0 ends after {int(border)} vertices"))
+    limits = (0.5, n + 0.5)
+    return Panel(
+        tuple(shapes),
+        Axis("vertex, those of side 0 first", limits, is_whole=True),
+        Axis("vertex, those of side 0 first", limits, is_whole=True),
+        height=330.0,
+        is_equal=True,
+        is_downward=True,
+    )

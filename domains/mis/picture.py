@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.drawing import Axis, Dots, Drawing, Panel, Segments, even_part
 from dga2d.domains.mis.verifier import selected, verify_vector
 
 MAX_DRAWN_EDGES = 4000
-"""Of more edges an evenly spaced part is drawn; the caption says so."""
-_IN_SET, _OUTSIDE = "#c1440e", "#7a8ba3"
+"""Of more edges an evenly spaced part is drawn; the picture says so."""
+MAX_LABELLED_VERTICES = 150
+_IN_SET, _OUTSIDE = 1, "soft"
 
 
-def picture(instance: Instance, state: State) -> Figure:
+def picture(instance: Instance, state: State) -> Drawing:
     """Draw the set's vertices on an inner circle, the others on an outer ring, with the graph's edges.
 
     A vertex outside stands at the mean angle of its neighbours in the set, so that edges stay short; its
@@ -31,30 +31,37 @@ def picture(instance: Instance, state: State) -> Figure:
     chosen = selected(state.sequence)
     points, tight = _layout(adjacency, chosen)
     edges = np.argwhere(np.triu(adjacency))
-    drawn = edges[:: max(1, -(-len(edges) // MAX_DRAWN_EDGES))]
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    axes = figure.add_subplot()
-    size = max(4.0, min(60.0, 6000.0 / len(adjacency)))
-    alpha = max(0.05, min(0.6, 300.0 / max(len(drawn), 1)))
-    axes.add_collection(LineCollection(list(points[drawn]), colors=_OUTSIDE, linewidths=0.6, alpha=alpha))
-    outside = np.setdiff1d(np.arange(len(adjacency)), chosen)
-    for vertices, colour, scale, what in (
-        (outside, _OUTSIDE, 1.0, "other vertices"),
-        (np.array(chosen, dtype=np.int64), _IN_SET, 1.5, "vertices of the set"),
-    ):
-        x, y = points[vertices, 0], points[vertices, 1]
-        axes.scatter(x, y, s=scale * size, c=colour, zorder=2 + scale, label=f"{len(vertices)} {what}")
-    if len(adjacency) <= 150:
-        for vertex, (across, up) in enumerate(points):
-            axes.annotate(str(vertex + 1), (across, up), (3, 3), textcoords="offset points", fontsize=6)
-    part = "all" if len(drawn) == len(edges) else f"{len(drawn)} of"
-    axes.set_title(f"{instance.key}: independent set of {len(chosen)} ({part} {len(edges)} edges drawn)")
-    axes.set_xlabel("angle of vertices outside: mean of their neighbours in the set")
-    axes.set_ylabel(f"distance from the set: number of such neighbours, at most {tight}")
-    axes.set(xticks=[], yticks=[], aspect="equal")
-    axes.margins(0.05)
-    axes.legend(loc="upper right", fontsize=8)
-    return figure
+    drawn = even_part(edges, MAX_DRAWN_EDGES)
+    n = len(adjacency)
+    outside = np.setdiff1d(np.arange(n), chosen)
+    radius = max(1.5, min(5.0, 60.0 / np.sqrt(n)))
+    graph = Panel(
+        (
+            Segments(points[drawn].reshape(-1, 2, 2), "soft", f"{len(edges)} edges"),
+            _vertices(points, outside, n, "other vertices", radius),
+            _vertices(points, np.array(chosen, dtype=np.int64), n, "vertices of the set", 1.3 * radius),
+        ),
+        Axis("angle of vertices outside: mean of their neighbours in the set", ticks=()),
+        Axis(f"distance: such neighbours, at most {tight}", ticks=()),
+        height=440.0,
+        is_equal=True,
+    )
+    notes = (
+        (f"{len(drawn)} of {len(edges)} edges are drawn, evenly chosen.",) if len(drawn) < len(edges) else ()
+    )
+    return Drawing(f"{instance.key}: independent set of {len(chosen)}", ((graph,),), notes)
+
+
+def _vertices(
+    points: NDArray[np.float64], vertices: NDArray[np.int64], n: int, kind: str, radius: float
+) -> Dots:
+    """Return dots for some of `n` vertices, which count from 1 as in the files."""
+    numbers = [str(vertex + 1) for vertex in vertices.tolist()]
+    is_set = kind == "vertices of the set"
+    words = [f"vertex {number}, {'in' if is_set else 'not in'} the set" for number in numbers]
+    labels = numbers if n <= MAX_LABELLED_VERTICES else ()
+    look = _IN_SET if is_set else _OUTSIDE
+    return Dots(points[vertices], look, words, f"{len(numbers)} {kind}", labels, radius)  # type: ignore[arg-type]
 
 
 def _layout(adjacency: NDArray[np.uint8], chosen: list[int]) -> tuple[NDArray[np.float64], int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.claims.examination import Contradictions
+from dga2d.domains.claims.outputs import count_axes
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import NotOfferedError
 from dga2d.domains.own.domain import OwnDomain
@@ -64,7 +64,7 @@ def own_picture_claim(domain: OwnDomain) -> Contradictions:
     if state is None:
         return f"not tried: none of {N_DRAWN} random solutions is valid"
     try:
-        figure = domain.picture(instance, state)
+        picture = domain.picture(instance, state)
     except NotOfferedError:
         return "it has none"
     except ImportError as error:
@@ -72,8 +72,7 @@ def own_picture_claim(domain: OwnDomain) -> Contradictions:
     except ProblemFaultError as error:
         yield str(error)
         return ""
-    figure.savefig(io.BytesIO(), format="svg")
-    return f"{len(figure.axes)} axes"
+    return f"{count_axes(picture)} axes"
 
 
 def _deltas(scorer: Scorer, solution: NDArray[Any], score: float, rng: np.random.Generator) -> Iterator[str]:

@@ -26,13 +26,14 @@ from dga2d.domains.core.contract import (
 )
 from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError, PluginError
 from dga2d.domains.core.published import list_instances
+from dga2d.domains.drawing import Drawing
 from dga2d.domains.own.fields import fields_from, read_fields
 from dga2d.domains.own.operators import OperatorInFile
 from dga2d.domains.own.problem import Fields, Given, Problem, Split
 from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, Scorer, fault, seen_by_author
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dga2d.domains.drawing import Picture
 
 LEAST_INSTANCES = 5
 """Fewest instances that fill training, validation and test when they are drawn."""
@@ -247,7 +248,7 @@ class OwnDomain:
         except Exception as error:
             raise fault(self.problem, "write", instance.key, error) from error
 
-    def picture(self, instance: Instance, state: State) -> Figure:
+    def picture(self, instance: Instance, state: State) -> Picture:
         """Draw the solution as the problem does; raises NotOfferedError where it does not."""
         if type(self.problem).picture is Problem.picture:
             raise NotOfferedError(self.name, "picture")
@@ -259,8 +260,8 @@ class OwnDomain:
             raise
         except Exception as error:
             raise fault(self.problem, "picture", instance.key, error) from error
-        if not hasattr(drawn, "savefig"):
-            hint = f"returned {drawn!r:.80}; expected a figure of matplotlib"
+        if not isinstance(drawn, Drawing) and not hasattr(drawn, "savefig"):
+            hint = f"returned {drawn!r:.80}; expected a Drawing or a figure of matplotlib"
             raise fault(self.problem, "picture", instance.key, hint)
         return drawn
 

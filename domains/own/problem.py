@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from dga2d.domains.own.encodings import Encoding
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dga2d.domains.drawing import Picture
 
 
 class Fields:
@@ -121,8 +121,11 @@ class Problem:
         """Return a good known score, which gaps are measured against; ``None`` where there is none."""
         return None
 
-    def picture(self, instance: Fields, solution: Any) -> Figure:
-        """Draw a solution with matplotlib; import it in here, since scores are computed without it."""
+    def picture(self, instance: Fields, solution: Any) -> Picture:
+        """Draw a solution: a `Drawing` of `dga2d.domains.drawing`, or a figure of matplotlib.
+
+        Import what draws in here, since scores are computed without it.
+        """
         raise NotImplementedError
 
     def read(self, path: Path) -> Any:

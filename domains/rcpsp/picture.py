@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.drawing import Axis, Drawing, Line, Panel, Task, gantt_panel, stepped
 from dga2d.domains.rcpsp.verifier import schedule, verify_sequence
-from dga2d.domains.shared.categories import EDGE, look_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-MAX_NAMED = 60
-"""Most activities that are named in the chart."""
 MAX_PROFILES = 6
 """Most resources whose use is drawn; the others are left out."""
 
 
-def picture(instance: Instance, state: State) -> Figure:
+def picture(instance: Instance, state: State) -> Drawing:
     """Draw the activities as bars by start time, and for each resource its use and its capacity.
 
     Raises
@@ -28,58 +23,55 @@ def picture(instance: Instance, state: State) -> Figure:
     InvalidSolutionError
         The state does not pass the verifier.
     """
-    from matplotlib.figure import Figure
-
-    objective = require_feasible(verify_sequence(instance.data, state))
-    starts = schedule(instance.data, state.sequence)
-    n_real, n_profiles = starts.size - 2, min(instance.data["capacities"].size, MAX_PROFILES)
-    height = min(max(0.16 * n_real, 2.5), 9.0)
-    figure = Figure(figsize=(10.0, height + 1.1 * n_profiles + 0.8), layout="constrained")
-    axes = figure.subplots(
-        1 + n_profiles, 1, sharex=True, squeeze=False, height_ratios=[height, *[1.1] * n_profiles]
-    )[:, 0]
-    figure.suptitle(f"{instance.key}: makespan {int(objective)}")
-    _gantt(axes[0], instance.data["durations"], starts)
-    for resource, axis in enumerate(axes[1:]):
-        _profile(axis, instance.data, starts, resource)
-    axes[-1].set_xlabel("time (periods)")
-    axes[-1].set_xlim(0, max(objective, 1))
-    return figure
+    data = instance.data
+    objective = require_feasible(verify_sequence(data, state))
+    starts = schedule(data, state.sequence)
+    n_resources = data["capacities"].size
+    panels = [_gantt(data["durations"], starts, objective)]
+    panels += [
+        _profile(data, starts, resource, objective) for resource in range(min(n_resources, MAX_PROFILES))
+    ]
+    left_out = n_resources - MAX_PROFILES
+    notes = (f"The use of {left_out} more resources is not drawn.",) if left_out > 0 else ()
+    return Drawing(f"{instance.key}: makespan {int(objective)}", tuple((panel,) for panel in panels), notes)
 
 
-def _gantt(axis: Axes, durations: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> None:
-    """Draw one row per activity, dummies left out, the first to start on top."""
+def _gantt(durations: NDArray[Any], starts: NDArray[Any], makespan: float) -> Panel:
+    """Return one row per activity, dummies left out, the first to start on top."""
     real = np.arange(1, starts.size - 1)
-    rows = real[np.lexsort((real, starts[real]))]
-    places = np.arange(rows.size)
-    looks = [look_of(activity - 1) for activity in rows.tolist()]
-    axis.barh(
-        places,
-        durations[rows],
-        left=starts[rows],
-        height=0.8,
-        color=[look.colour for look in looks],
-        hatch=[look.pattern for look in looks],
-        edgecolor=EDGE,
-        linewidth=0.3,
+    rows = real[np.lexsort((real, starts[real]))].tolist()
+    ends = starts + durations
+    tasks = (
+        Task(
+            row,
+            int(starts[activity]),
+            int(ends[activity]),
+            activity - 1,
+            f"activity {activity}: {starts[activity]} to {ends[activity]}",
+        )
+        for row, activity in enumerate(rows)
     )
-    axis.set_ylabel("activity" if rows.size <= MAX_NAMED else "activities by start time")
-    if rows.size <= MAX_NAMED:
-        axis.set_yticks(places, [str(activity) for activity in rows.tolist()], fontsize=6)
-    else:
-        axis.set_yticks([])
-    axis.set_ylim(rows.size - 0.5, -0.5)
-    axis.grid(axis="x", alpha=0.3)
+    names = [str(activity) for activity in rows]
+    return gantt_panel(
+        tasks, names, "time (periods)", "activities by start time", limit=(makespan, "makespan")
+    )
 
 
-def _profile(axis: Axes, data: Any, starts: np.ndarray[Any, Any], resource: int) -> None:
-    """Draw the units in use period by period, below a line at the capacity."""
+def _profile(data: Any, starts: NDArray[Any], resource: int, makespan: float) -> Panel:
+    """Return the units in use period by period, below a line at the capacity."""
     ends = starts + data["durations"]
     change = np.zeros(int(ends.max()) + 1, np.int64)
     np.add.at(change, starts, data["requests"][:, resource])
     np.subtract.at(change, ends, data["requests"][:, resource])
     use, capacity = np.cumsum(change), int(data["capacities"][resource])
-    axis.fill_between(np.arange(use.size), use, step="post", alpha=0.6, color="C7")
-    axis.axhline(capacity, color="C3", linewidth=1.0)
-    axis.set_ylim(0, max(1.1 * capacity, 1))
-    axis.set_ylabel(f"units of R{resource + 1}", fontsize=8)
+    right = 1.004 * max(makespan, 1)
+    bound = np.array([[0.0, capacity], [right, capacity]])
+    return Panel(
+        (
+            Line(stepped(np.arange(use.size), use), 0, f"units of R{resource + 1} in use", "units in use"),
+            Line(bound, "limit", f"capacity {capacity}", "capacity", is_dashed=True),
+        ),
+        Axis(limits=(0.0, right)),
+        Axis(f"R{resource + 1}", (0.0, max(1.1 * capacity, 1))),
+        height=64.0,
+    )

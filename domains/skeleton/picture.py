@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
+from dga2d.domains.drawing import Axis, Dots, Drawing, Panel
 from dga2d.domains.skeleton.reader import operator_environment
 from dga2d.domains.skeleton.verifier import packed_items, verify_packing
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-def picture(instance: Instance, state: State) -> Figure:
+def picture(instance: Instance, state: State) -> Drawing:
     """Draw one dot per item, weight against value; the packed ones are filled.
 
     Raises
@@ -20,15 +18,18 @@ def picture(instance: Instance, state: State) -> Figure:
     InvalidSolutionError
         The state does not pass the verifier.
     """
-    from matplotlib.figure import Figure
-
     environment = operator_environment(instance.data["items"])
     value = require_feasible(verify_packing(environment, state))
     weights, values = environment["weights"], environment["values"]
     chosen = packed_items(environment, state.sequence.tolist())
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="weight", ylabel="value", title=f"{instance.key}: value {value:g}")
-    axes.scatter(weights, values, facecolors="none", edgecolors="tab:blue", label="left out")
-    axes.scatter(weights[chosen], values[chosen], color="tab:blue", label="packed")
-    axes.legend()
-    return figure
+    points = np.stack((weights, values), axis=1).astype(np.float64)
+    words = [f"item {i}: weight {w:g}, value {v:g}" for i, (w, v) in enumerate(points.tolist())]
+    panel = Panel(
+        (
+            Dots(points, 0, words, "left out", radius=4.0, shape="ring"),
+            Dots(points[chosen], 0, [words[i] for i in chosen], "packed", radius=4.0),
+        ),
+        Axis("weight"),
+        Axis("value"),
+    )
+    return Drawing(f"{instance.key}: value {value:g}", ((panel,),))

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from anyio import to_thread
 from jinja2 import Environment
 from pydantic import BaseModel, ValidationError
 from sse_starlette import EventSourceResponse
@@ -33,7 +34,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dga2d.domains.core.errors import DomainError
-from dga2d.events import Dga2dError, RunId
+from dga2d.domains.drawing import Picture
+from dga2d.events import BlobDigest, Dga2dError, InstanceKey, RunId
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.inspection.log_reading import export_to
 from dga2d.runtime.inspection.measures import measure_in
@@ -42,12 +44,12 @@ from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
 from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.operators import tell_operator
-from dga2d.runtime.page.panels import GROUPS, PARTS, Pictures, context_for
+from dga2d.runtime.page.panels import FRAMES_SHOWN, GROUPS, PARTS, Pictures, context_for
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report import charts, read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.report.render import environment
-from dga2d.runtime.report.solution_pictures import NoPictureError
+from dga2d.runtime.report.solution_pictures import NoPictureError, SolutionPicture, inline_svg, picture_file
 from dga2d.runtime.solver_export import export_solver
 from dga2d.store import EventStore, UnknownRunError, shown_url
 
@@ -109,7 +111,7 @@ class Page:
             raise HTTPException(404, f"there is no panel {name!r}")
         timeline = await self._timeline(request.path_params["run"])
         seq = _seq(request, timeline.length)
-        return self._panel(name, await context_for(name, timeline, seq, self._pictures))
+        return self._panel(name, await context_for(name, timeline, seq))
 
     async def operator(self, request: Request) -> Response:
         """The pool of an operator after event ``seq``, with its code and history."""
@@ -141,32 +143,46 @@ class Page:
         return self._panel("edit", {"edit": found[0]})
 
     async def solution(self, request: Request) -> Response:
-        """Picture of the solution that an evaluation found, by its event."""
-        timeline, payload = await self._evaluation(request)
-        assert payload.solution is not None
+        """Picture of the solution that an evaluation found, by its event, as a file."""
         try:
-            drawn = await self._pictures.svg(timeline, payload.instance, payload.solution)
+            _, picture = await self._drawn(request)
         except NoPictureError as error:
             raise HTTPException(404, str(error)) from error
+        file = await to_thread.run_sync(picture_file, picture)
         # what an event found never changes; a step of the slider need not fetch it again
-        return Response(drawn, media_type="image/svg+xml", headers={"cache-control": "private, max-age=600"})
+        return Response(file, media_type="image/svg+xml", headers={"cache-control": "private, max-age=600"})
 
     async def picture(self, request: Request) -> Response:
         """The same as a part of the page, or why there is none."""
-        timeline, payload = await self._evaluation(request)
-        assert payload.solution is not None
-        fault = ""
+        file = f"{request.url.path}.svg"
         try:
-            await self._pictures.svg(timeline, payload.instance, payload.solution)
+            instance, picture = await self._drawn(request)
+            svg = await to_thread.run_sync(inline_svg, picture)
+            drawn = SolutionPicture(instance, svg, image="" if svg else file, file=file)
         except NoPictureError as error:
-            fault = str(error)
-        drawn = {"instance": payload.instance, "address": f"{request.url.path}.svg", "fault": fault}
-        return self._panel("picture", {"drawn": drawn})
+            _, evaluation = await self._evaluation(request, _in_path(request, "seq"))
+            drawn = SolutionPicture(evaluation.instance, fault=str(error))
+        answer = self._panel("picture", {"drawn": drawn})
+        if not drawn.fault:
+            answer.headers["cache-control"] = "private, max-age=600"
+        return answer
 
-    async def _evaluation(self, request: Request) -> tuple[Timeline, EvaluationRecorded]:
-        """Return the evaluation with a solution that the address names by its event."""
+    async def _drawn(self, request: Request) -> tuple[InstanceKey, Picture]:
+        """Return the picture that the address names, with the axes of all those ``among`` which it stands."""
+        timeline, payload = await self._evaluation(request, _in_path(request, "seq"))
+        assert payload.solution is not None
+        among: list[BlobDigest] = []
+        for number in filter(None, request.query_params.get("among", "").split(",")):
+            _, other = await self._evaluation(request, _wanted_event(number))
+            if other.instance != payload.instance or len(among) == FRAMES_SHOWN:
+                raise HTTPException(400, f"expected at most {FRAMES_SHOWN} solutions of {payload.instance}")
+            assert other.solution is not None
+            among.append(other.solution)
+        return payload.instance, await self._pictures.get(timeline, payload.instance, payload.solution, among)
+
+    async def _evaluation(self, request: Request, seq: int) -> tuple[Timeline, EvaluationRecorded]:
+        """Return the evaluation with a solution that event `seq` recorded."""
         timeline = await self._timeline(request.path_params["run"])
-        seq = _in_path(request, "seq")
         payload = (await timeline.event_at(seq)).payload if 1 <= seq <= timeline.length else None
         if not isinstance(payload, EvaluationRecorded) or payload.solution is None:
             raise HTTPException(404, f"event {seq} brought no solution")
@@ -344,6 +360,14 @@ def _in_path(request: Request, name: str) -> int:
 def _number(text: str) -> int | None:
     """Return a number of an event as the page writes it; ``None`` for anything else."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
+
+
+def _wanted_event(text: str) -> int:
+    """Return the number of an event in a query; anything else is refused."""
+    number = _number(text)
+    if number is None:
+        raise HTTPException(400, f"expected numbers of events, got {text[:24]!r}")
+    return number
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

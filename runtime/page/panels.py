@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
+from dga2d.domains.drawing import Drawing, Picture, aligned
 from dga2d.events import BlobDigest, InstanceKey, RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.page.chart_values import gap_values
@@ -17,13 +18,7 @@ from dga2d.runtime.report.data import ReportData, ReportPart
 from dga2d.runtime.report.graph_drawing import GraphDrawing, draw_graph
 from dga2d.runtime.report.notes import Notes
 from dga2d.runtime.report.render import context_of
-from dga2d.runtime.report.solution_pictures import (
-    Incumbent,
-    NoPictureError,
-    SolutionPicture,
-    improvements,
-    solution_svg,
-)
+from dga2d.runtime.report.solution_pictures import NoPictureError, draw_solutions, improvements
 from dga2d.store import StoreError
 
 PARTS: dict[str, frozenset[ReportPart]] = {
@@ -50,7 +45,7 @@ GROUPS = {
 """The panels in their order, by what they are about."""
 EVENTS_SHOWN = 60
 PICTURES_SHOWN = 6
-PICTURES_KEPT = 64
+PICTURES_KEPT = 24
 FRAMES_SHOWN = 12
 
 
@@ -58,40 +53,60 @@ class Pictures:
     """Pictures of solutions, each drawn once, the last `PICTURES_KEPT` kept."""
 
     def __init__(self) -> None:
-        self._drawn: OrderedDict[BlobDigest, bytes | NoPictureError] = OrderedDict()
+        self._drawn: OrderedDict[BlobDigest, Picture | NoPictureError] = OrderedDict()
 
-    async def svg(self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest) -> bytes:
+    async def get(
+        self,
+        timeline: Timeline,
+        instance: InstanceKey,
+        solution: BlobDigest,
+        among: Sequence[BlobDigest] = (),
+    ) -> Picture:
         """Return the picture of a solution of a training instance.
+
+        Its axes cover what those `among` which it is shown need, so that they can be compared.
 
         Raises
         ------
         NoPictureError
             It cannot be drawn here.
         """
-        if solution not in self._drawn:
-            self._drawn[solution] = await self._draw(timeline, instance, solution)
-            if len(self._drawn) > PICTURES_KEPT:
-                self._drawn.popitem(last=False)
-        drawn = self._drawn[solution]
-        if isinstance(drawn, NoPictureError):
-            raise drawn
-        return drawn
+        wanted = dict.fromkeys([solution, *among])
+        found = {one: self._drawn[one] for one in wanted if one in self._drawn}
+        found |= await _draw(timeline, instance, [one for one in wanted if one not in found])
+        self._drawn.update(found)
+        while len(self._drawn) > PICTURES_KEPT:
+            self._drawn.popitem(last=False)
+        picture = found[solution]
+        if isinstance(picture, NoPictureError):
+            raise picture
+        if not isinstance(picture, Drawing):
+            return picture
+        others = [one for one in found.values() if isinstance(one, Drawing) and one is not picture]
+        return aligned([picture, *others])[0] if among else picture
 
-    async def _draw(
-        self, timeline: Timeline, instance: InstanceKey, solution: BlobDigest
-    ) -> bytes | NoPictureError:
-        header = timeline.latest.header
+
+async def _draw(
+    timeline: Timeline, instance: InstanceKey, solutions: Sequence[BlobDigest]
+) -> dict[BlobDigest, Picture | NoPictureError]:
+    drawn: dict[BlobDigest, Picture | NoPictureError] = {}
+    texts: dict[BlobDigest, bytes] = {}
+    for solution in solutions:
         try:
-            data = await timeline.get_blob(solution)
+            texts[solution] = await timeline.get_blob(solution)
         except StoreError as error:
-            return NoPictureError(str(error))
-        try:
-            return await to_thread.run_sync(solution_svg, header, instance, data)
-        except NoPictureError as error:
-            return error
+            drawn[solution] = NoPictureError(str(error))
+    if not texts:
+        return drawn
+    header = timeline.latest.header
+    try:
+        pictures = await to_thread.run_sync(draw_solutions, header, instance, list(texts.values()))
+    except NoPictureError as error:
+        return drawn | dict.fromkeys(texts, error)
+    return drawn | dict(zip(texts, pictures, strict=True))
 
 
-async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictures) -> dict[str, Any]:
+async def context_for(panel: str, timeline: Timeline, seq: int) -> dict[str, Any]:
     """Return what the template of `panel` refers to after event `seq`."""
     data = await timeline.report_data(seq, PARTS[panel])
     context = context_of(data) | {"seq": seq}
@@ -100,7 +115,7 @@ async def context_for(panel: str, timeline: Timeline, seq: int, pictures: Pictur
     elif panel in ("overview", "progress"):
         context["told"] = gap_values(data)
     elif panel == "incumbent":
-        context["pictures"] = await _drawn(timeline, data.incumbents[:PICTURES_SHOWN], pictures)
+        context["n_pictures"] = PICTURES_SHOWN
         context["films"] = _films(timeline.run_id, await timeline.state_at(seq), timeline.notes.until(seq))
     elif panel == "walks":
         context["walks"] = await timeline.walks_until(seq)
@@ -119,9 +134,10 @@ def _films(run_id: RunId, state: RunState, notes: Notes) -> list[dict[str, Any]]
     films = []
     for instance, steps in sorted(improvements(state, notes).items()):
         shown = steps if len(steps) <= FRAMES_SHOWN else [steps[0], *steps[1 - FRAMES_SHOWN :]]
+        among = ",".join(str(step.solution.seq) for step in shown)
         frames = [
             {
-                "address": f"/runs/{run}/solutions/{step.solution.seq}.svg",
+                "address": f"/runs/{run}/solutions/{step.solution.seq}?among={among}",
                 "words": f"generation {step.generation}: {step.solution.objective:.10g}",
                 "seq": step.solution.seq,
             }
@@ -135,25 +151,3 @@ async def _graph(timeline: Timeline, seq: int, data: ReportData) -> GraphDrawing
     state, before = await timeline.state_at(seq), await timeline.generation_start(seq)
     credits = {(source, target): credit for source, target, credit in data.edges}
     return draw_graph(state.header, state, before, credits, data.first_edges)
-
-
-async def _drawn(
-    timeline: Timeline, incumbents: Sequence[Incumbent], pictures: Pictures
-) -> list[SolutionPicture]:
-    """Return the pictures of incumbents.
-
-    The first one is drawn at once and shows whether any can be; the others are drawn when the browser asks
-    for them.
-    """
-    run = quote(timeline.run_id, safe="")
-    found: list[SolutionPicture] = []
-    for incumbent in incumbents:
-        fault = ""
-        if not found or found[0].fault:
-            try:
-                await pictures.svg(timeline, incumbent.instance, incumbent.solution)
-            except NoPictureError as error:
-                fault = str(error)
-        address = "" if fault else f"/runs/{run}/solutions/{incumbent.seq}.svg"
-        found.append(SolutionPicture(incumbent, address, fault))
-    return found

@@ -7,8 +7,10 @@ from functools import cache
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from dga2d import __version__
+from dga2d.domains.drawing.svg import STYLE
 from dga2d.replay.state.graph import END, START
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.report import charts
@@ -39,6 +41,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
         lstrip_blocks=True,
     )
     made.globals.update(side_by_side=side_by_side, highlight_lines=highlight_lines)
+    made.globals["drawing_style"] = Markup(STYLE)
     made.filters["utc"] = _utc
     made.filters["fenced"] = _fenced
     made.filters["cell"] = _table_cell

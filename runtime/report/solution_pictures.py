@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING
 
+from markupsafe import Markup
+
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.errors import DomainError
+from dga2d.domains.drawing import Drawing, Picture
+from dga2d.domains.drawing.figure import figure_of
+from dga2d.domains.drawing.svg import svg_element, svg_file
 from dga2d.events import BlobDigest, Dga2dError, InstanceKey
 from dga2d.events.payloads import InstanceEntry, RunStarted
 from dga2d.replay.state.run_state import RunState
@@ -51,11 +56,15 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class SolutionPicture:
-    """The picture of an incumbent, or why there is none."""
+    """The picture of a solution, or why there is none."""
 
-    incumbent: Incumbent
-    address: str
-    """Address of the picture, for ``<img>``."""
+    instance: InstanceKey
+    svg: Markup = field(default_factory=Markup)
+    """Its element; empty for a figure of matplotlib."""
+    image: str = ""
+    """Address of such a figure, for ``<img>``."""
+    file: str = ""
+    """Address of the picture as a file, where there is one."""
     fault: str = ""
 
 
@@ -114,15 +123,16 @@ def _solution(
     )
 
 
-def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:
-    """Return a figure of the `solution` of a training `instance`.
+def draw_solutions(header: RunStarted, instance: InstanceKey, solutions: Sequence[bytes]) -> list[Picture]:
+    """Return pictures of `solutions` of a training `instance`.
 
     This takes seconds the first time: the domain is imported and its instances are generated.
 
     Raises
     ------
     NoPictureError
-        There is no matplotlib, no such domain or no picture of it, or its instances are not where they were.
+        There is no such domain or no picture of it, its instances are not where they were, or it is drawn by
+        matplotlib, which is not there.
     """
     from dga2d.domains.core.optional_parts import draw_picture
     from dga2d.runtime.runs.problem import Problem
@@ -131,27 +141,59 @@ def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) 
     try:
         folder = None if header.data_dir is None else Path(header.data_dir)
         problem = Problem.open(header.domain, folder, suite=header.settings.get("suite", "any"))
-        return draw_picture(problem.domain, problem.instance(instance), decode_solution(solution))
+        loaded = problem.instance(instance)
+        return [draw_picture(problem.domain, loaded, decode_solution(solution)) for solution in solutions]
     except (DomainError, Dga2dError) as error:
         raise NoPictureError(str(error)) from error
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
-            raise NoPictureError(f"its picture needs a module that is not installed: {error}") from error
-        raise NoPictureError("no matplotlib: pip install 'dga2d[figures]'") from error
+        raise _missing(error) from error
 
 
-def solution_svg(header: RunStarted, instance: InstanceKey, solution: bytes) -> bytes:
-    """Return the same as SVG. Raises NoPictureError."""
-    drawn = io.BytesIO()
-    with _drawing:
-        save_figure(solution_figure(header, instance, solution), drawn, "svg")
-    return drawn.getvalue()
+def _missing(error: ModuleNotFoundError) -> NoPictureError:
+    if (error.name or "").partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
+        return NoPictureError(f"its picture needs a module that is not installed: {error}")
+    return NoPictureError("no matplotlib: pip install 'dga2d[figures]'")
+
+
+def solution_figure(header: RunStarted, instance: InstanceKey, solution: bytes) -> Figure:
+    """Return a figure of the `solution` of a training `instance`. Raises NoPictureError."""
+    (picture,) = draw_solutions(header, instance, [solution])
+    try:
+        return figure_of(picture)
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+
+
+def save_picture(picture: Picture, target: Path | IO[bytes], kind: str) -> None:
+    """Write `picture` in the format `kind`; only an SVG of a drawing needs no matplotlib."""
+    if kind != "svg" or not isinstance(picture, Drawing):
+        with _drawing:
+            save_figure(figure_of(picture), target, kind)
+    elif isinstance(target, Path):
+        target.write_text(svg_file(picture), encoding="utf-8")
+    else:
+        target.write(svg_file(picture).encode())
+
+
+def picture_file(picture: Picture) -> bytes:
+    """Return an SVG file of a picture."""
+    written = io.BytesIO()
+    save_picture(picture, written, "svg")
+    return written.getvalue()
+
+
+def inline_svg(picture: Picture) -> Markup:
+    """Return the SVG element of a drawing; nothing for a figure, whose SVG is a page of its own."""
+    return Markup(svg_element(picture)) if isinstance(picture, Drawing) else Markup()
 
 
 def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> SolutionPicture:
-    """Return the picture with its data in its address, for a page that must stand alone."""
+    """Return the picture with all its data, for a page that must stand alone."""
     try:
-        drawn = solution_svg(header, incumbent.instance, solution)
+        (picture,) = draw_solutions(header, incumbent.instance, [solution])
+        svg = inline_svg(picture)
+        encoded = "" if svg else base64.b64encode(picture_file(picture)).decode()
     except NoPictureError as error:
-        return SolutionPicture(incumbent, "", str(error))
-    return SolutionPicture(incumbent, "data:image/svg+xml;base64," + base64.b64encode(drawn).decode())
+        return SolutionPicture(incumbent.instance, fault=str(error))
+    image = "data:image/svg+xml;base64," + encoded
+    return SolutionPicture(incumbent.instance, svg, image="" if svg else image)

@@ -239,8 +239,10 @@ def check_picture(path: Path) -> None:
     Raises
     ------
     UsageError
-        matplotlib is not installed, or does not know the format that the ending names.
+        It is no SVG, and matplotlib is not installed or does not know the format that the ending names.
     """
+    if path.suffix == ".svg":
+        return
     require_package("matplotlib", "figures", "--picture")
     from matplotlib.backend_bases import FigureCanvasBase  # slow to import, and optional
 
@@ -256,10 +258,17 @@ def draw(domain: Domain, solved: Solved, path: Path) -> None:
     ------
     DomainError
         The domain has no picture, or its code fails.
+    UsageError
+        matplotlib draws it, and is not installed.
     """
-    from dga2d.runtime.report.solution_pictures import save_figure
+    from dga2d.runtime.report.solution_pictures import save_picture
 
-    save_figure(draw_picture(domain, solved.instance, solved.state), path, path.suffix.removeprefix("."))
+    try:
+        picture = draw_picture(domain, solved.instance, solved.state)
+    except ModuleNotFoundError:
+        require_package("matplotlib", "figures", "--picture")
+        raise
+    save_picture(picture, path, path.suffix.removeprefix("."))
 
 
 def find_instance(domain: Domain, name: str, data_dir: Path | None, suite: str = "any") -> Instance:

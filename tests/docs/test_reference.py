@@ -64,7 +64,7 @@ def test_every_member_of_a_domain_is_told() -> None:
     page = contract_page.generated()
     told = re.findall(r"^### Domain\.(\w+)$", page, re.MULTILINE)
     assert told == [name for name in vars(Domain) if name.islower() and not name.startswith("_")]
-    assert "- raises `ImportError`: There is no matplotlib." in page
+    assert "- raises `ImportError`: It is drawn by matplotlib, and there is none." in page
 
 
 def test_the_contract_names_every_module_an_implementation_may_import() -> None:

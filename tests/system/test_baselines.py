@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.domains.drawn import drawing_of
 from tests.system.conftest import Command, Program
 
 from dga2d.domains.core.contract import own_score_of
@@ -58,9 +59,7 @@ def test_or_tools_solves_the_smoke_instance_of_every_domain(name: str) -> None:
     assert state is not None
     verdict = domain.verify(instance, state)
     assert verdict.violation is None
-    assert instance.key in domain.picture(instance, state).get_suptitle() + "".join(
-        axes.get_title() for axes in domain.picture(instance, state).axes
-    )
+    drawing_of(domain, instance, state)
 
 
 @pytest.mark.slow

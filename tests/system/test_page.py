@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -90,7 +91,13 @@ async def test_the_way_to_the_best_solution_is_a_row_of_pictures(
     for film in json.loads(told[1]):
         found = [objectives[frame["seq"]] for frame in film["frames"]]
         assert found == sorted(set(found), reverse=True)  # makespans: each frame improves on the one before
-        assert all(frame["address"] == f"/runs/done/solutions/{frame['seq']}.svg" for frame in film["frames"])
+        among = ",".join(str(frame["seq"]) for frame in film["frames"])
+        for frame in film["frames"]:
+            assert frame["address"] == f"/runs/done/solutions/{frame['seq']}?among={among}"
+        assert (await browser.get(film["frames"][0]["address"])).text.count("<svg ") == 1
+    other = film["frames"][0]["address"].partition("?")[0]
+    assert (await browser.get(f"{other}?among=x")).status_code == 400
+    assert (await browser.get(f"{other}?among=1")).status_code == 404
 
 
 async def test_runs_of_equal_settings_are_compared_as_one(browser: httpx.AsyncClient) -> None:
@@ -180,12 +187,16 @@ async def test_hostile_text_in_a_blob_stays_text(finished: Any, monkeypatch: pyt
 
 async def test_solutions_of_the_best_program_are_drawn(browser: httpx.AsyncClient) -> None:
     panel = (await browser.get("/runs/done/incumbent")).text
-    addresses = re.findall(r'<img src="([^"]+)"', panel)
+    addresses = re.findall(r'data-source="([^"]+/solutions/[^"]+)"', panel)
     assert len(addresses) == 2  # one per instance of the batch
     for address in addresses:
-        drawn = await browser.get(address)
+        part = await browser.get(address)
+        assert '<svg xmlns="http://www.w3.org/2000/svg" class="drawn"' in part.text
+        assert "style=" not in part.text
+        drawn = await browser.get(f"{address}.svg")
         assert drawn.headers["content-type"] == "image/svg+xml"
         assert "tour of length" in drawn.text
+        ElementTree.fromstring(drawn.text)
     for address in ("/runs/done/solutions/1.svg", "/runs/done/solutions/99999.svg"):
         assert (await browser.get(address)).status_code == 404
 
@@ -195,8 +206,10 @@ async def test_a_solution_that_cannot_be_drawn_says_why(
 ) -> None:
     monkeypatch.setattr("dga2d.runtime.runs.problem.get_domain", unknown_domain)
     panel = (await browser.get("/runs/done/incumbent")).text
-    assert "<img" not in panel
-    assert panel.count("cannot be drawn: no domain is called &#39;tsp&#39;") == 2
+    for address in re.findall(r'data-source="([^"]+/solutions/[^"]+)"', panel):
+        part = await browser.get(address)
+        assert "cannot be drawn: no domain is called &#39;tsp&#39;" in part.text
+        assert part.headers["cache-control"] == "no-store"
 
 
 def unknown_domain(name: str) -> NoReturn:

@@ -9,7 +9,7 @@ import anyio
 from tests.system.conftest import Command, Tested
 
 from dga2d.events import RunId
-from dga2d.runtime.page.panels import Pictures, context_for
+from dga2d.runtime.page.panels import context_for
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.store import open_store
 
@@ -30,7 +30,7 @@ def test_every_command_and_file_says_the_same(tested: Tested, command: Command) 
         async with open_store(program.url, create=False, read_only=True) as store:
             timeline = Timeline(store, RunId("done"))
             await timeline.catch_up()
-            return await context_for("overview", timeline, timeline.length, Pictures())
+            return await context_for("overview", timeline, timeline.length)
 
     assert anyio.run(panel)["view"]["verdict"] == view["verdict"]
 

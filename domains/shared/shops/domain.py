@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain, fields_of
 from dga2d.domains.core.published import reference_of
+from dga2d.domains.drawing import Drawing, Panel, Task, gantt_panel
 from dga2d.domains.shared.shops.files import schedule_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 """What Taillard's generators take, in their order; the flow shop's needs no machine seed."""
@@ -73,13 +71,40 @@ class ShopDomain(LibraryDomain):
         start_times = self._module("verifier").START_TIMES
         return schedule_text(instance.key, start_times, self.starts(instance, state), int(objective))
 
-    def picture(self, instance: Instance, state: State) -> Figure:
-        """Draw the Gantt chart of the schedule."""
-        from dga2d.domains.shared.shops.gantt import shop_chart
-
+    def picture(self, instance: Instance, state: State) -> Drawing:
+        """Draw the Gantt chart of the schedule: a row per machine, a colour and pattern per job."""
         objective = require_feasible(self.verify(instance, state))
         times = instance.data["times"]
         in_order = np.broadcast_to(np.arange(times.shape[1]), times.shape)
-        machines = instance.data.get("machines", in_order)
-        title = f"{instance.key}: makespan {objective:g}"
-        return shop_chart(title, machines, times, self.starts(instance, state), times.shape[1])
+        chart = shop_panel(
+            instance.data.get("machines", in_order), times, self.starts(instance, state), objective
+        )
+        return Drawing(f"{instance.key}: makespan {objective:g}", ((chart,),))
+
+
+def shop_panel(machines: NDArray[Any], times: NDArray[Any], starts: NDArray[Any], makespan: float) -> Panel:
+    """Return the chart of a shop: machine, time and start of each operation, integers `(jobs, operations)`.
+
+    Jobs, operations and machines count from 0, as in the files.
+    """
+    rows = zip(machines.tolist(), times.tolist(), starts.tolist(), strict=True)
+    tasks = (
+        Task(
+            machine,
+            start,
+            start + time,
+            job,
+            f"job {job}, operation {k}, machine {machine}: {start} to {start + time}",
+            f"{job}",
+        )
+        for job, row in enumerate(rows)
+        for k, (machine, time, start) in enumerate(zip(*row, strict=True))
+    )
+    return gantt_panel(
+        tasks,
+        [str(machine) for machine in range(times.shape[1])],
+        "time",
+        "machine",
+        limit=(makespan, "makespan"),
+        categories=[f"job {job}" for job in range(len(times))],
+    )

@@ -19,28 +19,32 @@ function show(section) {
   const films = /** @type {Film[]} */ (JSON.parse(section.dataset.films ?? "[]"));
   const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (section.querySelector(name));
   const which = /** @type {HTMLSelectElement} */ (part(".which"));
-  const image = /** @type {HTMLImageElement} */ (part("img"));
+  const sheet = part(".sheet");
   const stage = part(".stage");
   const before = kept.get(location.pathname) ?? { film: 0, scale: 1 };
   let film = Math.min(before.film, films.length - 1);
   let frame = films[film].frames.length - 1;
   let scale = before.scale;
+  let isWaiting = false;
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let playing;
 
-  function draw() {
+  async function draw() {
     const one = films[film].frames[frame];
-    image.src = one.address;
-    image.alt = `Solution of ${films[film].instance}, ${one.words}`;
     part(".words").textContent = `${one.words} (${frame + 1} of ${films[film].frames.length}), event ${one.seq}`;
     kept.set(location.pathname, { film, scale });
+    isWaiting = true;
+    const text = await drawing(one.address);
+    if (one !== films[film].frames[frame]) return; // the reader went on meanwhile
+    isWaiting = false;
+    sheet.innerHTML = text;
   }
 
   /** @param {number} wanted */
   function zoom(wanted) {
     const center = [(stage.scrollLeft + stage.clientWidth / 2) / stage.scrollWidth, (stage.scrollTop + stage.clientHeight / 2) / stage.scrollHeight];
     scale = Math.min(Math.max(wanted, 1), CLOSEST);
-    image.style.width = `${100 * scale}%`;
+    sheet.style.width = `${100 * scale}%`;
     stage.scrollLeft = center[0] * stage.scrollWidth - stage.clientWidth / 2;
     stage.scrollTop = center[1] * stage.scrollHeight - stage.clientHeight / 2;
     kept.set(location.pathname, { film, scale });
@@ -49,7 +53,7 @@ function show(section) {
   /** @param {number} by */
   function step(by) {
     frame = Math.min(Math.max(frame + by, 0), films[film].frames.length - 1);
-    draw();
+    void draw();
   }
 
   function stop() {
@@ -61,11 +65,11 @@ function show(section) {
   function play() {
     if (playing !== undefined) return stop();
     if (frame === films[film].frames.length - 1) frame = 0;
-    draw();
+    void draw();
     part(".run").setAttribute("aria-pressed", "true");
     playing = setInterval(() => {
-      if (!image.isConnected || frame === films[film].frames.length - 1) return stop();
-      if (image.complete) step(1); // a picture that is still being drawn is waited for
+      if (!sheet.isConnected || frame === films[film].frames.length - 1) return stop();
+      if (!isWaiting) step(1); // a picture that is still being drawn is waited for
     }, FRAME_MS);
   }
 
@@ -74,7 +78,7 @@ function show(section) {
     stop();
     film = Number(which.value);
     frame = films[film].frames.length - 1;
-    draw();
+    void draw();
   });
   part(".before").addEventListener("click", () => step(-1));
   part(".after").addEventListener("click", () => step(1));
@@ -93,6 +97,23 @@ function show(section) {
     event.preventDefault();
     zoom(scale * (event.deltaY < 0 ? 1.2 : 1 / 1.2));
   }, { passive: false });
+  stage.addEventListener("pointerdown", (event) => {
+    if (event.button === 0 && event.pointerType === "mouse") stage.setPointerCapture(event.pointerId);
+  });
+  stage.addEventListener("pointermove", (event) => {
+    if (stage.hasPointerCapture(event.pointerId)) stage.scrollBy(-event.movementX, -event.movementY);
+  });
   zoom(scale);
-  draw();
+  void draw();
+}
+
+/** The drawing at an address as part of the page, or what went wrong. @param {string} address */
+async function drawing(address) {
+  try {
+    const answer = await fetch(address);
+    if (answer.ok) return await answer.text();
+  } catch {
+    // told below
+  }
+  return "<p class='soft'>The program did not send this picture.</p>";
 }

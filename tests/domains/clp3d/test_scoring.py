@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.domains.drawn import drawing_of
 from tests.domains.packing.specimens import container_and_boxes, least_score, random_order
 from tests.domains.scoring_claims import claims_hold
 
 from dga2d.domains.clp3d import DOMAIN
 from dga2d.domains.core.contract import Instance, State
+from dga2d.domains.drawing import Solid
 
 
 def plain_fill(instance: Instance, sequence: Sequence[int]) -> float:
@@ -96,10 +97,8 @@ def test_the_picture_shows_every_packed_box() -> None:
     instance = DOMAIN.smoke_instance()
     state = random_order(instance, 6)
     text = DOMAIN.write_solution(instance, state).splitlines()
-    (axes,) = DOMAIN.picture(instance, state).axes
-    (faces,) = axes.collections
-    shown: Any = faces
-    assert len(shown.get_facecolor()) == 6 * int(text[2].split()[1])
+    solids = [shape for shape in drawing_of(DOMAIN, instance, state).shapes if isinstance(shape, Solid)]
+    assert len(solids) == int(text[2].split()[1])
 
 
 def test_cp_sat_loads_as_much_as_the_best_order() -> None:

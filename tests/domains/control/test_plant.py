@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from tests.domains.drawn import drawing_of
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.control import DOMAIN
@@ -20,6 +21,7 @@ from dga2d.domains.control.verifier import own_verdict, score, verify_episode
 from dga2d.domains.core.contract import InstanceRef, State
 from dga2d.domains.core.errors import InstanceFormatError, OracleRefusedError
 from dga2d.domains.core.oracle import with_record
+from dga2d.domains.drawing import Line
 from dga2d.domains.execution import execute
 
 
@@ -226,9 +228,11 @@ def test_the_clock_cannot_be_left_out() -> None:
 
 
 def test_a_picture_shows_states_inputs_and_the_phase_plane(pushed: State) -> None:
-    figure = DOMAIN.picture(DOMAIN.smoke_instance(), pushed)
-    assert len(figure.axes[0].lines) == 3
-    assert figure.get_suptitle().startswith("smoke/smoke: cost ")
+    drawing = drawing_of(DOMAIN, DOMAIN.smoke_instance(), pushed)
+    states, _, phase = drawing.panels
+    assert [shape.name for shape in states.shapes if isinstance(shape, Line)] == ["", "position", "velocity"]
+    assert phase.x.words == "position"
+    assert drawing.title.startswith("smoke/smoke: cost ")
 
 
 @pytest.mark.parametrize(

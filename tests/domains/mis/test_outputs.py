@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.domains.drawn import drawing_of
 from tests.domains.mis.specimens import graph_instance, random_graph, random_set
 
 from dga2d.domains.core.contract import State
+from dga2d.domains.drawing import Dots, Segments
 from dga2d.domains.mis import DOMAIN, decoder, reader, verifier
 
 
@@ -46,23 +46,22 @@ def test_a_written_solution_of_a_clique_file_is_a_clique_of_it(tmp_path: Path) -
 def test_a_picture_shows_every_vertex_and_names_instance_and_size(n: int, percent: int) -> None:
     instance = random_graph(n, percent, 1)
     state = State(random_set(instance, 1))
-    figure = DOMAIN.picture(instance, state)
-    (axes,) = figure.axes
+    drawing = drawing_of(DOMAIN, instance, state)
     size = int(state.sequence.sum())
-    assert instance.key in axes.get_title()
-    assert f"independent set of {size}" in axes.get_title()
-    assert axes.get_xlabel()
-    assert axes.get_ylabel()
-    edges, others, chosen = axes.collections
-    layers: list[Any] = [others, chosen]
-    assert [len(layer.get_offsets()) for layer in layers] == [n - size, size]
-    assert len(edges.get_paths()) == min(4000, instance.data["adjacency"].sum() // 2) or percent == 60
-    figure.savefig(io.BytesIO(), format="png", dpi=40)
+    assert drawing.title.endswith(f"independent set of {size}")
+    edges, others, chosen = drawing.shapes
+    assert isinstance(edges, Segments)
+    assert isinstance(others, Dots)
+    assert isinstance(chosen, Dots)
+    assert [len(others.points), len(chosen.points)] == [n - size, size]
+    n_edges = instance.data["adjacency"].sum() // 2
+    assert len(edges.ends) <= min(4000, n_edges)
+    assert bool(drawing.notes) == (len(edges.ends) < n_edges) == (percent == 60)
 
 
 def test_a_picture_of_the_empty_set_can_be_drawn() -> None:
-    (axes,) = DOMAIN.picture(random_graph(12, 30, 1), State(np.zeros(12, np.int32))).axes
-    assert "independent set of 0" in axes.get_title()
+    drawing = drawing_of(DOMAIN, random_graph(12, 30, 1), State(np.zeros(12, np.int32)))
+    assert "independent set of 0" in drawing.title
 
 
 def test_cp_sat_solves_the_smoke_instance() -> None:

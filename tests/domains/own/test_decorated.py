@@ -13,6 +13,7 @@ from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.core.errors import NotOfferedError, PluginError
 from dga2d.domains.core.plugins import use_problem, use_problem_file
 from dga2d.domains.core.registry import get_domain
+from dga2d.domains.drawing import Drawing
 from dga2d.domains.own import cells
 from dga2d.domains.own.claims import own_picture_claim
 from dga2d.domains.own.domain import OwnDomain
@@ -145,11 +146,15 @@ def test_an_operator_brings_what_it_uses_and_knows_its_lines(tmp_path: Path) -> 
 
 def test_a_picture_is_drawn_of_valid_solutions(tmp_path: Path) -> None:
     domain = domain_of(tmp_path)
-    assert len(domain.picture(*solution(domain, 1, 1, 1)).axes) == 1
+    assert not isinstance(domain.picture(*solution(domain, 1, 1, 1)), Drawing)
     assert list(own_picture_claim(domain)) == []
+    data = "from dga2d.domains.drawing import Drawing\n    return Drawing('amounts', ())"
+    own = domain_of(tmp_path, "return figure", data)
+    assert own.picture(*solution(own, 1, 1, 1)) == Drawing("amounts", ())
+    assert list(own_picture_claim(own)) == []
     wrong = domain_of(tmp_path, "return figure", "return 3")
     with pytest.raises(
-        ProblemFaultError, match=r"picture on .*: returned 3; expected a figure of matplotlib"
+        ProblemFaultError, match=r"picture on .*: returned 3; expected a Drawing or a figure of matplotlib"
     ):
         wrong.picture(*solution(wrong, 1, 1, 1))
     without = domain_of(tmp_path, "@spread.picture\n", "")

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.domains.drawn import drawing_of
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, InstanceRef, PipelineStep, State
 from dga2d.domains.core.errors import InstanceFormatError, OracleRefusedError
 from dga2d.domains.core.oracle import with_record
+from dga2d.domains.drawing import Dots
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.domains.rootfind import DOMAIN
 from dga2d.domains.rootfind.families import SEEDS, draw
@@ -129,9 +131,10 @@ def test_a_root_that_nobody_counted_is_no_solution() -> None:
 def test_a_picture_shows_the_residuals(tmp_path: Path) -> None:
     instance = instances("ill", "train")[0]
     state = run(libraries.pipeline(DOMAIN.operators(), "initial_guess", "secant_step"), instance, tmp_path)
-    axes = DOMAIN.picture(instance, state).axes[0]
-    assert axes.get_title().startswith("ill/design01: root ")
-    assert np.size(axes.lines[0].get_ydata()) == state.metadata["measured_evaluations"]
+    drawing = drawing_of(DOMAIN, instance, state)
+    assert drawing.title.startswith("ill/design01: root ")
+    (dots,) = (shape for shape in drawing.shapes if isinstance(shape, Dots))
+    assert len(dots.words) == len(dots.points) == state.metadata["measured_evaluations"]
 
 
 def test_the_environment_says_nothing_of_the_function() -> None:
