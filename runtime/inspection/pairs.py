@@ -1,10 +1,11 @@
-"""Two algorithms on the same instances, pair by pair."""
+"""Two algorithms on the same instances, pair by pair, and one over several runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from dga2d.events import InstanceKey
@@ -30,6 +31,17 @@ class Interval(NamedTuple):
     def bounds(self) -> list[float] | None:
         """The bounds as JSON has them."""
         return None if self.low is None or self.high is None else [round(self.low, 4), round(self.high, 4)]
+
+
+class Spread(NamedTuple):
+    """Runs that differ in their seeds alone, by one figure."""
+
+    mean: float
+    sd: float
+    """Sample standard deviation; 0 for one run."""
+    low: float
+    high: float
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,12 @@ def paired(ours: Gaps, theirs: Gaps) -> PairedGaps:
         failures=sum(a is None for a, _ in pairs),
         their_failures=sum(b is None for _, b in pairs),
     )
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Return mean, deviation and reach of `values`, one at least, one from each run."""
+    sd = stdev(values) if len(values) > 1 else 0.0
+    return Spread(fmean(values), sd, min(values), max(values), len(values))
 
 
 def interval(values: Sequence[float]) -> Interval:

@@ -101,12 +101,8 @@ class Actions:
         domain = fields.get("domain", "")
         await to_thread.run_sync(get_domain, domain)  # raises UnknownDomainError
         run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(domain)
-        flags = _given(fields, SETTING_FIELDS)
-        extra = _assignments(fields)
-        values = parse_assignments([*(f"{key}={_quoted(value)}" for key, value in flags.items()), *extra])
+        values, options = _asked(fields, SETTING_FIELDS)
         settings = await to_thread.run_sync(settings_for, domain, {}, values)
-        options = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
-        options += [f"--set={line}" for line in extra]
         seed = fields.get("seed") or "0"
         tested = ["--test"] if fields.get("test") else []
         arguments = ("evolve", domain, *options, f"--seed={seed}", *tested, f"--run-id={run}", "--no-report")
@@ -119,13 +115,12 @@ class Actions:
     async def _resume(self, fields: Fields) -> Proposed:
         run = _run(fields)
         state = await load_state(self._store, run)
-        flags = _given(fields, ("generations", "llm_calls"))
-        settings = make_settings({}, {**state.settings.model_dump(), **parse_assignments(_pairs(flags))})
+        values, options = _asked(fields, ("generations", "llm_calls"))
+        settings = make_settings({}, {**state.settings.model_dump(), **values})
         if state.status == "completed" and settings.generations <= state.completed:
             raise RunStateError(
                 f"run {run} has completed its {state.completed} generations; ask for more to extend it"
             )
-        options = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
         left = estimate_run(settings, state.ledger.used, state.completed)
         return Proposed(run, ("resume", run, *options, "--no-report"), self._shown, left)
 
@@ -137,11 +132,11 @@ class Actions:
         if int(generation) > state.completed:
             raise RunStateError(f"run {parent} has closed {state.completed} generations, not {generation}")
         run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(state.header.domain)
-        extra = _assignments(fields)
-        settings = make_settings({}, {**state.settings.model_dump(), **parse_assignments(extra)})
+        values, options = _asked(fields, ())
+        settings = make_settings({}, {**state.settings.model_dump(), **values})
         only = ["--no-run"] if fields.get("only_create") else []
-        options = [*(f"--set={line}" for line in extra), *only]
-        arguments = ("fork", parent, f"--generation={generation}", *options, f"--run-id={run}", "--no-report")
+        whence = f"--generation={generation}"
+        arguments = ("fork", parent, whence, *options, *only, f"--run-id={run}", "--no-report")
         estimate = None if only else estimate_run(settings, state.ledger.used, int(generation))
         return Proposed(run, arguments, self._shown, estimate)
 
@@ -155,12 +150,17 @@ def _run(fields: Fields) -> RunId:
     return checked_run_id(fields.get("run", ""))
 
 
-def _given(fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
-    return {name: fields[name].strip() for name in names if fields.get(name, "").strip()}
+def _asked(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings that a form asks for, and the flags of the command that ask for the same.
 
-
-def _pairs(flags: Mapping[str, str]) -> list[str]:
-    return [f"{key}={value}" for key, value in flags.items()]
+    `names` have a field each; all others stand as lines ``KEY=VALUE`` in the field ``settings``. An empty
+    field asks for nothing.
+    """
+    given = {name: fields[name].strip() for name in names if fields.get(name, "").strip()}
+    lines = [line.strip() for line in fields.get("settings", "").splitlines() if line.strip()]
+    values = parse_assignments([*(f"{name}={_quoted(value)}" for name, value in given.items()), *lines])
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    return values, [*options, *(f"--set={line}" for line in lines)]
 
 
 def _quoted(value: str) -> str:
@@ -170,8 +170,3 @@ def _quoted(value: str) -> str:
     except ValueError:
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return value
-
-
-def _assignments(fields: Fields) -> list[str]:
-    """Return the lines ``KEY=VALUE`` of the field for all other settings."""
-    return [line.strip() for line in fields.get("settings", "").splitlines() if line.strip()]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import Measure, measure_in, measure_of
+from dga2d.runtime.inspection.pairs import spread
 from dga2d.runtime.inspection.verdict import read_achievement
 from dga2d.runtime.inspection.views import history_view, results_view
 from dga2d.runtime.page.dashboard import ComparedRow, compared_row
@@ -115,12 +116,12 @@ def _curve(group: RunGroup, measure: Measure) -> Curve:
         gaps = [row["best_so_far_percent"] for row in rows]
         if None in gaps:
             continue
-        values = [measure.value(gap) for gap in gaps]
+        band = spread([measure.value(gap) for gap in gaps])
         generation = rows[0]["generation"]
         text = f"generation {generation}: {measure.text(fmean(gaps))}"
-        if len(values) > 1:
-            text += f", from {min(values):.4g} to {max(values):.4g} in {len(values)} runs"
-        points.append(Point(float(generation), fmean(values), text, min(values), max(values)))
+        if band.runs > 1:
+            text += f", from {band.low:.4g} to {band.high:.4g} in {band.runs} runs"
+        points.append(Point(float(generation), band.mean, text, band.low, band.high))
     return Curve(f"{group.name} ({_count(len(group.runs))})", "steps", tuple(points))
 
 
@@ -156,10 +157,10 @@ def _mean(group: RunGroup, found: Sequence[float | None]) -> str:
     known = [one for one in found if one is not None]
     if not known:
         return ""
-    measure = measure_in(group.runs[0].results)
-    spread = f" ± {measure.gain(stdev(known))}" if len(known) > 1 else ""
-    share = "" if len(known) == len(found) else f" ({len(known)} of {_count(len(found))})"
-    return f"{measure.text(fmean(known))}{spread}{share}"
+    measure, over = measure_in(group.runs[0].results), spread(known)
+    deviation = f" ± {measure.gain(over.sd)}" if over.runs > 1 else ""
+    share = "" if over.runs == len(found) else f" ({over.runs} of {_count(len(found))})"
+    return f"{measure.text(over.mean)}{deviation}{share}"
 
 
 def _improved(group: RunGroup) -> str:

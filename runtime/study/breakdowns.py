@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from dga2d.events import InstanceKey
 from dga2d.runtime.inspection.measures import Measure
-from dga2d.runtime.study.results import START, CellResult, Spread, StudyResults, spread
+from dga2d.runtime.inspection.pairs import Spread, spread
+from dga2d.runtime.study.results import START, CellResult, StudyResults
 
 PartsOf = Callable[[CellResult, bool], Mapping[str, Mapping[InstanceKey, float]]]
 
@@ -140,7 +141,7 @@ def part_view(part: Part) -> dict[str, Any]:
         "domain": part.domain,
         "arm": part.arm,
         "part": part.part,
-        "seeds": part.gap.seeds,
+        "seeds": part.gap.runs,
         "gap_percent": round(part.gap.mean, 4),
         "gap_sd": round(part.gap.sd, 4),
         "is_best": part.is_best,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.runtime.inspection.measures import GAP, Measure
+from dga2d.runtime.inspection.pairs import spread
 from dga2d.runtime.study.results import START, CellResult, StudyResults
 from dga2d.runtime.study.usage import Reached
 
@@ -117,10 +118,10 @@ def _band(
     step: Literal["post"] | None = "post",
 ) -> None:
     """Draw the mean of rows of gaps, one row for each run, and the band that they fill."""
-    values = np.array([[measure.value(gap) for gap in row] for row in gaps])
+    over = [spread([measure.value(gap) for gap in column]) for column in zip(*gaps, strict=True)]
     drawstyle = "default" if step is None else "steps-post"
-    (line,) = axes.plot(grid, values.mean(axis=0), style, label=arm, drawstyle=drawstyle, marker=".")
-    low, high = values.min(axis=0), values.max(axis=0)
+    (line,) = axes.plot(grid, [one.mean for one in over], style, label=arm, drawstyle=drawstyle, marker=".")
+    low, high = [one.low for one in over], [one.high for one in over]
     axes.fill_between(grid, low, high, step=step, alpha=0.15, color=line.get_color(), linewidth=0)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from dga2d.events import InstanceKey
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
-from dga2d.runtime.inspection.pairs import Gaps
+from dga2d.runtime.inspection.pairs import Gaps, Spread, spread
 from dga2d.runtime.inspection.verdict import gaps_by_seconds, held_out_gaps, held_out_objectives
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.cells import CellProgress, read_progress
@@ -48,14 +48,6 @@ class CellResult:
     """Names of `test_group`."""
     by_seconds: Mapping[float, Mapping[str, Mapping[InstanceKey, float]]] = field(default_factory=dict)
     """Gaps by wall-clock budget of `test_seconds`, then ``evolved`` and ``baseline``."""
-
-
-class Spread(NamedTuple):
-    """Mean over seeds and sample standard deviation; 0 for one seed."""
-
-    mean: float
-    sd: float
-    seeds: int
 
 
 class Difference(NamedTuple):
@@ -205,11 +197,6 @@ def _row(domain: str, arm: str, runs: Sequence[CellResult], other: Sequence[Cell
     )
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Return mean and sample standard deviation of one value per seed."""
-    return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0, len(values))
-
-
 def _difference(reference: Sequence[CellResult], runs: Sequence[CellResult]) -> Difference | None:
     """Return how `runs` differ from the reference arm's on the seeds and instances that both have."""
     seeds = {run.cell.seed for run in runs} & {run.cell.seed for run in reference}
@@ -288,7 +275,7 @@ def row_view(row: Row) -> dict[str, Any]:
     return {
         "domain": row.domain,
         "arm": row.arm,
-        "seeds": row.gap.seeds,
+        "seeds": row.gap.runs,
         **(figures if is_gap else dict.fromkeys(figures)),
         **(dict.fromkeys(scores) if is_gap else scores),
         "objective": row.objective,

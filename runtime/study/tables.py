@@ -8,6 +8,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dga2d.runtime.inspection.measures import GAP, Measure
+from dga2d.runtime.inspection.pairs import Spread
 from dga2d.runtime.study.breakdowns import (
     Part,
     by_group,
@@ -17,7 +18,7 @@ from dga2d.runtime.study.breakdowns import (
     resource_view,
     resources,
 )
-from dga2d.runtime.study.results import START, Row, Spread, StudyResults, row_view
+from dga2d.runtime.study.results import START, Row, StudyResults, row_view
 from dga2d.runtime.terminal.output import csv_text
 
 
