@@ -51,7 +51,8 @@ class RunVerdict:
     outcome: VerdictOutcome
     split: Literal["test", "validation"] | None
     """Where they were compared; ``None`` where there is only the baseline."""
-    sentence: str
+    own_sentence: str
+    """What came of it under the run's own budget, or under `limit_s`."""
     points: Interval | None = None
     """Gap of the baseline minus that of the algorithm in percentage points, where both solved an instance."""
     instances: int = 0
@@ -59,16 +60,28 @@ class RunVerdict:
     lost: int = 0
     in_seconds: RunVerdict | None = None
     """The same in wall-clock seconds instead of work units; ``None`` where the budget is in seconds."""
+    limit_s: float | None = None
+    """Seconds for an instance, where both were compared by the clock instead of in work units."""
     hand_tuned: PairedGaps | None = None
     """Beside the hand-tuned baseline; ``None`` where that was not tested."""
     conclusion: str | None = None
     """What the held-out test found in one sentence; ``None`` before it."""
+
+    @property
+    def sentence(self) -> str:
+        """Return what came of it under both budgets, on one line."""
+        timed = self.in_seconds
+        if timed is None:
+            return self.own_sentence
+        return f"{self.own_sentence}; in equal seconds ({timed.limit_s:g} s): {timed.own_sentence}"
 
     def view(self) -> dict[str, Any]:
         """Return plain values, as under ``verdict`` in the JSON of commands."""
         return {
             "outcome": self.outcome,
             "sentence": self.sentence,
+            "own_sentence": self.own_sentence,
+            "limit_s": self.limit_s,
             "split": self.split,
             "points": None if self.points is None else round(self.points.mean, 4),
             "interval_points": None if self.points is None else self.points.bounds,
@@ -239,7 +252,8 @@ def _verdict(
     if tested.start is not None:
         verdict = _judged("test", tested.start, measure)
     if tested.start is not None and timed is not None and timed.start is not None:
-        verdict = _in_seconds_too(test, verdict, _judged("test", timed.start, measure))
+        by_clock = replace(_judged("test", timed.start, measure), limit_s=_limit_s(test))
+        verdict = replace(verdict, in_seconds=by_clock)
     sentence = conclusion(state, program.steps, tested, timed)
     return replace(verdict, hand_tuned=tested.hand_tuned, conclusion=sentence)
 
@@ -270,11 +284,9 @@ def _pooled(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] |
     return (first, second) if first else None
 
 
-def _in_seconds_too(test: TestState, verdict: RunVerdict, timed: RunVerdict) -> RunVerdict:
-    """Return `verdict` with the comparison in seconds behind it."""
-    limit_s = next(c.time_limit_s for c in test.candidates if c.time_limit_s is not None)
-    sentence = f"{verdict.sentence}; in equal seconds ({limit_s:g} s): {timed.sentence}"
-    return replace(verdict, sentence=sentence, in_seconds=timed)
+def _limit_s(test: TestState) -> float:
+    """Return the seconds that each instance was given where the clock was the budget."""
+    return next(c.time_limit_s for c in test.candidates if c.time_limit_s is not None)
 
 
 def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> TestedPairs | None:

@@ -210,7 +210,8 @@ def test_under_work_the_sentence_compares_in_equal_seconds_too() -> None:
     assert view["verdict"]["sentence"] == (
         f"improved by 2.00 points {pairs}; in equal seconds (2 s): improved by 2.00 points {pairs}"
     )
-    assert view["verdict"]["in_seconds"]["points"] == 2.0
+    assert view["verdict"]["own_sentence"] == f"improved by 2.00 points {pairs}"
+    assert view["verdict"]["in_seconds"]["points"] == view["verdict"]["in_seconds"]["limit_s"] == 2.0
 
 
 def test_a_test_of_an_earlier_checkpoint_says_nothing_of_the_present_one() -> None:
