@@ -173,13 +173,13 @@ def measure(url: str, run: str) -> None:
         for _ in range(3):
             with served(url) as base:
                 cold += loads(browser, f"{base}runs/{run}", 1)
-        tell("load, program just started", 1000, cold)
+        tell("load, program just started", 500, cold)
         with served(url) as base:
             address = f"{base}runs/{run}"
-            tell("load", 1000, loads(browser, address, 10))
+            tell("load", 500, loads(browser, address, 10))
             for panel in PARTS:
-                tell(f"step, {panel}", 200, steps(browser, address, panel, 30))
-            tell("live", 1000, live(browser, url, base))
+                tell(f"step, {panel}", 100, steps(browser, address, panel, 30))
+            tell("live", 500, live(browser, url, base))
         browser.close()
 
 
