@@ -1,6 +1,7 @@
 """How fast the page is in a real browser, as a Markdown table: medians and 95th percentiles.
 
     python benchmarks/page.py                       # makes a run of 50 generations first, for minutes
+    python benchmarks/page.py --simulated 350       # some 10,000 events: the real agents, evaluations made up
     python benchmarks/page.py --archive night.zip   # a run that `dga2d export` wrote
 
 *load*: from asking for a run's address to its panel being painted, in a fresh browser profile. *step*: from a
@@ -28,6 +29,11 @@ import anyio
 import synthetic_run
 from playwright.sync_api import Browser, Page, sync_playwright
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.agents.simulation import SMALL, Simulation
+from tests.browser.conftest import record
+
 from dga2d.events import RunId
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
@@ -39,7 +45,9 @@ EVOLVE = (
     *("--validation-instances", "2"),
     *("--evaluators", "1", "--no-report", "--quiet", "--llm-calls", "150"),
 )
-LIVE = RunId("page-live")
+LIVE, SIMULATED = RunId("page-live"), RunId("simulated")
+CALLS = 400
+"""Model calls of a simulated run."""
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WATCH = """() => {
   window.seen = [];
@@ -183,20 +191,34 @@ def measure(url: str, run: str) -> None:
         browser.close()
 
 
+def make_run(url: str, options: argparse.Namespace) -> str:
+    """Put the run that is asked for into the database, and return its name."""
+    if options.simulated is not None:
+        made = record(Simulation(SMALL).changed(generations=options.simulated, llm_calls=CALLS))
+        anyio.run(made.append, url, SIMULATED, 1, len(made.events))
+        print(f"simulated, {len(made.events)} events")
+        return SIMULATED
+    evolving = (*EVOLVE, "--generations", str(options.generations))
+    making = evolving if options.archive is None else ("import", str(options.archive))
+    done = subprocess.run(program(url, *making, "--json"), check=True, stdout=subprocess.PIPE)
+    return str(json.loads(done.stdout)["run"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--archive", type=Path, help="exported run to look at; a new one by default")
     parser.add_argument("--generations", type=int, default=50, help="length of the run that is made")
+    parser.add_argument(
+        "--simulated", type=int, metavar="GENERATIONS", help="look at a simulated run instead"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite+aiosqlite:///{Path(folder) / 'log.db'}"
-        evolving = (*EVOLVE, "--generations", str(options.generations))
-        making = evolving if options.archive is None else ("import", str(options.archive))
-        done = subprocess.run(program(url, *making, "--json"), check=True, stdout=subprocess.PIPE)
+        run = make_run(url, options)
         load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
         print(f"{platform.machine()}, {os.cpu_count()} cores, load {load}\n")
         print("| what | goal | median | 95th percentile | n |\n|---|---:|---:|---:|---:|")
-        measure(url, json.loads(done.stdout)["run"])
+        measure(url, run)
 
 
 if __name__ == "__main__":

@@ -197,15 +197,52 @@ def serving(path: Path, *options: str) -> Iterator[Served]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     """The browser of all tests; where there is none they are skipped, unless DGA2D_NEEDS_CHROMIUM is set."""
-    path = shutil.which("chromium")
-    if path is None:
-        assert not os.environ.get("DGA2D_NEEDS_CHROMIUM"), "no chromium on the path"
-        pytest.skip("there is no chromium on the path (Debian: apt-get install chromium)")
-    expect.set_options(timeout=WAIT_MS)
+    path = _installed("chromium")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser
         await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def firefox() -> AsyncIterator[Browser]:
+    """A second browser for the tests ``in_both``, as Debian ships it: it is driven by WebDriver BiDi."""
+    path = _installed("firefox-esr", "firefox")
+    async with async_playwright() as playwright:
+        browser = await playwright.firefox.launch(executable_path=path, channel="moz-firefox")
+        yield browser
+        await browser.close()
+
+
+def _installed(*names: str) -> str:
+    """Return the path of a browser; where there is none the test is skipped, unless DGA2D_NEEDS_… is set."""
+    expect.set_options(timeout=WAIT_MS)
+    package = names[0]
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        needed = f"DGA2D_NEEDS_{names[-1].upper()}"
+        assert not os.environ.get(needed), f"no {package} on the path"
+        pytest.skip(f"there is no {package} on the path (Debian: apt-get install {package})")
+    return path
+
+
+in_both = pytest.mark.parametrize(
+    "browser_name", ["chromium", pytest.param("firefox", marks=pytest.mark.slow)]
+)
+"""A test that Firefox has to pass as Chromium does."""
+
+
+@pytest.fixture
+def browser_name() -> str:
+    """The browser of a test that names none."""
+    return "chromium"
+
+
+@pytest.fixture
+def browser(browser_name: str, request: pytest.FixtureRequest) -> Browser:
+    """The browser of a test."""
+    found: Browser = request.getfixturevalue(browser_name)
+    return found
 
 
 @dataclass
@@ -231,14 +268,14 @@ class Tab:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def tab(chromium: Browser, served: Served, request: pytest.FixtureRequest) -> AsyncIterator[Tab]:
+async def tab(browser: Browser, served: Served, request: pytest.FixtureRequest) -> AsyncIterator[Tab]:
     """A fresh tab; the test fails if the page logged an error or warning, or asked for anything outside.
 
     Options of the context, such as its colours and size, are given by ``@pytest.mark.parametrize`` with
     ``indirect``.
     """
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
-    context: BrowserContext = await chromium.new_context(**options)
+    context: BrowserContext = await browser.new_context(**options)
     context.set_default_timeout(WAIT_MS)
     made = Tab(await context.new_page(), served.address)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Page, expect
-from tests.browser.conftest import Tab
+from tests.browser.conftest import Tab, in_both
 
 from dga2d.runtime.page.panels import PARTS
 
@@ -88,6 +88,34 @@ async def test_a_narrow_window_never_scrolls_sideways(tab: Tab) -> None:
         assert await page.evaluate("() => document.documentElement.scrollWidth") <= 360, panel
 
 
+SIZES = {"phone": {"width": 390, "height": 844}, "4K": {"width": 3840, "height": 2160}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "tab", [{"viewport": size} for size in SIZES.values()], indirect=True, ids=list(SIZES)
+)
+async def test_the_first_screens_are_accessible_on_a_phone_and_in_4k(tab: Tab) -> None:
+    for address in ("/", f"/runs/fifty?seq={AT}#overview", f"/runs/fifty?seq={AT}#graph"):
+        page = await tab.open(address)
+        await page.evaluate(AXE_SCRIPT)
+        await assert_accessible(page, address)
+        width = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, address
+
+
+@pytest.mark.slow
+async def test_printed_it_is_what_it_shows_without_its_controls(tab: Tab) -> None:
+    page = await tab.open(f"/runs/fifty?seq={AT}#overview")
+    await page.emulate_media(media="print", color_scheme="dark")
+    for control in (".time", "[role=tablist]", "#acting", ".chart-tools"):
+        await expect(page.locator(control).first).to_be_hidden()
+    for part in (".verdict", ".facts", ".plot svg", ".strip"):
+        await expect(page.locator(part).first).to_be_visible()
+    paper = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"  # nobody prints dark paper
+
+
 FOCUS = """() => {
   const one = document.activeElement;
   const style = getComputedStyle(one);
@@ -111,6 +139,7 @@ async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) ->
 
 
 @pytest.mark.slow
+@in_both
 async def test_keys_move_through_time_and_panels(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=100#overview")
     marks = (await page.locator("#run").get_attribute("data-marks") or "").split(",")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Page
-from tests.browser.conftest import HOSTILE_RUN, SHOWN, Served, Tab
+from tests.browser.conftest import HOSTILE_RUN, SHOWN, Served, Tab, in_both
 
 from dga2d.runtime.page.panels import PARTS
 from dga2d.runtime.report import read_report_data, render_html
@@ -46,6 +46,7 @@ async def test_hostile_text_runs_nothing(tab: Tab, panel: str) -> None:
     assert SHOWN[:40] in text or panel not in PLACES
 
 
+@in_both
 async def test_prompts_and_answers_show_hostile_text_as_it_is(tab: Tab) -> None:
     page = await tab.open("/runs/hostile#calls")
     await page.locator("summary").nth(2).click()
@@ -53,6 +54,7 @@ async def test_prompts_and_answers_show_hostile_text_as_it_is(tab: Tab) -> None:
     assert SHOWN in await page.locator("#panel pre").nth(1).inner_text()
 
 
+@in_both
 async def test_a_report_of_hostile_text_runs_nothing(tab: Tab, served: Served, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(render_html(await read_report_data(served.url, HOSTILE_RUN)), encoding="utf-8")

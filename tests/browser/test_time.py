@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab
+from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab, in_both
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,6 +25,7 @@ async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Reco
     assert await page.locator("#marks option").count() == 50
 
 
+@in_both
 async def test_each_step_of_the_slider_shows_the_state_of_its_event(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty?seq=700#checking")
     await page.locator("#slider").focus()
@@ -116,6 +117,7 @@ async def test_many_quick_steps_show_the_last_and_name_it_once(tab: Tab) -> None
     assert await page.evaluate("() => window.addresses") <= 2
 
 
+@in_both
 async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fifty: Recording) -> None:
     page = await tab.open("/runs/live#events")
     await tab.shows("events", 100)
@@ -220,6 +222,7 @@ async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
 
 
 @pytest.mark.slow
+@in_both
 async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     await expect(page.locator(".drawing")).to_contain_text("no domain is called")
@@ -234,6 +237,7 @@ async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
 
 
 @pytest.mark.slow
+@in_both
 async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     chart = page.locator(".plot")
@@ -262,6 +266,7 @@ async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
 
 
 @pytest.mark.slow
+@in_both
 async def test_the_graph_lights_filters_and_tells_of_an_operator(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     links = page.locator(".link:visible")
