@@ -9,8 +9,9 @@ from typing import Any
 
 from dga2d.events import RecordedEvent
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import GAP, measure_of
-from dga2d.runtime.inspection.views import best_gap, rejections_view
+from dga2d.runtime.inspection.views import best_gap
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s

@@ -21,18 +21,12 @@ from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.notebook import render
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.measures import GAP, measure_in, measure_of, measured_rows
+from dga2d.runtime.inspection.call_views import calls_view
+from dga2d.runtime.inspection.measures import GAP, measure_in, measure_of, measured_rows, percent
 from dga2d.runtime.inspection.runs import read_state_view, replay_run, state_at
 from dga2d.runtime.inspection.tables import evaluation_rows, table
 from dga2d.runtime.inspection.verdict import read_achievement
-from dga2d.runtime.inspection.views import (
-    algorithm_text,
-    calls_view,
-    figure_text,
-    history_view,
-    percent,
-    results_view,
-)
+from dga2d.runtime.inspection.views import algorithm_text, figure_text, history_view, results_view
 from dga2d.runtime.report import charts, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions

@@ -190,7 +190,8 @@ def _read_failures(finished: Finished, url: str) -> str | None:
 
 def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:
     """Write the report and print the result; return the exit code."""
-    from dga2d.runtime.inspection.views import history_view, ledger_view
+    from dga2d.runtime.inspection.call_views import ledger_view
+    from dga2d.runtime.inspection.views import history_view
 
     state = finished.state
     path = show.report_path(finished.run_id)

@@ -192,7 +192,7 @@ def _solve(
 
 
 def _view(solved: Solved) -> dict[str, Any]:
-    from dga2d.runtime.inspection.views import percent
+    from dga2d.runtime.inspection.measures import percent
 
     reference = solved.instance.reference
     return {
@@ -273,7 +273,8 @@ def solver(
 
     from dga2d.domains.budget import bounded_shares
     from dga2d.domains.core.registry import get_domain
-    from dga2d.runtime.inspection.views import percent, pipeline_text
+    from dga2d.runtime.inspection.measures import percent
+    from dga2d.runtime.inspection.views import pipeline_text
     from dga2d.runtime.solver_export import export_solver, write_package
 
     if output is not None and folder is not None:

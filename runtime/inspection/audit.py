@@ -10,9 +10,10 @@ from dga2d.events import RecordedEvent, RunId
 from dga2d.events import payloads as p
 from dga2d.replay.state.ledger import Call, Ledger
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.call_views import calls_view, ledger_view, offers_view, totals_of
 from dga2d.runtime.inspection.log_check import LogReport, check_log
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.views import calls_view, gap_of, ledger_view, offers_view, totals_of
+from dga2d.runtime.inspection.views import gap_of
 from dga2d.store import open_store
 
 Bought = dict[int, dict[str, Any]]

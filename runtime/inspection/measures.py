@@ -13,6 +13,11 @@ from typing import Any
 from dga2d.events.payloads import RunStarted
 
 
+def percent(gap: float | None) -> float | None:
+    """Return a gap as a percentage with four decimals."""
+    return None if gap is None else round(100.0 * gap, 4)
+
+
 @dataclass(frozen=True)
 class Measure:
     """How figures are shown. Arguments are gaps in percent and percentage points, as views have them."""

@@ -13,8 +13,9 @@ from dga2d.domains.core.contract import normalised_gap
 from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.inspection.measures import measure_of, measured_rows
-from dga2d.runtime.inspection.views import calls_view, history_view, percent
+from dga2d.runtime.inspection.call_views import calls_view
+from dga2d.runtime.inspection.measures import measure_of, measured_rows, percent
+from dga2d.runtime.inspection.views import history_view
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.report.notes import Notes

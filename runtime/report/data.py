@@ -15,6 +15,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.call_views import calls_view
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.verdict import (
     GapEstimate,
@@ -23,7 +24,7 @@ from dga2d.runtime.inspection.verdict import (
     estimate_gap,
     gaps_of,
 )
-from dga2d.runtime.inspection.views import calls_view, run_view
+from dga2d.runtime.inspection.views import run_view
 from dga2d.runtime.report.charts import EVOLVED_HELD_OUT, EditMark, Level, Milestones, ValidatedBest
 from dga2d.runtime.report.code import CodeLine, trace_lines
 from dga2d.runtime.report.evaluations import (

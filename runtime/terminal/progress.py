@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.views import (
-    Failures,
-    comparison_text,
-    comparison_view,
-    figure_text,
-    gap_of,
-    rejections_view,
-)
+from dga2d.runtime.inspection.views import Failures, comparison_text, comparison_view, figure_text, gap_of
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload

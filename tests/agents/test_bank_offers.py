@@ -14,7 +14,7 @@ from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.bank.choosing import BankOfRun
-from dga2d.runtime.inspection.views import bank_view, offers_view
+from dga2d.runtime.inspection.call_views import bank_view, offers_view
 
 if TYPE_CHECKING:
     from tests.agents.simulation import Simulation

@@ -19,7 +19,8 @@ from dga2d.runtime.cli.app import app
 from dga2d.runtime.cli.options import complete_instances
 from dga2d.runtime.cli.run_display import exit_code
 from dga2d.runtime.errors import OutputFileError, SettingsError, UsageError
-from dga2d.runtime.inspection.views import figure_text, gap_of, percent
+from dga2d.runtime.inspection.measures import percent
+from dga2d.runtime.inspection.views import figure_text, gap_of
 from dga2d.runtime.runs.code_version import PACKAGES, SUFFIXES, code_version
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.start import checked_run_id, new_run_id
