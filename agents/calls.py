@@ -223,7 +223,7 @@ def slot_allowance(share: int, slots: int, slot: int) -> int:
 
 
 class Quoted(NamedTuple):
-    """What is known of a call when it is to be reserved."""
+    """What is known of a call before it is reserved."""
 
     number: int
     prompt: Prompt

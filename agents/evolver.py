@@ -15,7 +15,7 @@ from dga2d.replay.state.run_state import RunState
 
 
 class Evolver(ABC, Generic[OwedDuty]):
-    """Asks a model where a duty says so, and appends what is decided on all others."""
+    """Asks a model for the duties that need one, and appends the decisions on all others."""
 
     def __init__(
         self, log: EventAppender, model: Models, trials: TrialRunner, context: PromptContext

@@ -40,7 +40,7 @@ _END_S = 5.0
 
 
 class OracleClient:
-    """Asks through :data:`QUESTION_FD`; what a candidate's process has of its oracle."""
+    """The oracle as a candidate's process sees it; asks through :data:`QUESTION_FD`."""
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the answers to questions, one a row.

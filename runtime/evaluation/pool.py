@@ -48,7 +48,7 @@ class _Budget(NamedTuple):
 
 
 class _World(NamedTuple):
-    """An instance as its evaluations are sent it."""
+    """An instance in the form in which its evaluations receive it."""
 
     environment: Parcel
     oracle: Parcel | None

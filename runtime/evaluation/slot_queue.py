@@ -1,4 +1,4 @@
-"""A queue for places in which something can be evaluated."""
+"""A queue for free evaluation slots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Slot = TypeVar("Slot")
 
 
 class Urgency(NamedTuple):
-    """What comes first of what waits: the lowest."""
+    """Rank of a waiting request; the lowest is served first."""
 
     turn: int
     minus_s: float

@@ -22,7 +22,7 @@ BACKENDS = (
 async def open_models(
     settings: RunSettings, store_url: str, listener: OutageListener
 ) -> AsyncIterator[Models]:
-    """All models that the settings name, for the length of the block; a pool where there are several. Raises
+    """Open all models that the settings name, until the block ends; several make a pool. Raises
     as `open_model`."""
     async with AsyncExitStack() as stack:
         models = {
@@ -42,7 +42,7 @@ async def open_model(
     environment: Mapping[str, str] | None = None,
     retry_policy: RetryPolicy | None = None,
 ) -> AsyncIterator[LanguageModel]:
-    """The model named by ``settings.llm``, for the length of the block.
+    """Open the model named by ``settings.llm`` until the block ends.
 
     Parameters
     ----------

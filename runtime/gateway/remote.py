@@ -206,7 +206,7 @@ def _plain_id(text: str) -> str | None:
 async def open_remote(
     endpoint: Endpoint, settings: RunSettings, policy: RetryPolicy, listener: OutageListener
 ) -> AsyncIterator[RemoteModel]:
-    """The model behind `endpoint`, with its connections, for the length of the block."""
+    """Open connections to the model behind `endpoint` until the block ends."""
     async with new_client(settings.llm_timeout) as client:
         transport = Transport(endpoint, client, settings.llm_timeout)
         yield RemoteModel(endpoint, settings, transport, CircuitBreaker(policy, transport.is_up, listener))

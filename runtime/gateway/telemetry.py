@@ -43,7 +43,7 @@ class CallSpan:
 
 @contextmanager
 def call_span(provider: str, base_url: str, request: ChatRequest) -> Iterator[CallSpan]:
-    """The span of one call; an error that leaves the block ends it with its type, without its message."""
+    """Open the span of one call; of an error that leaves the block only the type is recorded."""
     if trace is None:
         yield CallSpan(None)
         return

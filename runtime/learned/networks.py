@@ -1,4 +1,4 @@
-"""Parts that networks of several methods have: heads, attention, draws."""
+"""Network parts that several methods share: heads, attention, draws."""
 
 from __future__ import annotations
 

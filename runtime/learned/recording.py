@@ -33,7 +33,7 @@ from dga2d.store import EventStore, EventWriter, open_store
 
 @dataclass(frozen=True)
 class Trained:
-    """A training after a command has worked on it."""
+    """A training as a command left it."""
 
     training: Training
     weights: Path

@@ -71,14 +71,14 @@ class Page:
         self._templates: Environment = environment(escapes=True, package="dga2d.runtime.page")
 
     async def index(self, request: Request) -> Response:
-        """All runs of the database."""
+        """Show all runs of the database."""
         domains = None if self._actions is None else self._actions.domains()
         return self._html(
             "runs.html.j2", runs=await self._dashboard.rows(), url=shown_url(self._url), domains=domains
         )
 
     async def rows(self, request: Request) -> Response:
-        """The rows of the list of runs as they are now."""
+        """Return the current rows of the list of runs."""
         return self._html("run_rows.html.j2", runs=await self._dashboard.rows())
 
     async def changes(self, request: Request) -> Response:
@@ -91,7 +91,7 @@ class Page:
         return EventSourceResponse(heads())
 
     async def run(self, request: Request) -> Response:
-        """The frame of a run's page; its panels are fetched for a place in time."""
+        """Show the frame of a run's page; its panels are fetched for a place in time."""
         timeline = await self._timeline(request.path_params["run"])
         return self._html(
             "run.html.j2",
@@ -105,7 +105,7 @@ class Page:
         )
 
     async def panel(self, request: Request) -> Response:
-        """One panel as it was after event ``seq``."""
+        """Show one panel as it was after event ``seq``."""
         name = request.path_params["panel"]
         if name not in PARTS:
             raise HTTPException(404, f"there is no panel {name!r}")
@@ -114,7 +114,7 @@ class Page:
         return self._panel(name, await context_for(name, timeline, seq))
 
     async def operator(self, request: Request) -> Response:
-        """The pool of an operator after event ``seq``, with its code and history."""
+        """Show the pool of an operator after event ``seq``, with its code and history."""
         timeline = await self._timeline(request.path_params["run"])
         seq = _seq(request, timeline.length)
         told = await tell_operator(timeline, seq, request.query_params.get("name", ""))
@@ -133,7 +133,7 @@ class Page:
         return self._panel("call", {"call": await call_texts(timeline, row)})
 
     async def edit(self, request: Request) -> Response:
-        """The code that an edit brought, by its event."""
+        """Show the code that an edit brought, looked up by its event."""
         timeline = await self._timeline(request.path_params["run"])
         seq = _in_path(request, "seq")
         data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
@@ -277,7 +277,7 @@ class Page:
         return JSONResponse(told)
 
     async def activity(self, request: Request) -> Response:
-        """The commands that were begun from the page, and how they stand."""
+        """Show the commands started from the page, and how far each has got."""
         begun = [] if self._actions is None else self._actions.processes.latest()
         return self._html("activity.html.j2", begun=begun)
 
@@ -305,7 +305,7 @@ class Page:
         raise HTTPException(404, f"there is no download {kind!r}")
 
     async def stylesheet(self, request: Request) -> Response:
-        """The style of reports, which the page shares."""
+        """Return the style sheet that the page shares with reports."""
         style = self._templates.get_template("style.css.j2").render()
         return Response(style, media_type="text/css")
 

@@ -90,7 +90,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Incident:
-    """Something that kept calls of the language model from being made."""
+    """A reason why no calls to the language model could be made."""
 
     seq: int
     at: int

@@ -14,7 +14,7 @@ Span = tuple[float, float]
 
 
 class Utilisation(NamedTuple):
-    """What was under way at a time, on average; pauses and what nobody waited for do not count."""
+    """Average number of tasks under way at once, without pauses and work that nobody waited for."""
 
     busy_s: float
     """Seconds in which an evaluation or a model call was under way."""

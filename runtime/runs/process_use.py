@@ -14,7 +14,7 @@ _UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 class ProcessMeter:
-    """Measures from its making on; what ended counts as far as a process that still runs waited for it."""
+    """Measures from its creation on; a process that has ended counts once a running one has waited for it."""
 
     def __init__(self) -> None:
         self._before_s = _cpu_seconds()

@@ -34,7 +34,7 @@ NO_LEARNING = {"policy": "uniform", "llm": "offline"}
 
 @dataclass(frozen=True)
 class Finished:
-    """A run after a command has worked on it."""
+    """A run as a command left it."""
 
     run_id: RunId
     state: RunState

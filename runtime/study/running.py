@@ -68,7 +68,7 @@ CarryOut = Callable[[Sequence[str]], Awaitable[Ending]]
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """A study after a command has worked on it."""
+    """A study as a command left it."""
 
     cells: tuple[CellProgress, ...]
     failures: dict[str, str]

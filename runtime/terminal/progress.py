@@ -50,7 +50,7 @@ class Progress(Protocol):
 
 
 class ProgressLines:
-    """Watches a run and writes a line for every event that a person wants to know of.
+    """Watches a run and writes a line for every event worth knowing about.
 
     `pulse`, called every now and then, writes what is going on where nothing was written for `SILENCE_S`.
     On a terminal the last line counts the evaluations of the open generation, unless `counts` is false.

@@ -14,6 +14,7 @@ from tests.browser.test_access import assert_accessible
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_a_command_is_shown_before_it_begins_and_then_told_of(
     chromium: Browser, original: Path, tmp_path: Path
 ) -> None:

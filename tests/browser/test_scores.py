@@ -14,6 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 GAP = re.compile(r"\bgaps?\b|\bpercentage points\b", re.IGNORECASE)
 
 
+@pytest.mark.slow
 async def test_the_page_of_a_run_says_score_and_draws_it_upwards(tab: Tab) -> None:
     page = await tab.open(f"/runs/{SCORES}")
     panel = page.locator("#panel")
@@ -44,6 +45,7 @@ async def test_the_list_of_runs_shows_scores_beside_gaps(tab: Tab) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_chart_is_saved_with_columns_of_scores(tab: Tab, tmp_path: Path) -> None:
     page = await tab.open(f"/runs/{SCORES}")
     async with page.expect_download() as saved:

@@ -175,6 +175,7 @@ async def test_the_list_of_runs_is_whole_on_a_phone(tab: Tab) -> None:
     assert max(widths) <= 390
 
 
+@pytest.mark.slow
 async def test_what_is_not_there_is_said_in_words(tab: Tab) -> None:
     page = await tab.open("about:blank")
     answer = await page.goto(f"{tab.base}runs/nosuch")

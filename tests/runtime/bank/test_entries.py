@@ -161,12 +161,11 @@ def test_the_shipped_bank_serves_the_domains_of_its_runs() -> None:
     bank = read_bank("shipped")
     assert {e.domain for e in bank} == {"cvrp", "fjsp", "fssp", "jsp", "rcpsp", "tsp", "mis"}
     assert {e.licence for e in bank} == {"MIT, as the program's"}
-    for name in ("jsp", "tsp"):
-        domain = get_domain(name)
-        library = [library_operator(o) for o in domain.operators()]
-        found = bank_for("shipped", name, domain.card, library).entries
-        assert found
-        assert sum(e.domain == name for e in found) == sum(e.domain == name for e in bank)
+    domain = get_domain("tsp")
+    library = [library_operator(o) for o in domain.operators()]
+    found = bank_for("shipped", "tsp", domain.card, library).entries
+    assert found
+    assert sum(e.domain == "tsp" for e in found) == sum(e.domain == "tsp" for e in bank)
     assert bank_for("none", "jsp", get_domain("jsp").card, ()).entries is None
 
 

@@ -165,7 +165,8 @@ async def test_compiled_code_is_cached_once_and_for_all(
     assert [path.stat().st_mtime_ns for path in machine_code(cache_dir, program)] == [before]
 
 
-@pytest.mark.parametrize("kind", ["quicksort", pytest.param("mergesort", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["quicksort", "mergesort"])
 async def test_compiled_code_sorts_though_numba_has_its_own_functions_to_compile(
     pool: EvaluatorPool, line: Any, cache_dir: Path, kind: str
 ) -> None:
