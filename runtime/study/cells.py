@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from dga2d.replay.settings import RunSettings
@@ -12,7 +11,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.plan import Cell, StudyPlan
-from dga2d.store import EventStore, RunSummary, open_store
+from dga2d.store import EventStore, MissingDatabaseError, RunSummary, open_store
 
 CellStatus = Literal["absent", "begun", "evolved", "tested", "failed"]
 FREE = frozenset({"evaluators", "llm_timeout", "llm_concurrent", "llm_key_file", "sandbox"})
@@ -54,17 +53,12 @@ async def read_progress(url: str, plan: StudyPlan, cells: Sequence[Cell] | None 
         A run of that name was begun with another seed or other settings than the plan's.
     """
     wanted = plan.cells if cells is None else cells
-    if not _exists(url):
+    try:
+        async with open_store(url, create=False, read_only=True) as store:
+            summaries = {run.run_id: run for run in await store.runs()}
+            return [await _progress(store, plan, cell, summaries.get(plan.run_id(cell))) for cell in wanted]
+    except MissingDatabaseError:  # the first run makes it
         return [CellProgress(cell, "absent") for cell in wanted]
-    async with open_store(url, create=False, read_only=True) as store:
-        summaries = {run.run_id: run for run in await store.runs()}
-        return [await _progress(store, plan, cell, summaries.get(plan.run_id(cell))) for cell in wanted]
-
-
-def _exists(url: str) -> bool:
-    """Return whether there can be a database: one in a file is made by the first run."""
-    _, separator, path = url.partition(":///")
-    return not url.startswith("sqlite") or not separator or Path(path).exists()
 
 
 async def _progress(store: EventStore, plan: StudyPlan, cell: Cell, run: RunSummary | None) -> CellProgress:
