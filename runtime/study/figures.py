@@ -92,7 +92,10 @@ def over_seconds(runs: Sequence[CellResult], domain: str) -> Figure:
         grid = sorted(set.intersection(*(set(run.by_seconds) for run in own)))
         gaps = [[fmean(run.by_seconds[limit][label].values()) for limit in grid] for run in own]
         _band(axes, arm, style, grid, gaps, runs[0].measure, step=None)
+    limits = sorted({limit for run in runs for limit in run.by_seconds})
     axes.set_xscale("log")
+    axes.set_xticks(limits, [f"{limit:g}" for limit in limits])
+    axes.minorticks_off()
     axes.legend()
     return figure
 

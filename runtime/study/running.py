@@ -149,6 +149,7 @@ class _Study:
         self._plan, self._options, self._announce = plan, options, announce
         self._progress = {found.cell: found for found in progress}
         self._queue = [found.cell for found in progress if found.status in ("absent", "begun", "evolved")]
+        self._awaited: set[Cell] = set()
         self.failures: dict[str, str] = {}
         self.stopped: str | None = None
 
@@ -163,8 +164,7 @@ class _Study:
 
     async def _carry_out(self, cell: Cell) -> None:
         run = self._plan.run_id(cell)
-        if self._progress[cell].is_running:
-            self.failures[run] = "another process is writing it"
+        if self._progress[cell].is_running and not await self._is_free(cell):
             return
         for command in commands_for(self._plan, self._progress[cell], self._options):
             self.report(command[0], cell)
@@ -180,6 +180,18 @@ class _Study:
         self._progress[cell] = replace(own, is_running=False)
         if own.status == "tested":
             self.report("finished", cell)
+
+    async def _is_free(self, cell: Cell) -> bool:
+        """Return whether a run may be written that another process wrote, as one does that outlived the study
+        that began it; one that may not goes to the end of the queue."""
+        self._progress[cell] = own = await self._read(cell)
+        if own.is_running:
+            if cell not in self._awaited:
+                self._awaited.add(cell)
+                self.report("another process writes", cell)
+            self._queue.append(cell)
+            await anyio.sleep(_LEASE_LOOK_S)
+        return not own.is_running
 
     async def _take_up_again(self, cell: Cell) -> None:
         """Put a cell back into the queue whose machine was lost, once its run can be written again."""
