@@ -81,7 +81,9 @@ def test_report_runs_no_script_and_asks_nothing_of_the_network(data: ReportData)
         assert tag not in {"script", "iframe", "link", "object", "embed"}
         assert tag != "img" or (attributes["src"] or "").startswith("data:image/svg+xml;base64,")
         assert not any(name.startswith("on") for name in attributes)
-        assert not any(re.match(r"\s*(https?:|//|javascript:)", value or "") for value in attributes.values())
+        # a namespace is a name, which nobody fetches
+        asked = [value or "" for name, value in attributes.items() if name != "xmlns"]
+        assert not any(re.match(r"\s*(https?:|//|javascript:)", value) for value in asked)
 
 
 def test_hostile_text_stays_text(data: ReportData) -> None:
