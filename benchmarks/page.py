@@ -1,7 +1,7 @@
 """How fast the page is in a real browser, as a Markdown table: medians and 95th percentiles.
 
     python benchmarks/page.py                       # makes a run of 50 generations first, for minutes
-    python benchmarks/page.py --simulated 350       # some 10,000 events: the real agents, evaluations made up
+    python benchmarks/page.py --simulated 460       # some 10,000 events: the real agents, evaluations made up
     python benchmarks/page.py --archive night.zip   # a run that `dga2d export` wrote
 
 *load*: from asking for a run's address to its panel being painted, in a fresh browser profile. *step*: from a

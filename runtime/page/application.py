@@ -376,6 +376,8 @@ async def _on_error(request: Request, error: Exception) -> Response:
     status, text = 500, str(error)
     if isinstance(error, HTTPException):
         status, text = error.status_code, error.detail
+        if text == "Not Found":  # Starlette's own words, where no route fits
+            text = f"this page has no address {request.url.path}"
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"error": text}, status_code=status)
     template = environment(escapes=True, package="dga2d.runtime.page").get_template("error.html.j2")

@@ -92,6 +92,8 @@ async def test_an_address_names_its_place_in_time(tab: Tab) -> None:
     await page.keyboard.press("ArrowRight")
     await tab.shows("walks", 322)
     await page.wait_for_url("**/runs/fifty?seq=322#walks")
+    await page.evaluate("() => { location.hash = 'checking'; }")  # as if written into the address
+    await tab.shows("checking", 322)
 
 
 QUICK_STEPS = """() => {
@@ -220,6 +222,8 @@ async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
     await page.keyboard.press("Enter")
     await expect(page.locator("#tab-lineage")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(f"#code-of-{seq}")).to_be_visible()
+    await page.locator(f"#code-of-{seq} a[data-panel=events]").click()
+    await tab.shows("events", int(seq))
 
 
 @pytest.mark.slow

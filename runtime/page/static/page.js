@@ -242,6 +242,7 @@ panel.addEventListener("click", (event) => {
   if (name !== null) {
     sought = link.getAttribute("data-open") ?? "";
     const tab = tabs.find((one) => one.dataset.panel === name);
+    if (seq !== null) goTo(Number(seq));
     if (tab !== undefined) select(tab);
   } else if (seq !== null) goTo(Number(seq));
   else showEdit((link.getAttribute("href") ?? "").replace("#code-of-", ""));
@@ -287,7 +288,16 @@ stream.addEventListener("message", async () => {
   }
 });
 
+/** The tab of the panel that the address names. */
+function named() {
+  return tabs.find((one) => `#${one.dataset.panel}` === location.hash);
+}
+
 const asked = Number(new URLSearchParams(location.search).get("seq"));
 if (asked >= 1) slider.value = String(asked);
 setLive(asked < 1);
-select(tabs.find((one) => `#${one.dataset.panel}` === location.hash) ?? tabs[0]);
+select(named() ?? tabs[0]);
+addEventListener("hashchange", () => {
+  const tab = named(); // somebody wrote another panel into the address, or followed a link that does
+  if (tab !== undefined && tab.dataset.panel !== shown) select(tab);
+});
