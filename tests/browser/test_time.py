@@ -222,7 +222,7 @@ async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
     await page.keyboard.press("Enter")
     await expect(page.locator("#tab-lineage")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(f"#code-of-{seq}")).to_be_visible()
-    await page.locator(f"#code-of-{seq} a[data-panel=events]").click()
+    await page.locator(f"a[data-panel=events][data-seq='{seq}']").click()
     await tab.shows("events", int(seq))
 
 
