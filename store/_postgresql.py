@@ -34,7 +34,7 @@ from dga2d.store._errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from dga2d.store._postgresql_schema import prepare_schema, schema_findings
+from dga2d.store._postgresql_schema import prepare_namespace, prepare_schema, schema_findings
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
 DIALECT = dialect()  # type: ignore[no-untyped-call]
@@ -131,8 +131,7 @@ class PostgresDatabase(Database):
     async def prepare(self, connection: DatabaseConnection, *, create: bool) -> None:
         with self.errors():
             if create and self._schema is not None:
-                statement = f"CREATE SCHEMA IF NOT EXISTS {quoted(str(self._schema))}"
-                await connection.core.exec_driver_sql(statement)
+                await prepare_namespace(connection, str(self._schema))
             is_prepared = await prepare_schema(connection, self.url, create=create)
         if not is_prepared:
             empty = "the database holds nothing yet; `dga2d evolve` writes the first run into it"

@@ -20,6 +20,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.schema import CreateSchema
 
 from dga2d.store._database import SCHEMA_VERSION, DatabaseConnection, check_version
 from dga2d.store._errors import ForeignDatabaseError
@@ -160,7 +161,7 @@ async def prepare_schema(connection: DatabaseConnection, url: str, *, create: bo
     if not create:
         return False
     async with connection.transaction():
-        await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(MARK))))
+        await _take_turn(connection)
         if not await _is_ours(connection, url):  # another process may have been quicker
             await connection.core.run_sync(metadata.create_all, checkfirst=False)
             for statement in _statements():
@@ -168,6 +169,18 @@ async def prepare_schema(connection: DatabaseConnection, url: str, *, create: bo
             await connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
             await connection.core.exec_driver_sql(f"COMMENT ON TABLE schema_version IS '{MARK}'")
     return True
+
+
+async def prepare_namespace(connection: DatabaseConnection, name: str) -> None:
+    """Create the server's schema of that name where it is missing."""
+    async with connection.transaction():
+        await _take_turn(connection)  # two that look at once would both create it, and one would fail
+        await connection.execute(CreateSchema(name, if_not_exists=True))
+
+
+async def _take_turn(connection: DatabaseConnection) -> None:
+    """Wait until no other transaction prepares a database of this server."""
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(MARK))))
 
 
 def _statements() -> Iterator[str]:

@@ -56,6 +56,7 @@ def another_value(name: str) -> Any:
         "x",
         "walk",
         "component",
+        "0.5,10",
         ("x",),
     ):
         try:
