@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.system.conftest import SMALL, Command, Program, Row, await_end, cut, descendants, digests, is_log
@@ -64,8 +64,9 @@ def assert_same_states(rows: list[Row], reference: list[Row]) -> None:
 class Tormentor:
     """Starts and resumes a run, kills it at random moments, and keeps every event ever seen."""
 
-    def __init__(self, program: Program, seed: int) -> None:
+    def __init__(self, program: Program, seed: int, method: Sequence[str] = ()) -> None:
         self.program = program
+        self.method = method
         self.rng = random.Random(seed)
         self.run = ""
         self.seen: list[Row] = []
@@ -89,7 +90,7 @@ class Tormentor:
         if self.seen:
             return ["resume", self.run, "--quiet", "--no-report"]
         self.run = f"run-{self.kills}"
-        return ["evolve", "tsp", *SMALL, "--run-id", self.run]
+        return ["evolve", "tsp", *SMALL, *self.method, "--run-id", self.run]
 
     def _life(self) -> bool:
         """One process, ended by SIGKILL at a random moment or by itself; whether the run is complete."""
@@ -135,6 +136,21 @@ def test_kill_9_at_random_moments_loses_and_repeats_nothing(
     while tormentor.kills < kills:
         run = tormentor.torment(min(kills - tormentor.kills, 8))
         assert_sound(program, command, run, reference)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("method", ["random", "eoh", "reevo", "mcts-ahd", "meoh", "tree"])
+def test_kill_9_at_twenty_random_moments_changes_no_decision_of_a_method(
+    program: Program, command: Command, method: str
+) -> None:
+    given = ("--method", method, "--population", "3")
+    outcome = program.run("evolve", "tsp", *SMALL, *given, "--run-id", "whole")
+    assert (outcome.code, outcome.err) == (0, ""), outcome
+    tormentor = Tormentor(program, 3, given)
+    while tormentor.kills < 20:
+        run = tormentor.torment(min(20 - tormentor.kills, 7))
+        assert_sound(program, command, run, program.rows("whole"))
 
 
 def points(rows: list[Row]) -> dict[str, int]:
