@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=4, help="model calls of a generation")
     parser.add_argument("--answer", type=float, default=20.0, help="seconds of an answer")
     parser.add_argument("--concurrent", type=int, default=4, help="model calls at a time")
-    parser.add_argument("--parent-ms", type=float, default=3.0)
+    parser.add_argument("--parent-ms", type=float, default=5.2)
     parser.add_argument("--append-ms", type=float, default=0.05)
     parser.add_argument("--network-ms", type=float, default=3.0)
     parser.add_argument("--closing", type=float, default=1.0, help="seconds without evaluations")
