@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.drawing.described import described
 from dga2d.domains.drawing.layout import CHARACTER, LINE, TITLE, WIDTH, Frame, Key, Sheet, laid_out
 from dga2d.domains.drawing.looks import DASHES, EDGE, FILLS, HATCHES, STROKES, look_of
 from dga2d.domains.drawing.model import Bar, Dots, Drawing, Line, Role, Segments, Shape, Solid
@@ -97,7 +98,7 @@ def _svg(drawing: Drawing, style: str) -> str:
     )
     label = _text(". ".join((drawing.title, *notes)))
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawn" {size} role="img" aria-label="{label}">'
-    return f"{opening}{''.join(parts)}</svg>"
+    return f"{opening}<desc>{_text(described(sheet.frames))}</desc>{''.join(parts)}</svg>"
 
 
 def _n_items(drawing: Drawing) -> int:

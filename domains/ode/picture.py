@@ -1,28 +1,49 @@
 """A work-precision diagram: what SciPy's methods make of the instance at many tolerances, and this solution.
 
-The curves are computed when the picture is drawn, in the trusted process, from the instance's own
-right-hand side.
+The curves are computed when an instance is drawn first, in the trusted process, from its own right-hand
+side; they take a second, and the solutions of an instance are drawn in a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
-from dga2d.domains.drawing import Axis, Dots, Drawing, Line, Panel, Shape
+from dga2d.domains.drawing import Axis, Dots, Drawing, Line, Panel
 from dga2d.domains.ode.baselines import by_scipy
-from dga2d.domains.ode.systems import SYSTEMS, Vector
+from dga2d.domains.ode.systems import SYSTEMS
 from dga2d.domains.ode.verifier import distance, verify_final_state
 
 METHODS: Final = ("DOP853", "LSODA", "Radau")
 TOLERANCES: Final = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 MOST_CURVES: Final = 6
 """Unknowns whose course is drawn, the first ones."""
+MOST_DRAWN: Final = 10_000
+"""Evaluations up to which a method's run is drawn: more take minutes, and no solution comes near them."""
+INSTANCES_KEPT: Final = 16
+"""Instances whose curves are kept."""
 
-Function = Callable[[float, Vector], Vector]
+
+@dataclass(frozen=True)
+class _Problem:
+    """An instance, equal to every other of the same values."""
+
+    values: str
+    data: Mapping[str, Any] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """What is drawn beside every solution of an instance."""
+
+    courses: tuple[Line, ...]
+    work: tuple[Line | Dots, ...]
 
 
 def picture(instance: Instance, state: State) -> Drawing:
@@ -36,42 +57,59 @@ def picture(instance: Instance, state: State) -> Drawing:
     data = instance.data
     system = SYSTEMS[data["system"]]
     score = require_feasible(verify_final_state(state, data["reference"], system.cost_weight))
-    f, final = system.bind(data["parameters"]), state.metadata["y"]
+    curves = _curves(_Problem(_values_of(data), data))
+    final = state.metadata["y"]
     evaluations = state.metadata["measured_evaluations"]
     error = max(distance(final, data["reference"]), 1e-20)
     own = f"this solution: {evaluations} evaluations, error {error:.2g}"
     star = Dots(np.array([[max(evaluations, 1), error]]), "limit", [own], "this solution", radius=6.0)
-    runs = [
-        shape for place, method in enumerate(METHODS) for shape in _runs(place, method, f, data, system.end)
-    ]
     work = Panel(
-        (*runs, star),
+        (*curves.work, star),
         Axis("evaluations of f", is_log=True),
         Axis("error of the final state", is_log=True),
         height=280.0,
     )
+    ends = [
+        Dots(np.array([[system.end, final[i]]]), i, [f"y{i + 1} at the end: {final[i]:.10g}"], radius=4.0)
+        for i in range(len(curves.courses))
+    ]
+    shapes = [shape for pair in zip(curves.courses, ends, strict=True) for shape in pair]
+    course = Panel(tuple(shapes), Axis("t"), Axis("y"), height=280.0)
     title = f"{instance.key}: score {score:.2f}, error {error:.2g}, {evaluations} evaluations"
     left_out = len(final) - MOST_CURVES
     notes = (f"{left_out} more unknowns are not drawn.",) if left_out > 0 else ()
-    return Drawing(title, ((_course(f, data, system.end, final), work),), notes)
+    return Drawing(title, ((course, work),), notes)
 
 
-def _course(f: Function, data: Mapping[str, Any], end: float, final: Vector) -> Panel:
-    """Return the first unknowns over time, as LSODA has them, and the solution's own end."""
-    times = np.linspace(0.0, end, 400)
-    run = by_scipy("LSODA", f, data["initial"], end, 1e-9, 1e-12, times)
+def _values_of(data: Mapping[str, Any]) -> str:
+    """Return all values of an instance as text."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return repr(sorted(data.items()))
+
+
+@lru_cache(maxsize=INSTANCES_KEPT)
+def _curves(problem: _Problem) -> _Curves:
+    """Return the first unknowns over time, as LSODA has them, and what each method came to."""
+    data = problem.data
+    system = SYSTEMS[data["system"]]
+    times = np.linspace(0.0, system.end, 400)
+    run = by_scipy("LSODA", system.bind(data["parameters"]), data["initial"], system.end, 1e-9, 1e-12, times)
     assert run.course is not None
-    shapes: list[Shape] = []
-    for i in range(min(len(final), MOST_CURVES)):
-        course = np.stack((times[: run.course.shape[1]], run.course[i]), axis=1)
-        shapes.append(Line(course, i, f"y{i + 1}", f"y{i + 1}"))
-        words = [f"y{i + 1} at the end: {final[i]:.10g}"]
-        shapes.append(Dots(np.array([[end, final[i]]]), i, words, radius=4.0))
-    return Panel(tuple(shapes), Axis("t"), Axis("y"), height=280.0)
+    courses = tuple(
+        Line(np.stack((times[: run.course.shape[1]], values), axis=1), i, f"y{i + 1}", f"y{i + 1}")
+        for i, values in enumerate(run.course[:MOST_CURVES])
+    )
+    work = tuple(shape for place, method in enumerate(METHODS) for shape in _runs(place, method, data))
+    return _Curves(courses, work)
 
 
-def _runs(place: int, method: str, f: Function, data: Mapping[str, Any], end: float) -> tuple[Line, Dots]:
-    runs = [(tol, by_scipy(method, f, data["initial"], end, tol, tol * 1e-2)) for tol in TOLERANCES]
+def _runs(place: int, method: str, data: Mapping[str, Any]) -> tuple[Line, Dots]:
+    system = SYSTEMS[data["system"]]
+    f = system.bind(data["parameters"])
+    runs = [
+        (tol, by_scipy(method, f, data["initial"], system.end, tol, tol * 1e-2, most=MOST_DRAWN))
+        for tol in TOLERANCES
+    ]
     kept = [(tol, run) for tol, run in runs if np.isfinite(run.y).all()]
     errors = [max(distance(run.y, data["reference"]), 1e-20) for _, run in kept]
     points = np.array([[run.evaluations, error] for (_, run), error in zip(kept, errors, strict=True)])

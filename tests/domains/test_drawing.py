@@ -119,7 +119,7 @@ def test_hostile_names_are_only_text(more: str) -> None:
     solids = boxes_panel(np.zeros((1, 3)), np.ones((1, 3)), (1, 1, 1), [0], [name], name)
     text = svg_file(Drawing(name, ((panel, solids),), (name,)))
     root = ElementTree.fromstring(text)
-    allowed = {"svg", "style", "defs", "pattern", "rect", "path", "title", "text", "g", "circle"}
+    allowed = {"svg", "desc", "style", "defs", "pattern", "rect", "path", "title", "text", "g", "circle"}
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= allowed
     for element in root.iter():
         assert not {key for key in element.attrib if key.startswith("on") or key in ("style", "href")}
@@ -139,6 +139,15 @@ def test_each_of_twenty_jobs_looks_different_in_the_gantt_chart() -> None:
     patterns = set(re.findall(r'<pattern id="([^"]+)"', text))
     assert set(re.findall(r'fill="url\(#([^)]+)\)"', text)) == patterns
     assert len(patterns) == 11  # those of the second and third round of nine colours
+
+
+def test_a_drawing_says_in_words_what_it_shows() -> None:
+    text = svg_element(chart([Task(0, job, job + 1, job, f"job {job}") for job in range(50)]))
+    said = re.search("<desc>(.*)</desc>", text)
+    assert said is not None
+    assert "50 bars" in said[1]
+    assert ": job 0; job 1; " in said[1]
+    assert said[1].endswith("job 39; and 10 more.")
 
 
 def test_names_of_categories_are_in_the_legend_if_they_are_not_too_many() -> None:
@@ -161,7 +170,7 @@ def test_a_picture_with_fewer_panels_is_filled_up() -> None:
     framed = aligned([Drawing("two", ((one, two), (one,))), Drawing("one", ((one,),))])
     assert [[len(row) for row in drawing.rows] for drawing in framed] == [[2, 1], [2, 1]]
     assert len({laid_out(drawing).height for drawing in framed}) == 1
-    assert svg_element(framed[1]).count("bin ") == 1
+    assert svg_element(framed[1]).count(">bin ") == 2  # its title, and in words
 
 
 def test_a_unit_is_as_long_across_as_upwards_where_it_must_be() -> None:

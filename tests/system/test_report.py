@@ -64,6 +64,7 @@ def test_report_tells_results_algorithm_code_calls_and_head(
     shown = command("show", "done", "--json", program=finished).json
     assert shown["state_digest"] in page
     assert told["head_hash"] in page
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="drawn"') == page.count("<desc>") == 1
     assert [step.operator for step in data.algorithm] == [
         step["operator"] for step in shown["checkpoint"]["pipeline"]
     ]
