@@ -98,10 +98,11 @@ def group_plot(groups: Sequence[RunGroup]) -> GapPlot | None:
         return None
     measure = measure_of(groups[0].runs[0].state.header)
     alike = [group for group in groups if measure_of(group.runs[0].state.header) is measure]
-    curves = [curve for group in alike if (curve := _curve(group, measure)).points]
+    drawn = [(group, curve) for group in alike if (curve := _curve(group, measure)).points]
+    curves = [curve for _, curve in drawn]
     levels = [
-        Level(f"{group.name}: held-out", fmean(found))
-        for group in alike
+        Level(f"{group.name}: held-out", fmean(found), place)
+        for place, (group, _) in enumerate(drawn)
         if (found := [run.held_out for run in group.runs if run.held_out is not None])
     ]
     if not curves:

@@ -52,6 +52,8 @@ class Level:
 
     name: str
     gap_percent: float
+    curve: int | None = None
+    """Place of the curve that it belongs to, where there is one for each run."""
 
 
 @dataclass(frozen=True)
@@ -139,19 +141,20 @@ def comparison(
 
     It is ``None`` where no candidate of theirs succeeded.
     """
-    curves = tuple(
-        Curve(name, "steps", points)
-        for name, history, _ in runs
+    drawn = [
+        (Curve(name, "steps", points), levels)
+        for name, history, levels in runs
         if (points := _points(measure, history, "generation", "best_so_far_percent"))
-    )
-    levels = tuple(
-        Level(f"{name}: {level.name}", level.gap_percent)
-        for name, _, levels in runs
+    ]
+    curves = tuple(curve for curve, _ in drawn)
+    held_out = tuple(
+        Level(f"{curve.name}: {level.name}", level.gap_percent, place)
+        for place, (curve, levels) in enumerate(drawn)
         for level in levels
         if level.name == EVOLVED_HELD_OUT
     )
     last = max((history[-1]["generation"] for _, history, _ in runs if history), default=1)
-    return GapPlot(measure, "generation", (1.0, float(last)), curves, levels) if curves else None
+    return GapPlot(measure, "generation", (1.0, float(last)), curves, held_out) if curves else None
 
 
 def _points(
@@ -216,6 +219,8 @@ class DrawnLevel:
     y: float
     text_y: float
     """Where its name stands, clear of other names."""
+    curve: int | None = None
+    """As in `Level`."""
 
 
 @dataclass(frozen=True)
@@ -330,7 +335,7 @@ def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[D
     for level in sorted(levels, key=lambda level: -measure.value(level.gap_percent)):
         y = scale.y(measure.value(level.gap_percent))
         text_y = max(y - 4, drawn[-1].text_y + 12 if drawn else TOP + 8)
-        drawn.append(DrawnLevel(level.name, measure.text(level.gap_percent), y, text_y))
+        drawn.append(DrawnLevel(level.name, measure.text(level.gap_percent), y, text_y, level.curve))
     return tuple(drawn)
 
 
