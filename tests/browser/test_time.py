@@ -268,6 +268,9 @@ async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
     text = (await (await drawn.value).path()).read_text(encoding="utf-8")
     assert text.startswith("<svg ")
     assert "var(--" not in text
+    async with page.expect_download() as painted:
+        await page.get_by_role("button", name="Save as PNG").click()
+    assert (await (await painted.value).path()).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow

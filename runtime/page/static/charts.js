@@ -4,6 +4,8 @@
 const Plot = /** @type {any} */ (globalThis).Plot;
 const COLOURS = { best: "var(--c1)", own: "var(--c2)", validation: "var(--c3)", held: "var(--c4)", edit: "var(--c5)" };
 
+/** Sizes in pixels: of the chart, of the room above, below and at its left, of a name of two lines; width of a chart with no room for names. */
+const [HEIGHT, ABOVE, BELOW, LEFT, NAME_HEIGHT, NARROW] = [250, 14, 40, 46, 29, 520];
 const XLINK = "http://www.w3.org/1999/xlink";
 
 /** What a reader chose, by chart; it outlives the panel, which is drawn anew at every step through time. */
@@ -37,7 +39,8 @@ class GapChart {
       "aria-label": `${this.axisName}. Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis`,
     });
     this.reading = make("p", { class: "reading soft", role: "status" });
-    holder.append(this.tools(), this.figure, this.reading);
+    this.below = make("p", { class: "soft" }, this.told.levels.map((/** @type {any} */ l) => `${l.name} ${this.figureText(l.value)}`).join(" · "));
+    holder.append(this.tools(), this.figure, this.below, this.reading);
     this.figure.addEventListener("keydown", (event) => this.key(event));
     this.figure.addEventListener("pointerdown", (event) => this.brush(event));
     this.figure.addEventListener("dblclick", () => this.zoom(null));
@@ -123,22 +126,26 @@ class GapChart {
     const bottom = isLog ? low * 0.85 : isGap ? Math.min(0, low * 1.06) : low - margin;
     const top = isLog ? high * 1.15 : isGap ? Math.max(high * 1.06, bottom + 0.1) : high + margin;
     const positive = (/** @type {number | null} */ value) => value !== null && (!isLog || value > 0);
-    const stacked = this.stack(places, shown);
+    const isNarrow = width < NARROW; // then lines are named below the chart
+    const lines = this.told.levels.filter((/** @type {any} */ l) => positive(l.value));
+    const right = isNarrow || lines.length === 0 ? 14 : 132;
+    const stacked = this.stack(places, shown, width - LEFT - right);
+    const names = this.nameLines(lines, bottom, top);
+    this.below.hidden = !isNarrow;
     const chart = Plot.plot({
-      width, height: 250, marginLeft: 46, marginRight: 14, marginTop: 14, marginBottom: 40,
+      width, height: HEIGHT, marginLeft: LEFT, marginRight: right, marginTop: ABOVE, marginBottom: BELOW,
       style: { background: "transparent", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
       className: "gap-chart",
       x: { domain: shown, label: this.told.axes[axis], ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
       y: { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
       marks: [
-        Plot.ruleY(this.told.levels.filter((/** @type {any} */ l) => positive(l.value)), {
+        Plot.ruleY(lines, {
           y: "value", stroke: (/** @type {any} */ l) => (l.name.includes("baseline") ? COLOURS.own : COLOURS.held),
           strokeDasharray: "6 4", strokeWidth: 1.5,
         }),
-        Plot.text(this.told.levels.filter((/** @type {any} */ l) => positive(l.value)), {
-          y: "value", x: shown[1], text: (/** @type {any} */ l) => `${l.name} ${this.figureText(l.value)}`,
-          textAnchor: "end", dy: -7, fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4,
-        }),
+        ...(isNarrow ? [] : names.map(({ text, shift, level }) => Plot.text([level], {
+          y: "value", x: shown[1], text: () => text, textAnchor: "start", dx: 12, dy: shift, lineHeight: 1.1, fill: "var(--ink)",
+        }))),
         Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
           x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top || r.own < bottom ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
         }),
@@ -161,9 +168,24 @@ class GapChart {
     this.read(this.choice.at, false);
   }
 
-  /** Marks of edits, those of a generation beside each other. @param {Map<number, number>} places @param {number[]} shown */
-  stack(places, shown) {
-    const pixel = (shown[1] - shown[0]) / Math.max(200, this.figure.clientWidth - 60);
+  /**
+   * Names of lines at the right of the chart, where no point lies, each clear of the next.
+   * @param {any[]} lines @param {number} bottom @param {number} top
+   * @returns {{text: string, shift: number, level: any}[]} their vertical distance from their line, in pixels
+   */
+  nameLines(lines, bottom, top) {
+    const share = (/** @type {number} */ value) => (this.choice.isLog ? Math.log(value / bottom) / Math.log(top / bottom) : (value - bottom) / (top - bottom));
+    const reach = HEIGHT - ABOVE - BELOW;
+    const sorted = lines.map((level) => ({ level, y: (1 - share(level.value)) * reach })).sort((a, b) => a.y - b.y);
+    const places = sorted.map(({ y }) => y);
+    for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + NAME_HEIGHT);
+    for (let i = places.length - 1, most = reach; i >= 0; i--, most -= NAME_HEIGHT) places[i] = Math.min(places[i], most);
+    return sorted.map(({ level, y }, i) => ({ level, shift: places[i] - y, text: `${level.name.replace(", ", ",\n")} ${this.figureText(level.value)}` }));
+  }
+
+  /** Marks of edits, those of a generation beside each other. @param {Map<number, number>} places @param {number[]} shown @param {number} room pixels of the axis */
+  stack(places, shown, room) {
+    const pixel = (shown[1] - shown[0]) / Math.max(200, room);
     /** @type {Map<number, number>} */
     const counts = new Map();
     return this.told.edits.flatMap((/** @type {any} */ edit) => {
