@@ -139,7 +139,12 @@ class ValidationRecord:
 
     def gaps(self, header: RunStarted, steps: tuple[Step, ...], until: int) -> Gaps:
         """Return the gaps of a pipeline in its last validation up to generation `until`, if it had one."""
-        found = [key for key, pipeline in self.pipelines.items() if pipeline == steps and key[0] <= until]
+        names = [step.implementation for step in steps]  # strings compare at a tenth of what models take
+        found = [
+            key
+            for key, pipeline in self.pipelines.items()
+            if key[0] <= until and [step.implementation for step in pipeline] == names and pipeline == steps
+        ]
         objectives = self.objectives.get(max(found), {}) if found else {}
         return gaps_of(header, "validation", objectives)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -37,8 +38,10 @@ from dga2d.domains.core.errors import DomainError
 from dga2d.domains.drawing import Picture
 from dga2d.events import BlobDigest, Dga2dError, InstanceKey, RunId
 from dga2d.events.payloads import EvaluationRecorded
+from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.inspection.log_reading import export_to
 from dga2d.runtime.inspection.measures import measure_in
+from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
@@ -50,8 +53,9 @@ from dga2d.runtime.report import charts, read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.report.solution_pictures import NoPictureError, SolutionPicture, inline_svg, picture_file
+from dga2d.runtime.runs.states import refuse_training
 from dga2d.runtime.solver_export import export_solver
-from dga2d.store import EventStore, UnknownRunError, shown_url
+from dga2d.store import EventStore, UnknownRunError, shown_url, verified
 
 ACT_HEADER = "x-dga2d-act"
 MOST_GROUPED = 400
@@ -91,15 +95,23 @@ class Page:
         return EventSourceResponse(heads())
 
     async def run(self, request: Request) -> Response:
-        """Show the frame of a run's page; its panels are fetched for a place in time."""
-        timeline = await self._timeline(request.path_params["run"])
+        """Show the frame of a run's page; its panels are fetched for a place in time.
+
+        It needs the ends of the log alone, and comes before the rest is read.
+        """
+        run_id = RunId(request.path_params["run"])
+        with _answering():
+            length = (await self._store.head(run_id)).seq
+            first = [event async for event in verified(self._store.read(run_id, until=1))]
+            state = fold_all(first)
+            refuse_training(run_id, state)
+        if state.started is None:
+            raise HTTPException(404, f"run {run_id} has no events yet")
         return self._html(
             "run.html.j2",
-            run=timeline.run_id,
-            domain=timeline.latest.header.domain,
-            length=timeline.length,
-            marks=timeline.marks,
-            best_seq=timeline.best_seq,
+            run=run_id,
+            domain=state.header.domain,
+            length=length,
             groups=GROUPS,
             acts=self._actions is not None,
         )
@@ -312,12 +324,12 @@ class Page:
     async def _timeline(self, run: str) -> Timeline:
         timeline = self._timelines.setdefault(run, Timeline(self._store, RunId(run)))
         try:
-            await timeline.catch_up()
-        except UnknownRunError as error:
-            self._timelines.pop(run, None)  # another request may have done so
-            raise HTTPException(404, str(error)) from error
-        except Dga2dError as error:
-            raise HTTPException(500, str(error)) from error
+            with _answering():
+                await timeline.catch_up()
+        except HTTPException:
+            if not timeline.length:
+                self._timelines.pop(run, None)  # another request may have done so
+            raise
         if not timeline.length:
             raise HTTPException(404, f"run {run} has no events yet")
         return timeline
@@ -327,6 +339,17 @@ class Page:
 
     def _html(self, template: str, **context: Any) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(**context))
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Answer what the log does not give in words."""
+    try:
+        yield
+    except UnknownRunError as error:
+        raise HTTPException(404, str(error)) from error
+    except Dga2dError as error:
+        raise HTTPException(500, str(error)) from error
 
 
 class _Asked(BaseModel):
@@ -382,6 +405,14 @@ async def _on_error(request: Request, error: Exception) -> Response:
         return JSONResponse({"error": text}, status_code=status)
     template = environment(escapes=True, package="dga2d.runtime.page").get_template("error.html.j2")
     return HTMLResponse(template.render(status=status, text=text), status_code=status)
+
+
+def warm_up() -> None:
+    """Prepare what the first panel needs besides the log: templates, and an import of half a second."""
+    templates = environment(escapes=True, package="dga2d.runtime.page")
+    for name in ("run.html.j2", "panel.html.j2", "parts.html.j2", "story.html.j2", "runs.html.j2"):
+        templates.get_template(name)
+    interval([0.0, 1.0])
 
 
 def make_application(

@@ -23,8 +23,8 @@ from dga2d.store import StoreError
 
 PARTS: dict[str, frozenset[ReportPart]] = {
     "overview": frozenset({"algorithm"}),
-    "progress": frozenset(),
-    "graph": frozenset({"edges"}),
+    "progress": frozenset({"utilisation"}),
+    "graph": frozenset({"edges", "credit"}),
     "evaluations": frozenset({"evaluations"}),
     "walks": frozenset(),
     "algorithm": frozenset({"algorithm", "edits"}),

@@ -8,9 +8,10 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from anyio import create_task_group, to_thread
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.page.application import make_application
+from dga2d.runtime.page.application import make_application, warm_up
 from dga2d.store import open_store
 
 
@@ -38,7 +39,9 @@ async def serve(
         server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
         shown = f"http://{named}:{listener.getsockname()[1]}/"
         announce(shown if token is None else f"{shown}?token={token}")
-        await server.serve(sockets=[listener])
+        async with create_task_group() as group:
+            group.start_soon(to_thread.run_sync, warm_up)  # a browser takes longer to ask
+            await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):

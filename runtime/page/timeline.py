@@ -11,13 +11,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.events.payloads import PipelineSampled
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report.data import ReportData, ReportPart, gather_report_data
-from dga2d.runtime.report.lineage import ReportedEdit
+from dga2d.runtime.report.data import Described, ReportData, ReportPart, gather_report_data
 from dga2d.runtime.report.notes import Notes, note
 from dga2d.store import EMPTY_LOG, EventStore, Head, verified
 
@@ -58,8 +58,7 @@ class Timeline:
     """Events that opened a generation."""
     _samples: list[int] = field(default_factory=list)
     """Events that brought a sampled pipeline."""
-    _edits: dict[int, ReportedEdit] = field(default_factory=dict)
-    """Edits described before, by event: finding the parent of one compares many texts."""
+    _described: Described = field(default_factory=Described)
     _blobs: dict[BlobDigest, bytes] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -80,6 +79,8 @@ class Timeline:
             stored = self.store.read(self.run_id, after=self.length)
             async for event in verified(stored, self.head):
                 self._append(event)
+                if event.seq % BLOCK == 0:
+                    await checkpoint()  # the page's frame and style must not wait for a long log
 
     def _append(self, event: RecordedEvent) -> None:
         before = self.latest
@@ -155,7 +156,7 @@ class Timeline:
         """Return the data of a report after event `seq`, 1 ≤ `seq` ≤ `length`; of the slow parts, `parts`."""
         notes, state = self.notes.until(seq), await self.state_at(seq)
         head = (self.head if seq == self.length else Head(seq, (await self.event_at(seq)).hash)).hash.hex()
-        return await gather_report_data(self, self.run_id, state, notes, head, parts, self._edits)
+        return await gather_report_data(self, self.run_id, state, notes, head, parts, self._described)
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Return the bytes of a blob."""

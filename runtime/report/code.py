@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from dga2d.runtime.report.lineage import BlobReader, ReportedEdit
 from dga2d.runtime.terminal.output import shown_lines
+
+TEXTS_KEPT = 256
+"""Highlighted texts in memory: through time the same code is shown again and again."""
 
 
 class Origin(NamedTuple):
@@ -41,7 +45,8 @@ class DiffRow(NamedTuple):
     right: Markup
 
 
-def highlight_lines(text: str) -> list[Markup]:
+@lru_cache(maxsize=TEXTS_KEPT)
+def highlight_lines(text: str) -> tuple[Markup, ...]:
     """Return the lines of Python code as HTML: escaped, with classes of Pygments, hidden characters shown."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
@@ -50,7 +55,7 @@ def highlight_lines(text: str) -> list[Markup]:
     shown = shown_lines(text)
     lexer = PythonLexer(stripnl=False, ensurenl=False)
     lines = highlight(shown, lexer, HtmlFormatter(nowrap=True)).split("\n")
-    return [Markup(line) for line in lines[: shown.count("\n") + 1]]  # it ends the last line, too
+    return tuple(Markup(line) for line in lines[: shown.count("\n") + 1])  # it ends the last line, too
 
 
 def side_by_side(diff: str) -> list[DiffRow]:

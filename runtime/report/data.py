@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Literal, get_args
 
 from anyio import to_thread
@@ -56,9 +57,23 @@ from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.states import refuse_training
 from dga2d.store import EventStore, open_store, verified
 
-ReportPart = Literal["edges", "edits", "algorithm", "evaluations", "call texts", "picture"]
+ReportPart = Literal[
+    "edges", "edits", "algorithm", "evaluations", "credit", "utilisation", "call texts", "picture"
+]
 """Parts of the data that take long to gather."""
 PARTS: frozenset[ReportPart] = frozenset(get_args(ReportPart))
+
+
+@dataclass
+class Described:
+    """What was described of one run before: going through its time, most of it is shown again."""
+
+    edits: dict[int, ReportedEdit] = field(default_factory=dict)
+    """By event: finding the parent of one compares many texts."""
+    marks: dict[int, EditMark] = field(default_factory=dict)
+    """By event."""
+    validations: dict[tuple[int, int, int], GapEstimate] = field(default_factory=dict)
+    """By generation, candidate, and how many instances were evaluated."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ class ReportData:
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
     utilisation: Utilisation | None
-    """How busy evaluators and models were; ``None`` where nothing took any time."""
+    """How busy evaluators and models were; ``None`` where nothing took any time, or where not asked for."""
     milestones: Milestones
     """Validations with their intervals, the baseline's and the held-out figures, and accepted edits."""
     incumbents: tuple[Incumbent, ...]
@@ -173,18 +188,19 @@ async def gather_report_data(
     notes: Notes,
     head_hash: str,
     parts: frozenset[ReportPart] = PARTS,
-    known: dict[int, ReportedEdit] | None = None,
+    known: Described | None = None,
 ) -> ReportData:
     """Gather the data of a run up to `state`, which has begun; of the parts that take long, only `parts`.
 
-    `known` keeps the edits of this run, by event, from one call to the next.
+    `known` keeps what was described of this run from one call to the next.
     """
+    known = Described() if known is None else known
     header = state.header
     defaults = make_settings({}, {"preset": state.settings.preset}).model_dump()
     found = incumbents(state, notes)
     record = _validations(state, notes)
     achievement = achievement_of(state, record)
-    edits = await _edits(store, state, notes, {} if known is None else known) if "edits" in parts else ()
+    edits = await _edits(store, state, notes, known.edits) if "edits" in parts else ()
     return ReportData(
         view=run_view(run_id, state, achievement),
         begun_at=notes.times[0],
@@ -200,11 +216,11 @@ async def gather_report_data(
         evaluations=_outcomes(notes.evaluations),
         policy={update.generation: update for _, update in notes.policy},
         closings=tuple(notes.closings),
-        credit=credit_map(notes.closings),
+        credit=credit_map(notes.closings if "credit" in parts else ()),
         calls=await _calls(store, state, "call texts" in parts),
         incidents=tuple(notes.incidents),
-        utilisation=utilisation_of(state, notes),
-        milestones=_milestones(state, notes, record, achievement.test or {}),
+        utilisation=utilisation_of(state, notes) if "utilisation" in parts else None,
+        milestones=_milestones(state, notes, record, achievement.test or {}, known),
         incumbents=found,
         start=tuple(str(step.operator) for step in header.baseline),
         picture=await _picture(store, state, found) if "picture" in parts else None,
@@ -233,18 +249,23 @@ def _validations(state: RunState, notes: Notes) -> ValidationRecord:
 
 
 def _milestones(
-    state: RunState, notes: Notes, record: ValidationRecord, test: Mapping[str, GapEstimate]
+    state: RunState,
+    notes: Notes,
+    record: ValidationRecord,
+    test: Mapping[str, GapEstimate],
+    known: Described,
 ) -> Milestones:
     before = record.gaps(state.header, state.header.baseline, state.completed + 1)
     estimates = {"safe baseline, validation": estimate_gap(before)} if before else {}
     estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
     levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
     measure = measure_of(state.header)
-    edits = [
-        EditMark(change.payload.generation, change.seq, edit_text(change, measure))
-        for change in notes.changes
-    ]
-    return Milestones(_validated(state, record), tuple(levels), tuple(edits))
+    for change in notes.changes:
+        if change.seq not in known.marks:
+            generation, text = change.payload.generation, edit_text(change, measure)
+            known.marks[change.seq] = EditMark(generation, change.seq, text)
+    edits = tuple(known.marks[change.seq] for change in notes.changes)
+    return Milestones(_validated(state, record, known.validations), tuple(levels), edits)
 
 
 LEVELS = {
@@ -255,11 +276,16 @@ LEVELS = {
 """Label of a held-out test → name of its line."""
 
 
-def _validated(state: RunState, record: ValidationRecord) -> tuple[ValidatedBest, ...]:
+def _validated(
+    state: RunState, record: ValidationRecord, known: dict[tuple[int, int, int], GapEstimate]
+) -> tuple[ValidatedBest, ...]:
     """Return the best pipeline of every validation, those that failed left out."""
     found: dict[int, ValidatedBest] = {}
-    for (generation, _), objectives in sorted(record.objectives.items()):
-        estimate = estimate_gap(gaps_of(state.header, "validation", objectives))
+    for (generation, candidate), objectives in sorted(record.objectives.items(), key=itemgetter(0)):
+        key = generation, candidate, len(objectives)
+        if key not in known:
+            known[key] = estimate_gap(gaps_of(state.header, "validation", objectives))
+        estimate = known[key]
         gap = estimate.gap
         if gap is None or (generation in found and found[generation].gap_percent <= gap.mean):
             continue

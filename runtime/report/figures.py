@@ -164,7 +164,7 @@ async def read_drawable(url: str, run_id: str) -> Drawable:
     async with open_store(url, create=False, read_only=True) as store:
         state, notes = await read_run(store, run_id)
         head = (await store.head(RunId(run_id))).hash.hex()
-        data = await gather_report_data(store, run_id, state, notes, head, frozenset({"edges"}))
+        data = await gather_report_data(store, run_id, state, notes, head, frozenset({"edges", "credit"}))
         first = data.incumbents[:1]
         return Drawable(state, data, await store.get_blob(first[0].solution) if first else None)
 

@@ -138,6 +138,15 @@ class Notes:
     first_edges: tuple[p.Edge, ...] = ()
     """Of the graph with which the run began."""
 
+    def places(self, steps: tuple[p.Step, ...]) -> set[ProgramKey]:
+        """Return where a program was evaluated."""
+        names = [step.implementation for step in steps]  # strings compare at a tenth of what models take
+        return {
+            key
+            for key, program in self.programs.items()
+            if [step.implementation for step in program] == names and program == steps
+        }
+
     def until(self, seq: int) -> Notes:
         """Return the notes after event `seq`; programs are looked up by name, so all stay, and
         the first graph says where nodes are drawn from the beginning."""

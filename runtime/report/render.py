@@ -21,12 +21,14 @@ from dga2d.runtime.terminal.output import shown_lines
 
 def render_html(data: ReportData) -> str:
     """Return one self-contained page: no script, no outside request, light and dark."""
-    return environment(escapes=True).get_template("report.html.j2").render(**context_of(data))
+    context = context_of(data) | {"plots": gap_plots(data)}
+    return environment(escapes=True).get_template("report.html.j2").render(**context)
 
 
 def render_markdown(data: ReportData) -> str:
     """Return the same in Markdown, without the texts of calls."""
-    return environment(escapes=False).get_template("report.md.j2").render(**context_of(data))
+    context = context_of(data) | {"plots": gap_plots(data)}
+    return environment(escapes=False).get_template("report.md.j2").render(**context)
 
 
 @cache
@@ -49,12 +51,11 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
 
 
 def context_of(data: ReportData) -> dict[str, Any]:
-    """Return what the templates of a report refer to."""
+    """Return what the templates of a report and of the page refer to; ``plots`` are the report's alone."""
     return {
         "data": data,
         "view": data.view,
         "measure": measure_in(data.view),
-        "plots": gap_plots(data),
         "plot": charts,
         "matrix": _matrix(data),
         "version": __version__,

@@ -47,7 +47,7 @@ HOSTILE = (
 """What a model, an operator or a diagnostic may say."""
 SHOWN = HOSTILE.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c").replace("\u200b", "\\u200b")
 """The same as a reader must see it."""
-QUOTAS = {"llm-call": 500}
+QUOTAS = {"llm-call": 1000}
 FIFTY, HOSTILE_RUN, LIVE = RunId("fifty"), RunId("hostile"), RunId("live")
 SCORES = RunId("simulated")
 GOLDEN_SCORES = Path(__file__).parents[1] / "agents" / "golden" / "scores.zip"
@@ -255,11 +255,13 @@ class Tab:
     outside: list[str] = field(default_factory=list)
 
     async def open(self, path: str) -> Page:
-        """Load an address of the program afresh, and wait until a run's panel is drawn."""
+        """Load an address of the program afresh, and wait until a run's panel is drawn and its
+        generations are known."""
         await self.page.goto("about:blank")
         await self.page.goto(self.base + path.lstrip("/"))
         if path.startswith("/runs/"):
             await expect(self.page.locator("#panel[data-shown]")).to_be_attached()
+            await expect(self.page.locator("#run[data-marks]")).to_be_attached()
         return self.page
 
     async def shows(self, panel: str, seq: int) -> None:

@@ -7,17 +7,18 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
+import anyio
 import httpx
 import pytest
 
 from dga2d.domains.core.errors import UnknownDomainError
-from dga2d.events import BlobDigest
+from dga2d.events import BlobDigest, RecordedEvent, RunId
 from dga2d.runtime.page.application import make_application
 from dga2d.runtime.page.panels import PARTS
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.store import open_store
+from dga2d.store import EventStore, open_store
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -49,6 +50,50 @@ async def test_page_of_a_run_knows_its_length_and_generations(
     scripts = re.findall(r"<script[^>]*>", page)
     assert scripts[-1] == '<script type="module" src="/static/page.js">'
     assert all(re.fullmatch(r'<script defer src="/static/[\w.-]+">', script) for script in scripts[:-1])
+
+
+class BlockedStore:
+    """A store whose logs are read beyond their first event only once it is let go."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self.asked, self.let_go = anyio.Event(), anyio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def read(
+        self, run_id: RunId, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[RecordedEvent]:
+        if until != 1:
+            self.asked.set()
+            await self.let_go.wait()
+        async for event in self._store.read(run_id, after, until):
+            yield event
+
+
+async def test_frame_and_style_come_before_the_log_is_read(finished: Any) -> None:
+    url = f"sqlite+aiosqlite:///{finished.database}"
+    async with open_store(url, create=False, read_only=True) as opened:
+        store = BlockedStore(opened)
+        transport = httpx.ASGITransport(make_application(cast(EventStore, store), url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            panels: list[httpx.Response] = []
+
+            async def ask() -> None:
+                panels.append(await client.get("/runs/done/overview"))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+                await store.asked.wait()
+                for address in ("/runs/done", "/static/page.css", "/static/report.css"):
+                    assert (await client.get(address)).status_code == 200
+                frame = (await client.get("/runs/done")).text
+                assert f"Reading and checking the {len(finished.rows('done'))} events" in frame
+                assert not store.let_go.is_set()
+                assert not panels
+                store.let_go.set()
+            assert panels[0].status_code == 200
 
 
 @pytest.mark.parametrize("panel", PARTS)

@@ -23,12 +23,15 @@ const tabs = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("
 const base = `/runs/${encodeURIComponent(main.dataset.run ?? "")}`;
 
 let length = Number(main.dataset.length);
-let marks = (main.dataset.marks ?? "").split(",").filter(Boolean).map(Number);
-let best = Number(main.dataset.best);
+/** @type {number[]} */
+let marks = [];
+let best = 1;
 let shown = tabs[0].dataset.panel ?? "overview";
 let isLive = true;
 /** @type {ReturnType<typeof setInterval> | undefined} */
 let playing;
+/** What the log says of its generations and its best program, once the page knows. */
+let told = Promise.resolve();
 let wanted = 0;
 let isFetching = false;
 let drawn = "";
@@ -129,7 +132,9 @@ async function fill(around) {
 /** Shows that the panel is being made. @param {boolean} isWaiting */
 function wait(isWaiting) {
   panel.setAttribute("aria-busy", String(isWaiting));
-  element("waiting", HTMLParagraphElement).hidden = !isWaiting;
+  const words = element("waiting", HTMLParagraphElement);
+  words.hidden = !isWaiting;
+  if (!isWaiting) words.textContent = "Reading the log …"; // only the first time all of it is read
 }
 
 /** @param {string} text an error as the program answers it */
@@ -204,9 +209,9 @@ const actions = {
   play,
   back: () => goTo(Number(slider.value) - 1),
   forth: () => goTo(Number(slider.value) + 1),
-  earlier: () => generation(-1),
-  later: () => generation(1),
-  best: () => goTo(best),
+  earlier: () => told.then(() => generation(-1)),
+  later: () => told.then(() => generation(1)),
+  best: () => told.then(() => goTo(best)),
   live: () => goTo(length, true),
 };
 for (const [id, action] of Object.entries(actions)) buttons[id].addEventListener("click", action);
@@ -264,14 +269,20 @@ panel.addEventListener(
   true, // these events do not bubble
 );
 
+/** Learns how far the log has got, and follows it. */
 async function refresh() {
-  const facts = await (await fetch(`${base}/facts`)).json();
+  const answer = await fetch(`${base}/facts`);
+  if (!answer.ok) return say(inWords(await answer.text()));
+  const facts = await answer.json();
+  const hasGrown = facts.length > length;
   ({ length, marks } = facts);
   best = facts.best_seq;
+  main.dataset.best = String(best);
+  main.dataset.marks = marks.join(",");
   slider.max = String(length);
   element("length", HTMLElement).textContent = String(length);
   element("marks", HTMLDataListElement).replaceChildren(...marks.map((mark) => new Option("", String(mark))));
-  if (isLive) goTo(length, true);
+  if (isLive && hasGrown) goTo(length, true);
 }
 
 const stream = new EventSource(`${base}/stream?after=${length}`);
@@ -297,6 +308,7 @@ const asked = Number(new URLSearchParams(location.search).get("seq"));
 if (asked >= 1) slider.value = String(asked);
 setLive(asked < 1);
 select(named() ?? tabs[0]);
+told = refresh().catch((error) => say(`The program does not answer: ${error}`));
 addEventListener("hashchange", () => {
   const tab = named(); // somebody wrote another panel into the address, or followed a link that does
   if (tab !== undefined && tab.dataset.panel !== shown) select(tab);
