@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -61,7 +62,6 @@ def highlight_lines(text: str) -> tuple[Markup, ...]:
 def side_by_side(diff: str) -> list[DiffRow]:
     """Return a unified diff as rows of two columns."""
     lines = diff.splitlines()[2:]
-    code = highlight_lines("\n".join(line[1:] for line in lines))  # at once: a lexer takes long to begin
     rows: list[DiffRow] = []
     numbers = [0, 0]
     sides: tuple[list[Markup], list[Markup]] = ([], [])
@@ -77,19 +77,38 @@ def side_by_side(diff: str) -> list[DiffRow]:
         for found in sides:
             found.clear()
 
-    for line, shown in zip(lines, code, strict=False):
+    for line, (old, new) in zip(lines, _highlighted_sides(lines), strict=True):
         if hunk := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)", line):
             flush()
             numbers = [int(hunk[1]), int(hunk[2])]
             rows.append(DiffRow("gap", None, Markup(""), None, Markup("")))
         elif line[:1] in ("-", "+"):
-            sides[line[0] == "+"].append(shown)
+            sides[line[0] == "+"].append(new if line[0] == "+" else old)
         else:
             flush()
-            rows.append(DiffRow("same", numbers[0], shown, numbers[1], shown))
+            rows.append(DiffRow("same", numbers[0], old, numbers[1], new))
             numbers = [numbers[0] + 1, numbers[1] + 1]
     flush()
     return rows
+
+
+def _highlighted_sides(lines: Sequence[str]) -> list[tuple[Markup, Markup]]:
+    """Return each line of a diff as part of the old and of the new text, empty where it is in neither.
+
+    The texts are told apart, so that what opens a docstring in one does not close it in the other, and so are
+    hunks, between which lines are missing.
+    """
+    begins = [place for place, line in enumerate(lines) if line.startswith("@@")]
+    found = [(Markup(""), Markup(""))] * len(lines)
+    for first, last in pairwise([*begins, len(lines)]):
+        for side, other in enumerate("+-"):
+            places = [i for i in range(first + 1, last) if lines[i][:1] != other]
+            for i, shown in zip(
+                places, highlight_lines("\n".join(lines[i][1:] for i in places)), strict=False
+            ):
+                old, new = found[i]
+                found[i] = (old, shown) if side else (shown, new)
+    return found
 
 
 async def trace_lines(

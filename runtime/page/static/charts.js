@@ -79,7 +79,7 @@ class GapChart {
     for (const [key, text] of Object.entries(entries)) {
       const [sign, ...words] = text.split(" ");
       const swatch = make("i", { "aria-hidden": "true", style: `color:${COLOURS[/** @type {"best"} */ (key)]}` }, sign);
-      legend.append(make("span", {}, swatch, ` ${words.join(" ")}`));
+      legend.append(make("span", {}, swatch, ` ${words.join(" ")}`), " "); // lines break at blanks
     }
     const tools = make("div", { class: "chart-tools" }, legend, axis, this.log, all);
     for (const kind of ["svg", "png", "csv"]) {

@@ -32,6 +32,15 @@ def test_changed_lines_stand_beside_each_other() -> None:
     ]
 
 
+def test_a_docstring_of_one_side_does_not_reach_into_the_other() -> None:
+    before = ['"""Old and', "rest.", '"""', "x = 1"]
+    after = ['"""New and', "rest or more.", '"""', "x = 2"]
+    rows = side_by_side("\n".join(difflib.unified_diff(before, after, "x", "new", lineterm="")))
+    told = [(row.left, row.right) for row in rows[1:]]
+    assert all('class="sd"' in cell for pair in told[:3] for cell in pair)
+    assert all('class="mi"' in cell for cell in told[3])
+
+
 class Texts:
     """Texts by digest."""
 
