@@ -25,7 +25,7 @@ TOLERANCES: Final = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 MOST_CURVES: Final = 6
 """Unknowns whose course is drawn, the first ones."""
 MOST_DRAWN: Final = 10_000
-"""Evaluations up to which a method's run is drawn: more take minutes, and no solution comes near them."""
+"""Evaluations up to which a classical method's run is drawn: more take minutes."""
 INSTANCES_KEPT: Final = 16
 """Instances whose curves are kept."""
 
@@ -65,7 +65,7 @@ def picture(instance: Instance, state: State) -> Drawing:
     star = Dots(np.array([[max(evaluations, 1), error]]), "limit", [own], "this solution", radius=6.0)
     work = Panel(
         (*curves.work, star),
-        Axis("evaluations of f", is_log=True),
+        Axis(f"evaluations of f (classical methods up to {MOST_DRAWN:,})", is_log=True),
         Axis("error of the final state", is_log=True),
         height=280.0,
     )
