@@ -7,8 +7,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
+import httpx
 import pytest
 from tests.system.conftest import Command, Program
+
+from dga2d.runtime.page.application import make_application
+from dga2d.store import open_store
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -173,3 +177,18 @@ def test_a_damaged_run_is_listed_as_such_and_not_resumed(doomed: Program, comman
         outcome = command(*arguments, program=doomed)
         assert outcome.code == 2
         assert "event 12" in outcome.error
+
+
+async def test_the_page_of_a_damaged_run_says_which_event_does_not_hold(doomed: Program) -> None:
+    """Its frame comes before the log is read; whatever is asked for then says what is wrong."""
+    with unguarded(doomed) as connection:
+        connection.execute("UPDATE events SET recorded_at = 0 WHERE seq = 12")
+    url = f"sqlite+aiosqlite:///{doomed.database}"
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            assert (await client.get("/runs/done")).status_code == 200
+            for part in ("facts", "overview"):
+                answer = await client.get(f"/runs/done/{part}")
+                assert answer.status_code == 500
+                assert "event 12" in answer.text
