@@ -35,11 +35,16 @@ class TrialRunner:
     evaluator: Evaluator
     instances: InstanceSource
     sources: SourceReader
+    repeats: bool = False
+    """Whether a walk is a step that is run again and again (`Card.repeats`). Its first operator alone then
+    solves nothing, and the budget is the run's own: it is what one solution takes."""
 
     async def find_failure(
         self, state: RunState, basis: EvolutionBasis, new: Implementation
     ) -> ProposalError | None:
         """Run `new` behind an initialiser on a small instance, then within a pipeline of the graph.
+
+        An initialiser of walks that repeat runs within a pipeline alone.
 
         Return the first failure, with ``isolated`` or ``composed`` as its stage; ``None`` if there is none.
         """
@@ -48,6 +53,8 @@ class TrialRunner:
         position = route.index(operator)
         neighbours = ((route[: min(position, 1)], ()), (route[:position], route[position + 1 :]))
         for stage, (before, after) in zip(TRIAL_STAGES, neighbours, strict=True):
+            if self.repeats and not before and not after and len(route) > 1:
+                continue
             steps = [await self._best(state, basis, operator) for operator in (*before, *after)]
             steps.insert(len(before), new)
             failure = await self._run(state, f"{stage}/{new.id}", steps, len(before))
@@ -84,10 +91,14 @@ class TrialRunner:
                 instance=self.instances.smoke_instance(),
                 steps=tuple(steps),
                 seed=(state.header.seed, *spawn_key("smoke", part)),
-                budget=SMOKE_WORK * len(steps),
+                budget=self._budget(state, len(steps)),
             )
         )
         return None if reply.failure is None else f"{reply.failure}: {reply.diagnostic}"
+
+    def _budget(self, state: RunState, positions: int) -> int:
+        own = state.settings.work if self.repeats else None
+        return max(SMOKE_WORK * positions, own or 0)
 
     async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
         step = best_implementations((operator,), basis.pools, basis.credits)[0]

@@ -97,7 +97,8 @@ def execute(
     charges one unit.
 
     A decoder that says ``repeats`` makes a step of the walk: the first position runs once, the others again
-    and again in their order, until the decoder's ``is_done`` or the end of the budget, which all share.
+    and again in their order, until the decoder's ``is_done`` or the end of the budget, which all share. Only
+    questions are charged there: a decoder's value is what is known anyhow.
     """
 
     def charging(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,8 +113,9 @@ def execute(
     hooks = {name: charging(hook) for name, hook in getattr(decoder, "hooks", {}).items()}
     helpers = getattr(decoder, "helpers", {})
     env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
-    walk = _repeated if getattr(decoder, "repeats", False) else _once
-    return walk(runs, env_data, decoder, charging(decoder), budget)
+    if getattr(decoder, "repeats", False):
+        return _repeated(runs, env_data, decoder, budget)
+    return _once(runs, env_data, decoder, charging(decoder), budget)
 
 
 def _charging_rows(ask: Ask, budget: Budget) -> Ask:
@@ -144,7 +146,7 @@ def _once(
 
 
 def _repeated(
-    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, charged: Decoder, budget: Budget
+    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, budget: Budget
 ) -> Execution:
     """Run the walk as the step of an iteration, and return the last state.
 
@@ -158,7 +160,7 @@ def _repeated(
     idle = 0
     for position in _walk_again(len(runs)):
         start, work = time.perf_counter(), budget.work
-        state = runs[position](env_data, state, charged)
+        state = runs[position](env_data, state, decoder)
         if after_pass is not None and position == len(runs) - 1:
             after_pass(state)
         elapsed_s, charged_units = time.perf_counter() - start, budget.work - work

@@ -43,12 +43,15 @@ def implementations(domain: Domain) -> Iterator[Implementation]:
 
 
 def environment_claim(domain: Domain) -> Contradictions:
-    """The environment has the keys of the card, values of the allowed types, and fresh arrays."""
+    """The card says whether walks repeat; the environment has its keys, values of the allowed types, and
+    fresh arrays."""
     for text in CARD_TEXTS:
         if not getattr(domain.card, text).strip():
             yield f"the card says nothing under {text!r}"
     instance = domain.smoke_instance()
     environment, again = domain.environment(instance), domain.environment(instance)
+    if domain.card.repeats != getattr(domain.decoder(environment), "repeats", False):
+        yield "card and decoder differ in whether a walk repeats"
     told, given = set(domain.card.environment), set(environment)
     if told - given:
         yield f"the card promises {sorted(told - given)}, which the environment does not have"

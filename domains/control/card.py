@@ -48,4 +48,5 @@ CARD: Final = Card(
         "+ m sin^2 a), a'' = (g sin a - s'' cos a)/l. The plant runs in another process: nothing but u "
         "reaches it, and nothing but x comes back. The linear plant's parameters are exact."
     ),
+    repeats=True,
 )

@@ -12,7 +12,15 @@ from dga2d.domains.control.plants import PARTS, STEPS, SYSTEMS, draw, generate
 from dga2d.domains.control.reader import SUFFIXES, read_episode
 from dga2d.domains.control.verifier import solution_text, verify_episode
 from dga2d.domains.core import library as libraries
-from dga2d.domains.core.contract import Instance, InstanceRef, OwnScore, State, Verdict, require_feasible
+from dga2d.domains.core.contract import (
+    REPEATED_WALKS,
+    Instance,
+    InstanceRef,
+    OwnScore,
+    State,
+    Verdict,
+    require_feasible,
+)
 from dga2d.domains.core.splits import numbered_refs
 
 
@@ -26,7 +34,8 @@ class Control(libraries.LibraryDomain):
     own_score = OwnScore(
         failure=-20.0, formula="-log10(1 + J), J = the sum over 5000 steps of |x - x*|² + 0.01 u²"
     )
-    run_settings: ClassVar[Mapping[str, Any]] = {"work": STEPS, "calibration": "off"}
+    run_settings: ClassVar[Mapping[str, Any]] = {**REPEATED_WALKS, "work": STEPS, "work_time_limit": 60.0}
+    """A law that thinks for longer than a part of its 100 s episode controls no plant."""
     safe_pipeline = ("start", "parameter_estimation", "trajectory_optimisation")
     basic_pipeline = ("start", "lqr")
     ils_pipeline = ("start", "energy_shaping", "regulator_switch")

@@ -248,7 +248,7 @@ def make_agents(
     """Return the agents of a run, connected to the log and to their ports."""
     problem, sources = around.problem, SourceReader(store)
     prompt_context = PromptContext.of(problem.domain.card, problem.domain.operators())
-    trials = TrialRunner(around.evaluator, problem, sources)
+    trials = TrialRunner(around.evaluator, problem, sources, problem.domain.card.repeats)
     policy_words = policy_prompt_context(problem, state.header.batch)
     common = (
         Conductor(writer, ProcessMeter()),

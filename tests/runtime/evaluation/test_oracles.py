@@ -62,6 +62,12 @@ async def test_the_budget_ends_a_walk_that_repeats(hidden: Hidden) -> None:
     assert "not 0" in reply.diagnostic
 
 
+async def test_the_decoders_value_costs_nothing_in_a_walk_that_repeats(hidden: Hidden) -> None:
+    looks = "def run(env_data, state, calc):\n    [calc(state) for _ in range(600)]\n    return state\n"
+    reply = await hidden.evaluate(hidden.start, looks, hidden.step)
+    assert (reply.failure, reply.objective, reply.work) == (None, -6.0, 6)
+
+
 ATTACKS = {
     "forges the record": 'state.metadata["measured_asked"] = 0; return state',
     "forges it by another type": 'state.metadata["measured_asked"] = -1.5; return state',
