@@ -50,13 +50,13 @@ def environment_claim(domain: Domain) -> Contradictions:
             yield f"the card says nothing under {text!r}"
     instance = domain.smoke_instance()
     environment, again = domain.environment(instance), domain.environment(instance)
-    if domain.card.repeats != getattr(domain.decoder(environment), "repeats", False):
-        yield "card and decoder differ in whether a walk repeats"
     told, given = set(domain.card.environment), set(environment)
     if told - given:
         yield f"the card promises {sorted(told - given)}, which the environment does not have"
     if given - told:
         yield f"the environment has {sorted(given - told)}, which the card does not mention"
+    if told == given and domain.card.repeats != getattr(domain.decoder(environment), "repeats", False):
+        yield "card and decoder differ in whether a walk repeats"
     for key, value in environment.items():
         if type(value) not in VALUE_TYPES:
             yield f"{key!r} is a {type(value).__name__}: no int, float, str or array"
