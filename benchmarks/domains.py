@@ -7,6 +7,8 @@
     python benchmarks/domains.py tsp --run tsp-k3v9q2 --store sqlite+aiosqlite:///dga2d.db
     python benchmarks/domains.py tsp --method pomo --weights examples/learned/pomo.safetensors
     python benchmarks/domains.py cvrp --method pyvrp --data DIR     # what a user would pick instead
+    python benchmarks/domains.py --families --data DIR --data DIR2  # the weak families, one row each
+    python benchmarks/domains.py --families rcpsp-scarce mis-model-rb --workers 1
 
 Every solution comes from the contained evaluator pool and is verified and scored by the parent, as in a run.
 A failed evaluation is counted and has no gap. Give it idle cores: a budget in seconds buys less on busy ones.
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
+from families import FAMILIES, Family, family_called, instances_of
 from peers import PEERS, peer_of
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
@@ -111,15 +114,24 @@ async def algorithm_of(problem: Problem, options: argparse.Namespace) -> Algorit
     return baseline_steps(problem.domain, options.method)
 
 
-async def measure(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:
+async def measure_domain(domain_name: str, options: argparse.Namespace) -> tuple[str, list[Measured]]:
     """Run the algorithm once on each chosen test instance of a domain."""
-    problem = Problem.open(domain_name, options.data, suite=options.suite)
-    settings = RunSettings(
-        time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
-    )
+    folder = options.data[0] if options.data else None
+    problem = Problem.open(domain_name, folder, suite=options.suite)
     refs = chosen(problem.splits.test, options.instances)
     if not refs:
         raise UsageError(f"{domain_name} has too few instances for a test split")
+    return await measure(problem, refs, options)
+
+
+async def measure(
+    problem: Problem, refs: Sequence[InstanceRef], options: argparse.Namespace
+) -> tuple[str, list[Measured]]:
+    """Run the algorithm once on each of `refs`."""
+    domain_name = problem.domain.name
+    settings = RunSettings(
+        time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
+    )
     if options.run is None and options.method == "cp-sat":
         return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
     if options.run is None and options.method in PEERS:
@@ -248,6 +260,36 @@ def row(title: str, results: Sequence[Measured], paper: Published | None) -> str
     return f"| {' | '.join(cells)} |"
 
 
+def families_table(measured: Sequence[tuple[Family, Sequence[Measured]]]) -> Iterator[str]:
+    """Markdown: one row per family, with the mean gap when the round began and the goal, its half."""
+    yield "| domain | family | n | mean gap % | worst gap % | failed | longest s | at first % | goal % |"
+    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
+    for family, results in measured:
+        known = f"{family.start_percent:.2f} | {family.start_percent / 2:.2f} |"
+        if results:
+            cells = row(family.title, results, None).removesuffix("|  |  |  |  |")
+            yield f"| {family.domain} {cells}| {known}"
+        else:
+            yield f"| {family.domain} | {family.title} | 0 | – | – | – | – | {known}"
+
+
+def run_families(options: argparse.Namespace) -> list[Measured]:
+    """Measure the families that were asked for and print their table; return all evaluations."""
+    measured: list[tuple[Family, Sequence[Measured]]] = []
+    for family in [family_called(name) for name in options.families] or FAMILIES:
+        problem = instances_of(family, options.data, options.instances)
+        refs = problem.splits.test
+        results: list[Measured] = []
+        if refs:
+            _, results = anyio.run(functools.partial(measure, problem, refs, options))
+        else:
+            print(f"{family.name}: no instance among those given", file=sys.stderr)
+        measured.append((family, results))
+    print()
+    print("\n".join(families_table(measured)), flush=True)
+    return [result for _, results in measured for result in results]
+
+
 def machine() -> str:
     """What the figures were measured on."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
@@ -261,7 +303,19 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line, checked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="default: all registered domains")
-    parser.add_argument("--data", type=Path, help="folder of published instances; default: generated ones")
+    parser.add_argument(
+        "--families",
+        nargs="*",
+        metavar="FAMILY",
+        help=f"families instead of domains: {', '.join(family.name for family in FAMILIES)}; none named: all",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder of published instances; default: generated ones; --families takes several",
+    )
     parser.add_argument(
         "--suite", choices=["any", "paper"], default="any", help="paper: exactly the paper's instances"
     )
@@ -284,27 +338,36 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.domains = options.domains or list(domain_names())
     if options.run is not None and len(options.domains) != 1:
         parser.error("--run measures one domain: name it")
+    if options.families is None and len(options.data) > 1:
+        parser.error("--data: one folder, unless --families is given")
     if options.instances is not None and options.instances < 1:
         parser.error("--instances: expected 1 or more")
     return options
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = options_of(arguments)
-    budget = f"{options.time_limit:g} s" if options.work is None else f"{options.work} work units"
-    source = "generated instances" if options.data is None else "published instances"
-    print(f"Test split of the {source}, {budget} each, {options.workers} at a time, seed {options.seed}.")
-    print(f"Machine: {machine()}.", flush=True)
+def run_domains(options: argparse.Namespace) -> list[Measured]:
+    """Measure the domains and print a table for each; return all evaluations."""
     everything: list[Measured] = []
     for domain in options.domains:
-        try:
-            algorithm, results = anyio.run(functools.partial(measure, domain, options))
-        except (Dga2dError, DomainError) as error:
-            print(f"{domain}: {error}", file=sys.stderr)
-            return 1
+        algorithm, results = anyio.run(functools.partial(measure_domain, domain, options))
         everything += results
         print(f"\n### {domain}: {algorithm}\n")
         print("\n".join(table(domain, results)), flush=True)
+    return everything
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = options_of(arguments)
+    budget = f"{options.time_limit:g} s" if options.work is None else f"{options.work} work units"
+    source = "published instances" if options.data else "generated instances"
+    what = f"Test split of the {source}" if options.families is None else "Families"
+    print(f"{what}, {budget} each, {options.workers} at a time, seed {options.seed}.")
+    print(f"Machine: {machine()}.", flush=True)
+    try:
+        everything = run_domains(options) if options.families is None else run_families(options)
+    except (Dga2dError, DomainError) as error:
+        print(error, file=sys.stderr)
+        return 1
     if options.json is not None:
         rows = [asdict(result) for result in everything]
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
