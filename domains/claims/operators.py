@@ -107,7 +107,12 @@ def grouped(failures: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def never_worse_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
-    """Operators that are no perturbations leave nothing worse than they got."""
+    """Operators that are no perturbations leave nothing worse than they got.
+
+    Not claimed where walks repeat: only their last state is an answer.
+    """
+    if domain.card.repeats:
+        return "not claimed: they are steps of a walk that repeats"
     count = 0
     for trial in trials:
         if trial.operator.category in ("perturbation", "initialisation") or not trial.first.trace:

@@ -25,7 +25,7 @@ def writing_claim(domain: Domain, instance: Instance, states: Sequence[State]) -
     for state in states:
         if not domain.write_solution(instance, state).strip():
             yield f"the solution file of {instance.key} is empty"
-    yield from _broken_are_refused("write_solution", domain.write_solution, instance, states[0])
+    yield from _broken_are_refused("write_solution", domain, domain.write_solution, instance, states[0])
     return f"{len(states)} solution files of {instance.key}"
 
 
@@ -38,7 +38,7 @@ def picture_claim(domain: Domain, instance: Instance, state: State) -> Contradic
     except ImportError as error:
         return f"not tried: {error}"
     n_axes = count_axes(picture)
-    yield from _broken_are_refused("picture", domain.picture, instance, state)
+    yield from _broken_are_refused("picture", domain, domain.picture, instance, state)
     return f"{n_axes} axes"
 
 
@@ -52,9 +52,9 @@ def count_axes(picture: Picture) -> int:
 
 
 def _broken_are_refused(
-    name: str, call: Callable[[Instance, State], Any], instance: Instance, state: State
+    name: str, domain: Domain, call: Callable[[Instance, State], Any], instance: Instance, state: State
 ) -> Iterator[str]:
-    for what, broken in broken_states(state):
+    for what, broken in broken_states(domain, instance, state):
         try:
             call(instance, broken)
         except InvalidSolutionError:

@@ -203,7 +203,7 @@ def measured_claim(domain: Domain, instance: Instance, states: Sequence[State]) 
             yield f"the verifier refuses an answer that it took before ({instance.key})"
         if domain.verify(instance, with_record(state, {})).is_feasible:
             yield f"the verifier takes an answer that nobody measured ({instance.key})"
-        for what, broken in broken_states(state):
+        for what, broken in broken_states(domain, instance, state):
             try:
                 if domain.verify(instance, broken).is_feasible:
                     yield f"the verifier takes {what} for an answer"
@@ -215,13 +215,20 @@ def measured_claim(domain: Domain, instance: Instance, states: Sequence[State]) 
     return f"{len(states)} answers, broken ones among them"
 
 
-def broken_states(state: State) -> Iterator[tuple[str, State]]:
+def broken_states(domain: Domain, instance: Instance, state: State) -> Iterator[tuple[str, State]]:
     """Yield what is no solution any more: the sequence of a state broken, or its arrays where it has no
-    sequence."""
+    sequence, or the record where what an oracle measured is all of the solution."""
+    record = {name: value for name, value in state.metadata.items() if name.startswith(MEASURED)}
+    if record and domain.verify(instance, State(state.sequence[:0], dict(record))).is_feasible:
+        yield "no record", with_record(state, {})
+        for name, value in record.items():
+            if isinstance(value, int | float):
+                yield f"text as {name}", State(state.sequence, {**state.metadata, name: str(value)})
+        return
     arrays = {
         name: value
         for name, value in state.metadata.items()
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not name.startswith(MEASURED)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in record
     }
     for what, broken in BREAKAGES.items():
         if state.sequence.size or not arrays:

@@ -47,6 +47,7 @@ def check_settings(domain: str, n_training: int, evaluators: int | str | None) -
             "validation_instances": 2,
             "work": settings_of(get_domain(domain)).get("work", WORK),
             "llm_calls": 12,
+            "race_contenders": 0,
             "evaluators": evaluators,
         },
     )
