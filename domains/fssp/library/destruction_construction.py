@@ -11,7 +11,7 @@ Complexity: O(n m) per removed job for n jobs on m machines.
 """
 
 import numpy as np
-from parts.completion import job_order, work_arrays
+from parts.completion import job_order, job_times, work_arrays
 from parts.disturbance import remove_jobs
 from parts.insertion import insert_job
 from parts.random_ties import choose_place as choose_place
@@ -22,7 +22,7 @@ REMOVED = 6  # tunable: int 1..50
 def run(env_data, state, calc_makespan_fn):
     """Remove and reinsert at most REMOVED jobs of `state`; the result may be worse."""
     n, m, rng = env_data["num_jobs"], env_data["num_machines"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
+    times = job_times(env_data)
     order, _ = job_order(state, n, m, calc_makespan_fn)
     count, work = min(REMOVED, n - 1), work_arrays(times)
     removed = np.zeros(max(count, 1), np.int32)

@@ -11,7 +11,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines; uses its whole shar
 
 import numpy as np
 from numba import njit
-from parts.completion import update_heads
+from parts.completion import update_paths
 from parts.disturbance import kick
 from parts.insertion import rebuild_repeatedly
 from parts.random_ties import choose_place as choose_place
@@ -25,7 +25,7 @@ TEMPERATURE = 0.4  # tunable: float 0.0..5.0
 def rebuild(order, changes, times, work, rng):
     """Kick `order` by changes[0] exchanges and changes[1] moves; its makespan."""
     kick(order, changes[0], changes[1], rng)
-    update_heads(order, 0, order.size, times, work[0])
+    update_paths(order, order.size, times, work)
     return work[0][-1, order.size]
 
 

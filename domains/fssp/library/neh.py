@@ -14,7 +14,7 @@ Complexity: O(n² m) for n jobs on m machines.
 """
 
 import numpy as np
-from parts.completion import work_arrays
+from parts.completion import job_times, work_arrays
 from parts.idle_time_ties import choose_place as choose_place
 from parts.insertion import insert_job
 
@@ -49,10 +49,10 @@ def construct(times, rule, budget, rng):
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the better of the constructions from the left and, with BOTH_WAYS, from the right."""
     budget, rng = env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
+    times = job_times(env_data)
     order, value = construct(times, PRIORITY, budget, rng)
     if BOTH_WAYS and not budget.exhausted():
-        other, rated = construct(np.ascontiguousarray(times[::-1]), PRIORITY, budget, rng)
+        other, rated = construct(np.asfortranarray(times[::-1]), PRIORITY, budget, rng)
         if rated < value:
             order = other[::-1]
     state.sequence = np.repeat(order, times.shape[0])

@@ -12,7 +12,7 @@ Complexity: O(n² r m) for n jobs on m machines and reach r.
 
 import numpy as np
 from numba import njit
-from parts.completion import work_arrays
+from parts.completion import job_times, work_arrays
 from parts.idle_time_ties import choose_place as choose_place
 from parts.insertion import insert_job, remove_job
 
@@ -54,8 +54,8 @@ def construct(times, reach, noise, budget, rng):
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of RESTARTS constructions, in turn forwards and backwards in time."""
     budget, rng = env_data["budget"], env_data["rng"]
-    times = np.array(env_data["processing_times"], dtype=np.int32)
-    turned = np.ascontiguousarray(times[::-1])
+    times = job_times(env_data)
+    turned = np.asfortranarray(times[::-1])
     best, value = None, np.inf
     for restart in range(RESTARTS):
         noise = NOISE if restart > 1 else 0.0

@@ -16,8 +16,7 @@ from parts.completion import (
     lower_bound,
     open_order,
     segment_value,
-    update_heads,
-    update_tails,
+    update_paths,
     work_arrays,
 )
 from parts.sequences.entry_move import move_entry
@@ -29,7 +28,7 @@ CHUNK_OPERATIONS = 2_000_000  # moves of one kernel call times operations of the
 
 
 @njit(cache=True)
-def anneal(moves, reach, temperature, order, best, times, e, q, front, status, rng):
+def anneal(moves, reach, temperature, order, best, times, work, front, status, rng):
     """Make `moves` random moves at one temperature; status: the makespans of `order` and of `best`."""
     n = order.size
     for _ in range(moves):
@@ -40,14 +39,13 @@ def anneal(moves, reach, temperature, order, best, times, e, q, front, status, r
             continue
         move_entry(order, source, target)
         lo, hi = min(source, target), max(source, target)
-        value = segment_value(order, lo, hi, times, e, q, front)
+        value = segment_value(order, lo, hi, times, work, front)
         loss = value - status[0]
         if loss > 0 and rng.random() >= np.exp(-loss / temperature):
             move_entry(order, target, source)
             continue
         status[0] = value
-        update_heads(order, lo, n, times, e)
-        update_tails(order, n, times, q)
+        update_paths(order, n, times, work)
         if value < status[1]:
             status[1] = value
             best[:] = order
@@ -58,12 +56,11 @@ def run(env_data, state, calc_makespan_fn):
     n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
     times, given, order, value = open_order(env_data, state, calc_makespan_fn)
     best, status, target = order.copy(), np.array([value, value], np.int64), lower_bound(times)
-    e, q, _, _ = work_arrays(times)
-    update_heads(order, 0, n, times, e)
-    update_tails(order, n, times, q)
+    work = work_arrays(times)
+    update_paths(order, n, times, work)
     front, chunk = np.zeros(m, np.int32), max(50, CHUNK_OPERATIONS // times.size)
     while n > 1 and status[1] > target and not budget.exhausted():
         scale = max(START * (END / START) ** (1.0 - budget.remaining()) * times.mean(), 1e-9)
-        anneal(chunk, REACH, scale, order, best, times, e, q, front, status, rng)
+        anneal(chunk, REACH, scale, order, best, times, work, front, status, rng)
         budget.charge(chunk)
     return close_order(env_data, state, best, status[1], given)

@@ -12,7 +12,7 @@ Complexity: O(r m) per pair at distance r on m machines.
 
 import numpy as np
 from numba import njit
-from parts.completion import close_order, open_order, segment_value, update_heads, update_tails, work_arrays
+from parts.completion import close_order, open_order, segment_value, update_paths, work_arrays
 from parts.insertion import next_of
 
 REACH = 20  # tunable: int 1..500
@@ -20,7 +20,7 @@ CHUNK_OPERATIONS = 2_000_000  # operations computed in one kernel call
 
 
 @njit(cache=True)
-def exchange(limit, reach, makespan, order, times, e, q, front, queue, status, rng):
+def exchange(limit, reach, makespan, order, times, work, front, queue, status, rng):
     """Exchanges from the places in `queue` until about `limit` operations were computed.
 
     status: place in the queue, failures in a row. Returns operations computed and the makespan.
@@ -32,12 +32,11 @@ def exchange(limit, reach, makespan, order, times, e, q, front, queue, status, r
         status[1] += 1
         for k in range(i + 1, min(i + reach + 1, n)):
             order[i], order[k] = order[k], order[i]
-            value = segment_value(order, i, k, times, e, q, front)
+            value = segment_value(order, i, k, times, work, front)
             made += (k - i + 1) * m
             if value < makespan:
                 makespan = value
-                update_heads(order, i, n, times, e)
-                update_tails(order, n, times, q)
+                update_paths(order, n, times, work)
                 made += 2 * n * m
                 status[1] = 0
             else:
@@ -50,11 +49,10 @@ def run(env_data, state, calc_makespan_fn):
     """Descend from `state` to a local optimum of the exchanges."""
     n, m, budget, rng = env_data["num_jobs"], env_data["num_machines"], env_data["budget"], env_data["rng"]
     times, given, order, value = open_order(env_data, state, calc_makespan_fn)
-    e, q, _, _ = work_arrays(times)
-    update_heads(order, 0, n, times, e)
-    update_tails(order, n, times, q)
+    work = work_arrays(times)
+    update_paths(order, n, times, work)
     queue, front, status = np.arange(n, dtype=np.int32), np.zeros(m, np.int32), np.zeros(2, np.int64)
     while status[1] < n and not budget.exhausted():
-        made, value = exchange(CHUNK_OPERATIONS, REACH, value, order, times, e, q, front, queue, status, rng)
+        made, value = exchange(CHUNK_OPERATIONS, REACH, value, order, times, work, front, queue, status, rng)
         budget.charge(1 + made // times.size)
     return close_order(env_data, state, order, value, given)

@@ -20,8 +20,7 @@ from parts.completion import (
     lower_bound,
     open_order,
     rate_places,
-    update_heads,
-    update_tails,
+    update_paths,
     work_arrays,
 )
 from parts.sequences.entry_move import move_entry
@@ -65,13 +64,10 @@ def mark_blocks(order, times, e, q, first, last, rng):
 @njit(cache=True)
 def rate_job(place, order, rest, times, work, low, high):
     """Best place outside low..high for the job at `place`, and the makespan there; -1 if there is none."""
-    e, q, done, value = work
     n = order.size
     for i in range(n - 1):
         rest[i] = order[i] if i < place else order[i + 1]
-    update_heads(rest, 0, n - 1, times, e)
-    update_tails(rest, n - 1, times, q)
-    rate_places(order[place], n - 1, times, e, q, done, value)
+    value = rate_places(order[place], rest, n - 1, times, work)
     chosen = -1
     for i in range(n):
         if (i < low or i > high) and (chosen < 0 or value[i] < value[chosen]):
@@ -93,8 +89,7 @@ def tabu_search(steps, sample, target, times, orders, work, heads, memory, statu
     made = 0
     while made < steps and status[2] > target:
         status[0] += 1
-        update_heads(order, 0, n, times, heads[0])
-        update_tails(order, n, times, heads[1])
+        update_paths(order, n, times, heads)
         mark_blocks(order, times, heads[0], heads[1], first, last, rng)
         source, chosen, least = 0, 0, 2**30
         for _ in range(min(sample, n)):

@@ -13,7 +13,7 @@ Complexity: O(n m) per reinsertion for n jobs on m machines, at most DEPTH per c
 
 import numpy as np
 from numba import njit
-from parts.completion import close_order, open_order, rate_places, update_heads, update_tails, work_arrays
+from parts.completion import close_order, open_order, rate_places, work_arrays
 from parts.insertion import CHUNK_OPERATIONS, remove_job, shuffle
 
 DEPTH = 6  # tunable: int 1..50
@@ -23,15 +23,12 @@ ROUNDS = 3.0  # tunable: float 0.1..100.0
 @njit(cache=True)
 def move_away(job, order, times, work, rng):
     """Put `job` at its best place other than its own, ties broken at random; the makespan then."""
-    e, q, done, value = work
     size = order.size - 1
     own = 0
     while order[own] != job:
         own += 1
     remove_job(job, order, size + 1)
-    update_heads(order, 0, size, times, e)
-    update_tails(order, size, times, q)
-    rate_places(job, size, times, e, q, done, value)
+    value = rate_places(job, order, size, times, work)
     chosen, ties = -1, 0
     for place in range(size + 1):
         if place == own or (chosen >= 0 and value[place] > value[chosen]):

@@ -10,8 +10,6 @@ from parts.completion import (
     lower_bound,
     open_order,
     rate_places,
-    update_heads,
-    update_tails,
     work_arrays,
 )
 from parts.taker import choose_place, rebuild
@@ -22,11 +20,8 @@ CHUNK_OPERATIONS = 2_000_000  # reinsertions of one kernel call times operations
 @njit(cache=True)
 def insert_job(job, order, size, times, work, rng):
     """Put `job` at its best place among the first `size` jobs of `order`; the makespan with it."""
-    e, q, done, value = work
-    update_heads(order, 0, size, times, e)
-    update_tails(order, size, times, q)
-    rate_places(job, size, times, e, q, done, value)
-    place = choose_place(job, order, size, times, e, value, rng)
+    value = rate_places(job, order, size, times, work)
+    place = choose_place(job, order, size, times, work[0], value, rng)
     for i in range(size, place, -1):
         order[i] = order[i - 1]
     order[place] = job
