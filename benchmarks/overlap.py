@@ -9,8 +9,9 @@ measured in the same process, the same run with answers that come at once (evalu
 the run that waits (lag 0). A key is wanted, any text in DGA2D_LLM_KEY. The second runs the agents on made-up
 problems with planted losses (`races.py`), where asking goes on for equally many generations with every lag;
 `--rows` keeps each run's figures in a file and makes no run again that is there, so it can be stopped, and
-split by `--first-seed`; one file is of one version of the program. `--sample-ahead 1 --lags` measures what
-drawing candidates ahead costs.
+split by `--first-seed`; one file is of one version of the program. A lag is better or worse than waiting if
+the interval of its differences from lag 0, seed by seed, leaves out 0. `--sample-ahead 1 --lags` measures
+what drawing candidates ahead costs.
 Progress goes to stderr.
 """
 
@@ -161,8 +162,11 @@ def row(options: argparse.Namespace, lag: int, run: Timed, alone_s: float, waiti
 def quality(options: argparse.Namespace) -> None:
     """Print what runs with each lag come to when they ask for equally many generations."""
     simulated.HashEvaluator = races.PlantedEvaluator  # type: ignore[misc, assignment]
-    print("| lag | seeds | evaluations | loss gone, %: champion (95 %) | checkpoint |")
-    print("|--:|--:|--:|---|---|")
+    print(
+        "| lag | seeds | evaluations | loss gone, %: champion (95 %) | more than lag 0 | checkpoint | more |"
+    )
+    print("|--:|--:|--:|---|---|---|---|")
+    waiting: tuple[list[float], list[float]] | None = None
     for lag in (0, *options.lags):
         rules: dict[str, Any] = {"edit_lag": lag, "race_contenders": 0 if options.no_races else 12}
         if options.sample_ahead:
@@ -172,8 +176,16 @@ def quality(options: argparse.Namespace) -> None:
             rows.append(kept_row(options.rows, rules, seed, options.generations + lag))
             print(f"lag {lag}, seed {seed}: {rows[-1]}", file=sys.stderr, flush=True)
         champions, kept, counts = (list[float](column) for column in zip(*rows, strict=True))
-        told: Sequence[str] = [races.interval(champions), races.interval(kept)]
+        waiting = waiting or (champions, kept)
+        told = [text for pair in zip((champions, kept), waiting, strict=True) for text in compared(*pair)]
         print(f"| {lag} | {options.seeds} | {fmean(counts):.0f} | {' | '.join(told)} |", flush=True)
+
+
+def compared(late: Sequence[float], waiting: Sequence[float]) -> tuple[str, str]:
+    """Return the mean and the mean difference to the runs of the same seeds that wait, with intervals."""
+    if late is waiting:
+        return races.interval(late), ""
+    return races.interval(late), races.interval([a - b for a, b in zip(late, waiting, strict=True)])
 
 
 def kept_row(

@@ -3,7 +3,7 @@
 Public names are re-exported here; ``dga2d.events.payloads`` holds one model per event type.
 """
 
-from dga2d.events._codec import canonical_bytes, decode_payload, encode_payload, fits_64_bits, upcast
+from dga2d.events._codec import canonical_bytes, decode_payload, fits_64_bits, upcast
 from dga2d.events._envelope import (
     GENESIS_HASH,
     Draft,
@@ -23,7 +23,7 @@ from dga2d.events._errors import (
     PayloadError,
     UnknownEventTypeError,
 )
-from dga2d.events._frequent import decoder_of
+from dga2d.events._frequent import decoder_of, encode_payload
 from dga2d.events._names import (
     AGENT_NAMES,
     AgentName,

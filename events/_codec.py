@@ -139,17 +139,6 @@ def _name_what_is_lossy(value: Any, path: str) -> None:
         raise CanonicalEncodingError(path, reasons.get(kind, f"a {kind.__name__} has no canonical form"))
 
 
-def encode_payload(payload: Payload) -> bytes:
-    """Return the canonical bytes of a payload.
-
-    Raises
-    ------
-    CanonicalEncodingError
-        A free-form field holds a value without a canonical form.
-    """
-    return canonical_bytes(payload, "payload")
-
-
 def decode_payload(type_name: str, version: int, data: bytes) -> Payload:
     """Return the typed payload stored as `data`.
 

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import asyncpg
 from anyio import CancelScope, to_thread
-from sqlalchemy import URL, BigInteger, CursorResult, Executable, Integer, LargeBinary, String, Table
+from sqlalchemy import URL, CursorResult, Executable
 from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -226,10 +226,9 @@ class PostgresConnection(DatabaseConnection):
     async def insert(self, insertion: RowInsertion, rows: Sequence[SqlRow]) -> None:
         if not rows:
             return
-        columns = map(list, zip(*_ordered(insertion, rows), strict=True))
         driver = await self._current()
         with self._errors():
-            await driver.execute(_text(insertion), *columns)
+            await driver.execute(_text(insertion), _ordered(insertion, rows))
 
     async def insert_if(
         self,
@@ -239,13 +238,12 @@ class PostgresConnection(DatabaseConnection):
         insertions: Sequence[Insertion],
     ) -> SqlRow:
         """Insert with one statement, which is a transaction by itself: one exchange with the server."""
-        written = [(insertion, _ordered(insertion, rows)) for insertion, rows in insertions]
-        if not written:
+        if not insertions:
             [found] = await self.fetch(guard, run_id=run_id)
             return found
-        sql = _guarded_text(guard, tuple(insertion for insertion, _ in written))
-        columns = [list(column) for _, rows in written for column in zip(*rows, strict=True)]
-        values = [*guard.compiled(DIALECT).in_order({"run_id": run_id}), *expected, *columns]
+        sql = _guarded_text(guard, tuple(insertion for insertion, _ in insertions))
+        written = [_ordered(insertion, rows) for insertion, rows in insertions]
+        values = [*guard.compiled(DIALECT).in_order({"run_id": run_id}), *expected, *written]
         driver = await self._current()
         with self._errors():
             [found] = await driver.fetch(sql, *values)
@@ -348,22 +346,16 @@ def _guarded_text(guard: PreparedStatement, insertions: tuple[RowInsertion, ...]
     for insertion in insertions:
         condition = f" WHERE (SELECT ({columns}) IS NOT DISTINCT FROM ({expected}) FROM found)"
         parts.append(f"{insertion.table.name}_added AS ({_text(insertion, number, condition)})")
-        number += len(insertion.table.columns)
+        number += 1
     return f"WITH {', '.join(parts)} SELECT * FROM found"
 
 
 @functools.cache
-def _text(insertion: RowInsertion, first: int = 1, condition: str = "") -> str:
-    """Return an insertion of any number of rows, a parameter per column, the first of them ``$first``."""
-    table: Table = insertion.table
-    names = ", ".join(column.name for column in table.columns)
-    kinds = {String: "text", LargeBinary: "bytea", BigInteger: "bigint", Integer: "integer"}
-    arrays = ", ".join(
-        f"${number}::{next(kind for base, kind in kinds.items() if isinstance(column.type, base))}[]"
-        for number, column in enumerate(table.columns, start=first)
-    )
+def _text(insertion: RowInsertion, number: int = 1, condition: str = "") -> str:
+    """Return an insertion of any number of rows, which are one parameter, ``$number``."""
+    name = insertion.table.name
     conflict = " ON CONFLICT DO NOTHING" if insertion.ignores_present else ""
-    return f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({arrays}){condition}{conflict}"
+    return f"INSERT INTO {name} SELECT * FROM unnest(${number}::{name}[]){condition}{conflict}"
 
 
 # ---------------------------------------------------------------- errors

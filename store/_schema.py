@@ -28,10 +28,14 @@ runs = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
+run_of_events = ForeignKeyConstraint(["run_id"], ["runs.run_id"]).ddl_if(dialect="sqlite")
+"""PostgreSQL would look the run up for every single event; there the trigger of `events` does so, once for
+all that are appended at once."""
+
 events = Table(
     "events",
     metadata,
-    Column("run_id", String, ForeignKey("runs.run_id"), primary_key=True),
+    Column("run_id", String, primary_key=True),
     Column("seq", BigInteger, CheckConstraint("seq >= 1"), primary_key=True),
     Column("event_id", String, nullable=False, unique=True),
     Column("type", String, nullable=False),
@@ -45,6 +49,7 @@ events = Table(
     Column("prev_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, CheckConstraint("length(hash) = 32"), nullable=False),
     UniqueConstraint("run_id", "operation"),
+    run_of_events,
 )
 
 quotas = Table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -12,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.events import Payload, PayloadError, decode_payload
+from dga2d.events import (
+    CanonicalEncodingError,
+    Payload,
+    PayloadError,
+    _frequent,
+    canonical_bytes,
+    decode_payload,
+    encode_payload,
+)
 from dga2d.events._frequent import decoder_of, record_of
 from dga2d.events.payloads import PAYLOAD_TYPES
 
@@ -191,3 +200,56 @@ def test_a_field_that_came_later_has_its_default_in_old_bytes() -> None:
     assert plain(record.decode(whole)) == plain(Later(number=2, factor=0.5, why="so"))
     with pytest.raises(msgspec.ValidationError):
         record.decode(b"{}")
+
+
+ANYTHING = (
+    st.floats()
+    | st.floats(-1e17, 1e17)
+    | st.integers(-(2**65), 2**65)
+    | st.text()
+    | st.sampled_from(
+        [None, True, "\ud800", 1e16, -1e16, 1e-5, 5e-324, 2**63, 2**63 - 1, -(2**63) - 1, "train"]
+    )
+)
+
+
+def with_leaf(value: Any, replace: Callable[[Any], Any]) -> Any:
+    """The same payload, each value that has no parts replaced; models are not asked."""
+    if isinstance(value, tuple):
+        return tuple(with_leaf(item, replace) for item in value)
+    if hasattr(type(value), "model_fields"):
+        fields = {name: with_leaf(item, replace) for name, item in value.__dict__.items()}
+        return type(value).model_construct(**fields)
+    return replace(value)
+
+
+def bytes_or_refusal(encode: Callable[[Any], bytes], payload: Payload) -> bytes | str:
+    try:
+        return encode(payload)
+    except CanonicalEncodingError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("type_name", SAMPLES)
+@given(st.data())
+def test_what_is_written_without_the_model_is_canonical(type_name: str, data: st.DataObject) -> None:
+    """Anything in any place, also what no model accepts."""
+    payload = decode_payload(type_name, 1, SAMPLES[type_name])
+    leaves: list[Any] = []
+    with_leaf(payload, leaves.append)
+    at, drawn, places = data.draw(st.integers(0, len(leaves) - 1)), data.draw(ANYTHING), count()
+    if isinstance(leaves[at], float | None) and type(drawn) is int:
+        drawn = float(drawn)  # a model makes a float of it, too
+    changed = with_leaf(payload, lambda value: drawn if next(places) == at else value)
+    canonical = bytes_or_refusal(lambda value: canonical_bytes(value, "payload"), changed)
+    assert bytes_or_refusal(encode_payload, changed) == canonical
+
+
+@pytest.mark.parametrize("type_name", SAMPLES)
+def test_what_was_recorded_is_written_without_the_model(
+    type_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = decode_payload(type_name, 1, SAMPLES[type_name].replace(b"-1.5e300", b"-1.5e15"))
+    canonical = canonical_bytes(payload)
+    monkeypatch.setattr(_frequent, "canonical_bytes", None)
+    assert encode_payload(payload) == canonical

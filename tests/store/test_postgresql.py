@@ -46,6 +46,8 @@ REFUSED = [
     f"INSERT INTO events SELECT run_id, 0, {EVENT}, NULL, payload, prev_hash, hash FROM events WHERE seq = 3",
     f"INSERT INTO events SELECT run_id, 6, {EVENT}, operation, payload, prev_hash, hash FROM events "
     "WHERE operation = 'llm-call/1'",
+    f"INSERT INTO events SELECT 'nobody', 1, {EVENT}, NULL, payload, prev_hash, hash FROM events "
+    "WHERE seq = 1",
     "INSERT INTO events SELECT * FROM events ON CONFLICT (run_id, seq) DO UPDATE SET generation = 1",
     "UPDATE reservations SET number = 2",
     "INSERT INTO reservations SELECT run_id, kind, 10, quota, seq FROM reservations",
