@@ -141,10 +141,9 @@ def dump_line(header: dict[str, object]) -> bytes:
 
 def check_numbers(generation: int | None, caused_by: int | None) -> None:
     """Refuse what cannot stand in an envelope. Raises CanonicalEncodingError."""
-    if generation is not None:
-        _refuse_unless_whole("generation", generation)
-    if caused_by is not None:
-        _refuse_unless_whole("caused_by", caused_by)
+    for number in (generation, caused_by):  # without a call each: every append comes here
+        if number is not None and not (type(number) is int and -(2**63) <= number < 2**63):
+            _refuse_unless_whole("generation" if number is generation else "caused_by", number)
 
 
 def _refuse_unless_whole(name: str, number: object) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import NamedTuple, cast
 
 from dga2d.events import (
@@ -15,9 +16,8 @@ from dga2d.events import (
     blob_digest,
     check_owner,
     encode_payload,
-    link_hash,
 )
-from dga2d.events._envelope import check_numbers, dump_header
+from dga2d.events._envelope import HEADER_FIELDS, check_numbers, dump_line
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store import _statements
 from dga2d.store._contract import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, Head
@@ -67,6 +67,8 @@ def encode_recorded(event: RecordedEvent) -> EncodedDraft:
 
 def _with_amounts(encoded: EncodedDraft) -> EncodedDraft:
     """Add what a draft reserves and settles."""
+    if encoded.type not in _TYPES_WITH_AMOUNTS:
+        return encoded
     payload = encoded.draft.payload
     if isinstance(payload, LLMCallReserved):
         charges = _amounts(payload.call, payload.reserved_tokens, payload.reserved_microusd)
@@ -74,6 +76,9 @@ def _with_amounts(encoded: EncodedDraft) -> EncodedDraft:
     if isinstance(payload, LLMCallSettled):
         return encoded._replace(settlements=_amounts(payload.call, payload.tokens, payload.microusd))
     return encoded
+
+
+_TYPES_WITH_AMOUNTS = frozenset({LLMCallReserved.__name__, LLMCallSettled.__name__})
 
 
 def _amounts(call: int, tokens: int, microusd: int) -> tuple[Amount, ...]:
@@ -85,62 +90,63 @@ def blob_rows(many: Iterable[bytes]) -> list[SqlRow]:
     return [(blob_digest(data), data, len(data)) for data in many]
 
 
-def stamp(
-    encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int, new_id: Callable[[], str]
-) -> list[RecordedEvent]:
+def stamp(encoded: Sequence[EncodedDraft], run_id: RunId, head: Head, now: int) -> list[RecordedEvent]:
     """Return events that continue the log behind `head`, recorded at `now` (µs since 1970 UTC)."""
     seq, prev_hash = head
+    header = dict[str, object].fromkeys(HEADER_FIELDS)  # one for all events: a new one each takes longer
+    header["run_id"], header["recorded_at"] = run_id, now
     events = []
-    for draft, type_name, payload_bytes, *_ in encoded:
+    for (draft, type_name, payload_bytes, *_), event_id in zip(encoded, _event_ids(now), strict=False):
         seq += 1
-        envelope = (
-            run_id,
-            seq,
-            new_id(),
-            type_name,
-            draft.payload.version,
+        agent, generation, caused_by, version = (
             draft.agent,
             draft.generation,
             draft.caused_by,
-            now,
+            draft.payload.version,
         )
-        link = link_hash(prev_hash, dump_header(*envelope), payload_bytes)  # numbers: checked in `encode`
-        events.append(RecordedEvent(*envelope, payload_bytes, prev_hash, link))
+        header["seq"] = seq
+        header["event_id"] = event_id
+        header["type"] = type_name
+        header["version"] = version
+        header["agent"] = agent
+        header["generation"] = generation  # numbers: checked in `encode`
+        header["caused_by"] = caused_by
+        link = sha256(prev_hash + dump_line(header) + payload_bytes).digest()
+        events.append(
+            RecordedEvent._make(
+                (
+                    run_id,
+                    seq,
+                    event_id,
+                    type_name,
+                    version,
+                    agent,
+                    generation,
+                    caused_by,
+                    now,
+                    payload_bytes,
+                    prev_hash,
+                    link,
+                )
+            )
+        )
         prev_hash = link
     return events
 
 
-def event_ids(now: int) -> Callable[[], str]:
-    """Return a source of UUIDs of version 7 (RFC 9562): time in milliseconds, so that their index grows at
-    its end, and 73 random bits, counted up from the first."""
+def _event_ids(now: int) -> Iterator[str]:
+    """Yield UUIDs of version 7 (RFC 9562): time in milliseconds, so that their index grows at its end, and 73
+    random bits, the last 47 counted up from the first."""
     milliseconds = f"{now // 1000 & (2**48 - 1):012x}"
-    start = f"{milliseconds[:8]}-{milliseconds[8:]}-7{secrets.randbits(12):03x}-"
-    counter = itertools.count(1 << 63 | secrets.randbits(61))  # variant 0b10, and room to count
-
-    def next_id() -> str:
-        digits = f"{next(counter):016x}"
-        return f"{start}{digits[:4]}-{digits[4:]}"
-
-    return next_id
+    variant = 1 << 15 | secrets.randbits(14)
+    start = f"{milliseconds[:8]}-{milliseconds[8:]}-7{secrets.randbits(12):03x}-{variant:04x}-"
+    for number in itertools.count(secrets.randbits(47)):  # of 48 bits: room to count
+        yield f"{start}{number:012x}"
 
 
 def event_row(event: RecordedEvent, operation: str | None) -> SqlRow:
     """Return the row of an event."""
-    return (
-        event.run_id,
-        event.seq,
-        event.event_id,
-        event.type,
-        event.version,
-        event.agent,
-        event.generation,
-        event.caused_by,
-        event.recorded_at,
-        operation,
-        event.payload_bytes,
-        event.prev_hash,
-        event.hash,
-    )
+    return (*event[:9], operation, *event[9:])
 
 
 def insertions(

@@ -31,7 +31,6 @@ from dga2d.store._rows import (
     EncodedDraft,
     blob_rows,
     encode,
-    event_ids,
     insertions,
     stamp,
 )
@@ -92,9 +91,11 @@ class SqlEventWriter:
             raise LeaseLostError(self.run_id, self.epoch)
         if self._is_closing:
             raise StoreClosedError(f"the writer of run {self.run_id!r} has been closed")
-        waiter = _Waiter([encode(draft) for draft in drafts], blob_rows(blobs), self._loop.create_future())
+        encoded = [encode(draft) for draft in drafts]
+        waiter = _Waiter(encoded, blob_rows(blobs) if blobs else [], self._loop.create_future())
         self._queue.append(waiter)
-        self._work.set()
+        if len(self._queue) == 1:
+            self._work.set()
         return await waiter.done
 
     # ------------------------------------------------------------ the writer's own tasks
@@ -192,15 +193,13 @@ class SqlEventWriter:
         """
         if self._in_doubt is not None:
             await self._settle_doubt(self._in_doubt)
-        head, now = self.head, self._clock()
-        stamped: list[list[RecordedEvent]] = []
-        new_id = event_ids(now)
-        for waiter in batch:
-            stamped.append(stamp(waiter.encoded, self.run_id, head, now, new_id))
-            head = _head_after(stamped[-1], head)
-        written = None if head == self.head else head
-        await self._insert(self._insertions(batch, stamped), written)
-        self._acknowledge(batch, stamped, head)
+        encoded = [draft for waiter in batch for draft in waiter.encoded]
+        events = stamp(encoded, self.run_id, self.head, self._clock())
+        written = Head(events[-1].seq, events[-1].hash) if events else None
+        blobs = [row for waiter in batch for row in waiter.blobs]
+        pairs = list(zip(encoded, events, strict=True))
+        await self._insert(insertions(pairs, blobs, self._quotas), written)
+        self._acknowledge(batch, events, written or self.head)
 
     async def _insert(self, rows: Sequence[Insertion], written: Head | None) -> None:
         """Make rows durable that end with event `written`. Where the connection is lost meanwhile, find out
@@ -233,14 +232,17 @@ class SqlEventWriter:
             if not await self._is_stored(written):
                 raise
 
-    def _acknowledge(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]], head: Head) -> None:
+    def _acknowledge(self, batch: list[_Waiter], events: list[RecordedEvent], head: Head) -> None:
         self._in_doubt = None
         self.head = head
-        self._tail.publish([event for stamped_events in stamped for event in stamped_events])
+        self._tail.publish(events)
         self._news.set()
-        for waiter, stamped_events in zip(batch, stamped, strict=True):
+        start = 0
+        for waiter in batch:
+            end = start + len(waiter.encoded)
             if not waiter.done.done():
-                waiter.done.set_result(stamped_events)
+                waiter.done.set_result(events[start:end])
+            start = end
 
     def _stored_head(self) -> tuple[int | None, bytes | None]:
         """Return number and hash of the run's last own event, nulls if it has none."""
@@ -267,14 +269,6 @@ class SqlEventWriter:
         found = await self._connection.fetch_settled(_statements.guard, run_id=self.run_id)
         [(_, seq, link)] = found
         return seq, link
-
-    def _insertions(self, batch: list[_Waiter], stamped: list[list[RecordedEvent]]) -> list[Insertion]:
-        pairs = [
-            (encoded, event)
-            for waiter, stamped_events in zip(batch, stamped, strict=True)
-            for encoded, event in zip(waiter.encoded, stamped_events, strict=True)
-        ]
-        return insertions(pairs, [row for waiter in batch for row in waiter.blobs], self._quotas)
 
     async def _is_stored(self, written: Head | None) -> bool:
         """Return whether a commit that reported an error took place after all."""
@@ -342,10 +336,6 @@ class SqlEventWriter:
     def _segments(self) -> Lineage:
         """Return where this run's events lie, its own last."""
         return (*self._lineage, Segment(self.run_id, 2**63 - 1))
-
-
-def _head_after(stamped: list[RecordedEvent], head: Head) -> Head:
-    return Head(stamped[-1].seq, stamped[-1].hash) if stamped else head
 
 
 def _refuse(waiters: Sequence[_Waiter] | deque[_Waiter], error: Exception) -> None:
