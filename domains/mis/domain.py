@@ -32,7 +32,7 @@ class IndependentSet(LibraryDomain):
     card = CARD
     sense: Literal["min", "max"] = "max"
     invalid_score = float(INVALID_SCORE)
-    safe_pipeline = ("min_degree_greedy", "phased_local_search", "edge_weighting_cover")
+    safe_pipeline = ("min_degree_greedy", "phases_and_cover")
     basic_pipeline = ("min_degree_greedy", "two_improvement", "simulated_annealing")
     ils_pipeline = ("min_degree_greedy", "iterated_two_improvement")
 

@@ -59,6 +59,37 @@ class IndependentSetLibrary(LibraryRuns, LibraryTexts):
             if name == "exact_search":
                 assert result.trace[-1].work < 400
 
+    def test_exchanges_keep_the_weight_that_each_vertex_covers_alone(self, plain: Load) -> None:
+        """Forgetting computes all costs anew, from the weights in both slots of an edge."""
+        _, implementation = next(case for case in self.specimen.cases if case[0].id == "edge_weighting_cover")
+        functions = plain(implementation).__globals__
+        adjacency = random_graph(20, 40, 5).data["adjacency"]
+        arrays, _, stream = functions["open_cover"](
+            adjacency, np.zeros(20, np.int32), np.array([7], np.uint64)
+        )
+        functions["exchanges"](*arrays, 300, stream)
+        ends, slots, weight, cost = arrays[0], arrays[1], arrays[5], arrays[6]
+        inside = (cost < functions["OUT"] // 2).astype(np.uint8)
+        assert (weight[slots[:, 0]] == weight[slots[:, 1]]).all()
+        assert weight.max() > 1
+        expected = np.where(inside, 0, functions["OUT"])
+        for (u, v), w in zip(ends, weight[slots[:, 0]], strict=True):
+            for one, other in ((u, v), (v, u)):
+                if inside[one] and not inside[other]:
+                    expected[one] += w
+                if not inside[one] and not inside[other]:
+                    expected[one] -= w
+        np.testing.assert_array_equal(cost, expected)
+
+    def test_the_search_that_is_behind_gets_a_tenth(self, plain: Load) -> None:
+        _, implementation = next(case for case in self.specimen.cases if case[0].id == "phases_and_cover")
+        is_first_due = plain(implementation).__globals__["is_first_due"]
+        assert is_first_due([1.0, 1.0], [5, 5])
+        assert not is_first_due([1.1, 1.0], [5, 5])
+        assert not is_first_due([1.1, 10.0], [4, 5])
+        assert is_first_due([0.9, 10.0], [4, 5])
+        assert is_first_due([9.9, 1.0], [5, 4])
+
     def test_a_child_is_the_largest_set_of_its_parents_union(self, plain: Load) -> None:
         _, implementation = next(case for case in self.specimen.cases if case[0].id == "optimised_crossover")
         functions = plain(implementation).__globals__
