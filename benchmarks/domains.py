@@ -21,17 +21,16 @@ import functools
 import json
 import os
 import platform
-import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
 
 import anyio
-from families import FAMILIES, Family, family_called, instances_of
+from families import FAMILIES, family_called, instances_of
+from gap_tables import Measured, MeasuredFamily, families_table, in_words, table
 from peers import PEERS, peer_of
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
@@ -56,47 +55,6 @@ from dga2d.runtime.runs.solving import (
     solve_by_or_tools,
 )
 from dga2d.store import DEFAULT_URL
-
-
-class Published(NamedTuple):
-    """Mean gaps in percent that the DGA2D paper reports for a domain, at 90 s per instance."""
-
-    dga2d: float
-    """DGA2D with the better of its two language models."""
-    best_peer: float
-    """The best of EoH, MCTS-AHD, MEoH and ReEvo with either model."""
-    or_tools: float | None = None
-    ils: float | None = None
-
-
-PAPER = {
-    "binpack3d": Published(0.60, 6.89),
-    "clp3d": Published(0.51, 0.71, 6.10, 5.51),
-    "cvrp": Published(5.86, 6.75),
-    "fjsp": Published(6.54, 21.60, 8.82, 11.31),
-    "fssp": Published(4.25, 6.80),
-    "jsp": Published(2.34, 8.64),
-    "maxcut": Published(1.47, 4.84),
-    "mis": Published(6.61, 15.16, 7.45, 8.41),
-    "ossp": Published(0.16, 0.19),
-    "rcpsp": Published(0.03, 3.38),
-    "salbp1": Published(2.21, 8.12),
-    "tsp": Published(4.70, 18.20, 0.76, 0.48),
-}
-"""The DGA2D paper's main results table and its table of the other eight domains; on its own test splits."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One evaluation."""
-
-    domain: str
-    group: str
-    name: str
-    gap_percent: float | None
-    """``None`` when the algorithm failed."""
-    failure: str | None
-    elapsed_s: float
 
 
 def chosen(refs: Sequence[InstanceRef], limit: int | None) -> list[InstanceRef]:
@@ -133,7 +91,8 @@ async def measure(
         time_limit=options.time_limit, work=options.work, evaluators=options.workers, sandbox=options.sandbox
     )
     if options.run is None and options.method == "cp-sat":
-        return "OR-Tools", await measure_or_tools(problem, refs, settings, options.seed)
+        threads = settings.model_copy(update={"evaluators": options.cores})
+        return "OR-Tools", await measure_or_tools(problem, refs, threads, options.seed)
     if options.run is None and options.method in PEERS:
         return options.method, await measure_peer(problem, refs, options)
     if options.run is None and options.method in LEARNED:
@@ -158,13 +117,12 @@ async def measure(
 async def measure_or_tools(
     problem: Problem, refs: Sequence[InstanceRef], settings: RunSettings, seed: int
 ) -> list[Measured]:
-    """One instance after the other, with one search worker."""
+    """One instance after the other, with `settings.evaluators` search threads."""
     results = []
     for ref in refs:
         instance = await anyio.to_thread.run_sync(problem.instance, ref.key)
-        alone = settings.model_copy(update={"evaluators": 1})
         try:
-            solved = await solve_by_or_tools(problem.domain, instance, alone, seed)
+            solved = await solve_by_or_tools(problem.domain, instance, settings, seed)
             gap = None if solved.gap is None else 100.0 * solved.gap
             result = Measured(problem.domain.name, ref.group, ref.name, gap, None, solved.elapsed_s)
         except SolveFailedError as error:
@@ -226,68 +184,28 @@ def verdict(problem: Problem, ref: InstanceRef, reply: EvaluationReply) -> Measu
     return Measured(problem.domain.name, ref.group, ref.name, gap, failure, reply.elapsed_s)
 
 
-def in_words(result: Measured) -> str:
-    """Gap or failure, and time."""
-    gap = result.failure if result.gap_percent is None else f"gap {result.gap_percent:.3f} %"
-    return f"{gap}, {result.elapsed_s:.2f} s"
-
-
-def table(domain: str, results: Sequence[Measured]) -> Iterator[str]:
-    """Markdown: one row per benchmark group, and one for all with the paper's figures."""
-    yield (
-        "| group | instances | mean gap % | worst gap % | failed | longest s "
-        "| paper 90 s: DGA2D | best peer | OR-Tools | ILS |"
-    )
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
-    for group in sorted({result.group for result in results}):
-        yield row(group, [result for result in results if result.group == group], None)
-    yield row("**all**", results, PAPER.get(domain))
-
-
-def row(title: str, results: Sequence[Measured], paper: Published | None) -> str:
-    """A row of the table."""
-    gaps = [result.gap_percent for result in results if result.gap_percent is not None]
-    worst = max(results, key=lambda r: -1e9 if r.gap_percent is None else r.gap_percent)
-    cells = [
-        title,
-        str(len(results)),
-        f"{statistics.fmean(gaps):.3f}" if gaps else "–",
-        f"{worst.gap_percent:.3f} ({worst.name})" if gaps else "–",
-        str(len(results) - len(gaps)),
-        f"{max(result.elapsed_s for result in results):.2f}",
-        *("" if paper is None or value is None else f"{value:.2f}" for value in paper or (None,) * 4),
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-def families_table(measured: Sequence[tuple[Family, Sequence[Measured]]]) -> Iterator[str]:
-    """Markdown: one row per family, with the mean gap when the round began and the goal, its half."""
-    yield "| domain | family | n | mean gap % | worst gap % | failed | longest s | at first % | goal % |"
-    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
-    for family, results in measured:
-        known = f"{family.start_percent:.2f} | {family.start_percent / 2:.2f} |"
-        if results:
-            cells = row(family.title, results, None).removesuffix("|  |  |  |  |")
-            yield f"| {family.domain} {cells}| {known}"
-        else:
-            yield f"| {family.domain} | {family.title} | 0 | – | – | – | – | {known}"
-
-
 def run_families(options: argparse.Namespace) -> list[Measured]:
-    """Measure the families that were asked for and print their table; return all evaluations."""
-    measured: list[tuple[Family, Sequence[Measured]]] = []
+    """Measure the families that were asked for and print their table; return what `--method` did."""
+    rows: list[MeasuredFamily] = []
     for family in [family_called(name) for name in options.families] or FAMILIES:
         problem = instances_of(family, options.data, options.instances)
-        refs = problem.splits.test
-        results: list[Measured] = []
-        if refs:
-            _, results = anyio.run(functools.partial(measure, problem, refs, options))
-        else:
+        if not problem.splits.test:
             print(f"{family.name}: no instance among those given", file=sys.stderr)
-        measured.append((family, results))
+        results = measure_family(problem, options)
+        rivals = [argparse.Namespace(**{**vars(options), "method": method}) for method in options.beside]
+        rows.append(MeasuredFamily(family, results, [measure_family(problem, rival) for rival in rivals]))
     print()
-    print("\n".join(families_table(measured)), flush=True)
-    return [result for _, results in measured for result in results]
+    print("\n".join(families_table(rows, options.beside)), flush=True)
+    return [result for row in rows for result in row.results]
+
+
+def measure_family(problem: Problem, options: argparse.Namespace) -> list[Measured]:
+    """Run one method on each instance of a family; nothing where the method is for another domain."""
+    peer = PEERS.get(options.method)
+    if not problem.splits.test or (peer is not None and peer[0] != problem.domain.name):
+        return []
+    _, results = anyio.run(functools.partial(measure, problem, problem.splits.test, options))
+    return results
 
 
 def machine() -> str:
@@ -327,6 +245,17 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--weights", type=Path, help="of a learned solver: pomo, resched, sdds, bpp-drl")
     parser.add_argument("--device", default="cpu", help="of a learned solver (default cpu)")
+    parser.add_argument(
+        "--cores", type=int, default=1, metavar="N", help="search threads of cp-sat (default 1)"
+    )
+    parser.add_argument(
+        "--beside",
+        nargs="+",
+        default=[],
+        choices=methods,
+        metavar="METHOD",
+        help="with --families: mean gaps of these, too, on the same instances: cp-sat, pyvrp, …",
+    )
     parser.add_argument("--run", help="measure the best algorithm of this run instead of a baseline")
     parser.add_argument("--store", default=DEFAULT_URL, metavar="URL", help="database that holds the run")
     parser.add_argument("--instances", type=int, metavar="N", help="only the first N of each group")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 @click.option("--device", help="Where the learned solver runs: cpu (the default), cuda or cuda:N.")
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
+@click.option("--cores", metavar="N|all", help="Search threads of cp-sat; 1 by default.")
 @seed_option
 @click.option(
     "--suite",
@@ -88,6 +90,7 @@ def solve(
     device: str | None,
     time_limit: float,
     work: int | None,
+    cores: str | None,
     seed: int,
     suite: str,
     sandbox: SandboxMode,
@@ -111,10 +114,14 @@ def solve(
         raise UsageError("--run and --method exclude each other: which algorithm is to solve it?")
     if method not in DOMAINS and (weights is not None or device is not None):
         raise UsageError(f"--weights and --device are of learned solvers: --method {', '.join(DOMAINS)}")
+    if cores is not None and method != "cp-sat":
+        raise UsageError("--cores: the other methods use one core; it is for --method cp-sat")
     for path in (output, picture):
         if path is not None:
             check_writable(path)
     limits = {"time_limit": time_limit, "work": work, "suite": suite, "sandbox": sandbox}
+    if cores is not None:
+        limits["evaluators"] = _threads(cores)
     learned = None if method not in DOMAINS else Learned(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
     with _launched(None if is_outside else sandbox) as zygote:
@@ -139,6 +146,15 @@ def solve(
         print_json(view)
     else:
         _print_solved(view)
+
+
+def _threads(cores: str) -> int:
+    """Return the number that ``--cores`` asks for."""
+    if cores == "all":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not cores.isdecimal() or int(cores) < 1:
+        raise UsageError(f"--cores: expected a number from 1 on, or all, got {cores!r}")
+    return int(cores)
 
 
 @contextmanager

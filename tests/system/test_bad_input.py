@@ -66,6 +66,8 @@ def store(name: str) -> tuple[str, str]:
         (("evolve", "tps"), ("'tps'", "jsp", "tsp")),
         (("solve", "tsp", "E100.0", "--run", "r", "--method", "ils"), ("--run", "--method")),
         (("solve", "tsp", "E100.0", "--method", "cp-sat", "--work", "9"), ("--work", "--time-limit")),
+        (("solve", "tsp", "E100.0", "--cores", "2"), ("--cores", "cp-sat")),
+        (("solve", "tsp", "E100.0", "--method", "cp-sat", "--cores", "0"), ("--cores", "'0'")),
         (("solve", "tsp", "E100.0", "--work", "9", "--picture", "a.xyz"), ("a.xyz", "svg")),
         (("solve", "tps", "x"), ("'tps'", "jsp", "tsp")),
         (("domains", "tps"), ("'tps'", "jsp", "tsp")),

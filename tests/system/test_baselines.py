@@ -31,7 +31,18 @@ def test_every_baseline_solves_and_says_what_it_is(command: Command, program: Pr
 
 
 def test_or_tools_solves_outside_the_sandbox(command: Command, program: Program) -> None:
-    arguments = ("solve", "ossp", "ta4x4_1os", "--method", "cp-sat", "--time-limit", "20", "--json")
+    arguments = (
+        "solve",
+        "ossp",
+        "ta4x4_1os",
+        "--method",
+        "cp-sat",
+        "--cores",
+        "2",
+        "--time-limit",
+        "20",
+        "--json",
+    )
     solved = command(*arguments, program=program)
     assert solved.code == 0, solved.err
     assert (solved.json["algorithm"], solved.json["objective"]) == ("OR-Tools", 193)
