@@ -25,7 +25,7 @@ class JobShop(ShopDomain):
 
     card = CARD
     invalid_score = float(INVALID_SCORE)
-    safe_pipeline = ("giffler_thompson", "path_relinking_tabu")
+    safe_pipeline = ("giffler_thompson", "elite_tabu")
     basic_pipeline = ("giffler_thompson", "critical_block_annealing")
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
     group = "ta"

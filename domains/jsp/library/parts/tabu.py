@@ -52,11 +52,23 @@ def forbid_return(u, v, is_forward, ms, job, until, expiry):
 
 
 @njit(cache=True)
+def least_path(u, v, is_forward, p, jp, js, mp, ms, c, t):
+    """What a move within a critical block is rated at least: all it passes in a row, then u (or first v)."""
+    if is_forward:
+        start, end = max(c[jp[ms[u]]], c[mp[u]]), max(t[js[u]], t[ms[v]])
+        return start + c[v] - c[u] + p[u] + end
+    start, end = max(c[jp[v]], c[mp[u]]), max(t[js[mp[v]]], t[ms[v]])
+    return start + p[v] + t[u] - t[v] + end
+
+
+@njit(cache=True)
 def choose_move(count, best, now, p, jp, js, mp, ms, c, t, head, job, until, moves, rng):
     """Row of the `count` moves to make: the best rated one that is not tabu, or else a random one."""
     chosen, value, ties = -1, 2**40, 0
     for row in range(count):
         u, v, is_forward = moves[row, 0], moves[row, 1], moves[row, 2] == 1
+        if least_path(u, v, is_forward, p, jp, js, mp, ms, c, t) > value:
+            continue
         if is_forward:
             rated = rate_forward(u, v, p, jp, js, mp, ms, c, t, head)
         else:
