@@ -9,6 +9,12 @@ from dga2d.runtime.report.charts import AXES, Milestones
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.terminal.output import shown_lines
 
+COLUMNS = (
+    *("generation", "calls", "tokens", "minutes", "best", "own", "validation", "bounds", "instances"),
+    "failed",
+)
+"""What stands in a row; named once, as a long run has many rows."""
+
 
 def gap_values(data: ReportData) -> dict[str, Any]:
     """Return the convergence of a run: a row per closed generation, levels, and accepted edits; figures are
@@ -22,18 +28,18 @@ def gap_values(data: ReportData) -> dict[str, Any]:
         one, closing = intervals.get(generation), spent[generation]
         bounds = None if one is None else measure.ends(one.interval_percent)
         rows.append(
-            {
-                "generation": generation,
-                "calls": closing.calls,
-                "tokens": closing.tokens,
-                "minutes": round(closing.minutes, 3),
-                "best": measure.optional(row["best_so_far_percent"]),
-                "own": measure.optional(row["best_gap_percent"]),
-                "validation": measure.optional(row["validation_gap_percent"]),
-                "bounds": None if bounds is None else [round(bound, 4) for bound in bounds],
-                "instances": None if one is None else one.instances,
-                "failed": row["failures"],
-            }
+            (
+                generation,
+                closing.calls,
+                closing.tokens,
+                round(closing.minutes, 3),
+                measure.optional(row["best_so_far_percent"]),
+                measure.optional(row["best_gap_percent"]),
+                measure.optional(row["validation_gap_percent"]),
+                None if bounds is None else [round(bound, 4) for bound in bounds],
+                None if one is None else one.instances,
+                row["failures"],
+            )
         )
     return {
         "measure": {
@@ -43,6 +49,7 @@ def gap_values(data: ReportData) -> dict[str, Any]:
             "digits": measure.digits,
         },
         "axes": {axis: name for axis, name in AXES.items() if _moves(rows, axis)},
+        "columns": COLUMNS,
         "rows": rows,
         "levels": [
             {"name": level.name, "value": measure.value(level.gap_percent)}
@@ -52,12 +59,11 @@ def gap_values(data: ReportData) -> dict[str, Any]:
     }
 
 
-def _moves(rows: list[dict[str, Any]], axis: str) -> bool:
-    return axis == "generation" or (bool(rows) and rows[-1][axis] > rows[0][axis])
+def _moves(rows: list[tuple[Any, ...]], axis: str) -> bool:
+    place = COLUMNS.index(axis)
+    return axis == "generation" or (bool(rows) and rows[-1][place] > rows[0][place])
 
 
-def _edits(milestones: Milestones) -> list[dict[str, Any]]:
-    return [
-        {"generation": edit.generation, "seq": edit.seq, "text": shown_lines(edit.text)}
-        for edit in milestones.edits
-    ]
+def _edits(milestones: Milestones) -> list[tuple[int, int, str]]:
+    """Return generation, event and words of each edit."""
+    return [(edit.generation, edit.seq, shown_lines(edit.text)) for edit in milestones.edits]

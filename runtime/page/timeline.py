@@ -6,8 +6,10 @@ events, however long the log is.
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -19,7 +21,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report.data import Described, ReportData, ReportPart, gather_report_data
 from dga2d.runtime.report.notes import Notes, note
-from dga2d.store import EMPTY_LOG, EventStore, Head, verified
+from dga2d.store import EMPTY_LOG, EventStore, Head, StoreError, verified
 
 BLOCK = 64
 """Events from one kept state to the next: the most that a step through time reads and folds."""
@@ -80,6 +82,7 @@ class Timeline:
             async for event in verified(stored, self.head):
                 self._append(event)
                 if event.seq % BLOCK == 0:
+                    gc.freeze()  # what is kept of a log stays; searching it for garbage takes 0.2 s each time
                     await checkpoint()  # the page's frame and style must not wait for a long log
 
     def _append(self, event: RecordedEvent) -> None:
@@ -155,6 +158,8 @@ class Timeline:
     async def report_data(self, seq: int, parts: frozenset[ReportPart]) -> ReportData:
         """Return the data of a report after event `seq`, 1 ≤ `seq` ≤ `length`; of the slow parts, `parts`."""
         notes, state = self.notes.until(seq), await self.state_at(seq)
+        if parts & {"edits", "algorithm"}:
+            await self._fetch_sources()
         head = (self.head if seq == self.length else Head(seq, (await self.event_at(seq)).hash)).hash.hex()
         return await gather_report_data(self, self.run_id, state, notes, head, parts, self._described)
 
@@ -166,3 +171,12 @@ class Timeline:
                 self._blobs.clear()
             self._blobs[digest] = data
         return self._blobs[digest]
+
+    async def _fetch_sources(self) -> None:
+        """Read the texts of all implementations at once; one after the other takes many times as long."""
+        missing = {digest for digest in self.latest.sources.values() if digest not in self._blobs}
+        if not missing or len(missing) + len(self._blobs) > BLOBS_KEPT:
+            return
+        wanted = sorted(missing)
+        with suppress(StoreError):  # a text that is missing or damaged is named where it is needed
+            self._blobs.update(zip(wanted, await self.store.get_blobs(wanted), strict=True))

@@ -58,7 +58,18 @@ from dga2d.runtime.runs.states import refuse_training
 from dga2d.store import EventStore, open_store, verified
 
 ReportPart = Literal[
-    "edges", "edits", "algorithm", "evaluations", "credit", "utilisation", "call texts", "picture"
+    "edges",
+    "edits",
+    "algorithm",
+    "evaluations",
+    "credit",
+    "utilisation",
+    "call texts",
+    "picture",
+    "milestones",
+    "calls",
+    "outcomes",
+    "incumbents",
 ]
 """Parts of the data that take long to gather."""
 PARTS: frozenset[ReportPart] = frozenset(get_args(ReportPart))
@@ -72,6 +83,8 @@ class Described:
     """By event: finding the parent of one compares many texts."""
     marks: dict[int, EditMark] = field(default_factory=dict)
     """By event."""
+    traced: dict[tuple[str, bool], tuple[CodeLine, ...]] = field(default_factory=dict)
+    """By implementation, and whether its lines name the edits that brought them."""
     validations: dict[tuple[int, int, int], GapEstimate] = field(default_factory=dict)
     """By generation, candidate, and how many instances were evaluated."""
 
@@ -197,7 +210,7 @@ async def gather_report_data(
     known = Described() if known is None else known
     header = state.header
     defaults = make_settings({}, {"preset": state.settings.preset}).model_dump()
-    found = incumbents(state, notes)
+    found = incumbents(state, notes) if parts & {"incumbents", "picture"} else ()
     record = _validations(state, notes)
     achievement = achievement_of(state, record)
     edits = await _edits(store, state, notes, known.edits) if "edits" in parts else ()
@@ -213,14 +226,18 @@ async def gather_report_data(
         sandbox=dict(header.sandbox),
         policy_name=header.policy,
         baseline=tuple(step.operator for step in header.baseline),
-        evaluations=_outcomes(notes.evaluations),
+        evaluations=_outcomes(notes.evaluations if "outcomes" in parts else ()),
         policy={update.generation: update for _, update in notes.policy},
         closings=tuple(notes.closings),
         credit=credit_map(notes.closings if "credit" in parts else ()),
-        calls=await _calls(store, state, "call texts" in parts),
+        calls=await _calls(store, state, "call texts" in parts) if "calls" in parts else (),
         incidents=tuple(notes.incidents),
         utilisation=utilisation_of(state, notes) if "utilisation" in parts else None,
-        milestones=_milestones(state, notes, record, achievement.test or {}, known),
+        milestones=(
+            _milestones(state, notes, record, achievement.test or {}, known)
+            if "milestones" in parts
+            else Milestones()
+        ),
         incumbents=found,
         start=tuple(str(step.operator) for step in header.baseline),
         picture=await _picture(store, state, found) if "picture" in parts else None,
@@ -230,7 +247,9 @@ async def gather_report_data(
         edits=edits,
         descent=draw_descent(state, edits),
         families=family_trees(state, edits),
-        algorithm=await _algorithm(store, state, notes, edits) if "algorithm" in parts else (),
+        algorithm=(
+            await _algorithm(store, state, notes, edits, known.traced) if "algorithm" in parts else ()
+        ),
     )
 
 
@@ -329,7 +348,11 @@ def _edges(state: RunState) -> tuple[tuple[str, str, float], ...]:
 
 
 async def _algorithm(
-    store: BlobReader, state: RunState, notes: Notes, edits: Sequence[ReportedEdit]
+    store: BlobReader,
+    state: RunState,
+    notes: Notes,
+    edits: Sequence[ReportedEdit],
+    traced: dict[tuple[str, bool], tuple[CodeLine, ...]],
 ) -> tuple[PositionShare, ...]:
     program = state.checkpoint or state.best
     if program is None:
@@ -337,10 +360,15 @@ async def _algorithm(
     sources = [(await store.get_blob(state.sources[step.implementation])).decode() for step in program.steps]
     means = position_means(program.steps, evaluations_of(notes, program.steps))
     digests = {str(name): str(digest) for name, digest in state.sources.items()}
-    lines = [tuple(await trace_lines(store, digests, step.implementation, edits)) for step in program.steps]
+    for step in program.steps:
+        key = step.implementation, bool(edits)
+        if key not in traced:
+            traced[key] = tuple(await trace_lines(store, digests, step.implementation, edits))
     return tuple(
-        PositionShare(step.operator, step.implementation, mean, source, traced)
-        for step, mean, source, traced in zip(program.steps, means, sources, lines, strict=True)
+        PositionShare(
+            step.operator, step.implementation, mean, source, traced[step.implementation, bool(edits)]
+        )
+        for step, mean, source in zip(program.steps, means, sources, strict=True)
     )
 
 

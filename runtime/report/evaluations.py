@@ -69,11 +69,12 @@ def _mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class HeatCell:
-    """An operator in a generation."""
+    """An operator in a generation, or in the `HeatMap.span` generations from it on."""
 
     operator: str
     generation: int
     value: float
+    """A mean where there are several generations."""
     share: float
     """Sign of the value times the root of its size beside the largest, −1 … 1."""
 
@@ -84,7 +85,14 @@ class HeatMap:
 
     operators: tuple[str, ...]
     generations: tuple[int, ...]
+    """The first generation of each column."""
     cells: tuple[HeatCell, ...]
+    span: int = 1
+    """Generations in a column; there may be fewer in the last."""
+
+
+MOST_COLUMNS = 60
+"""Columns of a heat map; of a longer run several generations share one."""
 
 
 def credit_map(closings: Sequence[Closing]) -> HeatMap:
@@ -117,16 +125,22 @@ def _gains(notes: Notes, evaluation: Evaluation) -> Iterable[tuple[str, float]]:
 
 
 def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> HeatMap:
-    closed = set(generations)
-    kept = {key: value for key, value in values.items() if key[1] in closed and key[0] != START}
-    largest = max(map(abs, kept.values()), default=0.0) or 1.0
+    span = max(1, -(-len(generations) // MOST_COLUMNS))
+    column = {generation: generations[i - i % span] for i, generation in enumerate(generations)}
+    together: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for (operator, generation), value in values.items():
+        if generation in column and operator != START:
+            together[operator, column[generation]].append(value)
+    means = {key: sum(several) / len(several) for key, several in together.items()}
+    largest = max(map(abs, means.values()), default=0.0) or 1.0
     return HeatMap(
-        operators=tuple(sorted({operator for operator, _ in kept})),
-        generations=tuple(generations),
+        operators=tuple(sorted({operator for operator, _ in means})),
+        generations=tuple(generations[::span]),
         cells=tuple(
             HeatCell(operator, generation, value, math.copysign(math.sqrt(abs(value) / largest), value))
-            for (operator, generation), value in sorted(kept.items())
+            for (operator, generation), value in sorted(means.items())
         ),
+        span=span,
     )
 
 

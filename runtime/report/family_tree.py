@@ -26,6 +26,11 @@ class FamilyNode:
     """It, or a descendant, is part of the reported algorithm."""
     children: tuple[FamilyNode, ...]
 
+    @property
+    def size(self) -> int:
+        """Implementations in the tree below and with this one."""
+        return 1 + sum(child.size for child in self.children)
+
 
 def family_trees(state: RunState, edits: Sequence[ReportedEdit]) -> tuple[FamilyNode, ...]:
     """Return the trees that have a descendant, those of the reported algorithm first, then in the order of

@@ -12,7 +12,7 @@ from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_in
-from dga2d.runtime.report.data import ReportData, gather_report_data, read_run
+from dga2d.runtime.report.data import ReportData, ReportPart, gather_report_data, read_run
 from dga2d.runtime.report.evaluations import HeatMap
 from dga2d.runtime.report.graph_drawing import DrawnEdge, DrawnNode, GraphDrawing, draw_graph
 from dga2d.runtime.report.solution_pictures import NoPictureError, save_figure, solution_figure
@@ -164,7 +164,8 @@ async def read_drawable(url: str, run_id: str) -> Drawable:
     async with open_store(url, create=False, read_only=True) as store:
         state, notes = await read_run(store, run_id)
         head = (await store.head(RunId(run_id))).hash.hex()
-        data = await gather_report_data(store, run_id, state, notes, head, frozenset({"edges", "credit"}))
+        parts = frozenset[ReportPart]({"edges", "credit", "incumbents"})
+        data = await gather_report_data(store, run_id, state, notes, head, parts)
         first = data.incumbents[:1]
         return Drawable(state, data, await store.get_blob(first[0].solution) if first else None)
 

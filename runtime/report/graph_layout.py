@@ -12,6 +12,7 @@ Graph Drawing 1997 (curves around nodes).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 POINTS_PER_INCH = 72.0
 NODE_WIDTH, NODE_HEIGHT = 172.0, 34.0
 MARGIN = 14.0
-"""All lengths are in units of the drawing."""
+ASIDE = 6.0
+"""Half the distance of an edge from its reverse.
+
+All lengths are in units of the drawing."""
 LAYERS = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
 """Categories of operators from top to bottom; others come last."""
 
@@ -139,10 +143,39 @@ def _route(
         origin = _place(graph.get_node("0").attr["pos"])
         first = places[0][1]
         dx, dy = first.x - origin.x, height - first.y - origin.y
-        return {
+        found = {
             edge: _read_route(graph.get_edge(number[edge[0]], number[edge[1]]).attr["pos"], dx, dy, height)
             for edge in edges
         }
+    nodes = dict(places)
+    return {
+        (a, b): _moved_aside(one, nodes[a], nodes[b]) if (b, a) in found else one
+        for (a, b), one in found.items()
+    }
+
+
+def _moved_aside(found: Route, source: Place, target: Place) -> Route:
+    """Return an edge moved to its right, which its reverse, moved to its own right, does not lie upon.
+
+    Its ends move along the sides of their nodes.
+    """
+    chord_x, chord_y = found.tip.x - found.points[0].x, found.tip.y - found.points[0].y
+    length = math.hypot(chord_x, chord_y) or 1.0
+    across = Place(-chord_y / length * ASIDE, chord_x / length * ASIDE)
+
+    first, *inner, foot = found.points
+    begin, tip = _along_side(first, source, across), _along_side(found.tip, target, across)
+    foot = Place(foot.x + tip.x - found.tip.x, foot.y + tip.y - found.tip.y)
+    return Route((begin, *(Place(p.x + across.x, p.y + across.y) for p in inner), foot), tip)
+
+
+def _along_side(end: Place, node: Place, across: Place) -> Place:
+    """Return the end of an edge moved along the side of its node on which it stands."""
+    if abs(end.y - node.y) / NODE_HEIGHT >= abs(end.x - node.x) / NODE_WIDTH:
+        x = end.x + math.copysign(ASIDE, across.x)
+        return Place(min(max(x, node.x - NODE_WIDTH / 2), node.x + NODE_WIDTH / 2), end.y)
+    y = end.y + math.copysign(ASIDE, across.y)
+    return Place(end.x, min(max(y, node.y - NODE_HEIGHT / 2), node.y + NODE_HEIGHT / 2))
 
 
 def _empty_graph(**attributes: str) -> AGraph:

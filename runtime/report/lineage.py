@@ -134,12 +134,21 @@ async def _difference(
     candidates = [(c, (await store.get_blob(state.sources[c])).decode()) for c in parents]
     if not candidates:
         return "", text
-    name, nearest = max(
-        candidates,
-        key=lambda item: difflib.SequenceMatcher(None, item[1].splitlines(), text.splitlines()).ratio(),
-    )
+    name, nearest = _most_similar(candidates, text)
     lines = difflib.unified_diff(nearest.splitlines(), text.splitlines(), name, "new", lineterm="", n=2)
     return name, "\n".join(lines)
+
+
+def _most_similar(candidates: Sequence[tuple[ImplementationId, str]], text: str) -> tuple[str, str]:
+    """Return the name and text of the first of the `candidates` that are most similar to `text`."""
+    matcher = difflib.SequenceMatcher(None)
+    matcher.set_seq2(text.splitlines())
+    best, most = candidates[0], -1.0
+    for candidate in candidates:
+        matcher.set_seq1(candidate[1].splitlines())
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) > most and matcher.ratio() > most:
+            best, most = candidate, matcher.ratio()
+    return best
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ const COLOURS = { best: "var(--c1)", own: "var(--c2)", validation: "var(--c3)", 
 
 /** Sizes in pixels: of the chart, of the room above, below and at its left, of a name of two lines; width of a chart with no room for names. */
 const [HEIGHT, ABOVE, BELOW, LEFT, NAME_HEIGHT, NARROW] = [250, 14, 40, 46, 29, 520];
+/** Most generations that are dots, pixels from one mark of an edit to the next, edits that one mark names. */
+const [DOTTED, MARK, NAMED] = [150, 9, 8];
 const XLINK = "http://www.w3.org/1999/xlink";
 
 /** What a reader chose, by chart; it outlives the panel, which is drawn anew at every step through time. */
@@ -26,11 +28,18 @@ function make(name, attributes, ...children) {
   return made;
 }
 
+/** What the program tells of a chart, its rows with the names of their columns. @param {any} told */
+function unpacked(told) {
+  const named = (/** @type {any[]} */ row) => Object.fromEntries(told.columns.map((/** @type {string} */ name, /** @type {number} */ i) => [name, row[i]]));
+  const edits = told.edits.map((/** @type {any[]} */ [generation, seq, text]) => ({ generation, seq, text }));
+  return { ...told, rows: told.rows.map(named), edits };
+}
+
 class GapChart {
   /** @param {HTMLElement} holder */
   constructor(holder) {
     this.holder = holder;
-    this.told = JSON.parse(holder.dataset.gaps ?? "{}");
+    this.told = unpacked(JSON.parse(holder.dataset.gaps ?? "{}"));
     this.choice = choices.get(holder.id) ?? { axis: "generation", isLog: false, span: null, at: -1 };
     if (!(this.choice.axis in this.told.axes)) this.choice.axis = "generation";
     choices.set(holder.id, this.choice);
@@ -42,7 +51,7 @@ class GapChart {
     this.below = make("p", { class: "soft" }, this.told.levels.map((/** @type {any} */ l) => `${l.name} ${this.figureText(l.value)}`).join(" · "));
     holder.append(this.tools(), this.figure, this.below, this.reading);
     this.figure.addEventListener("keydown", (event) => this.key(event));
-    this.figure.addEventListener("pointerdown", (event) => this.brush(event));
+    this.figure.addEventListener("pointerdown", (event) => this.brush(event), true); // Plot keeps it from who listens later
     this.figure.addEventListener("dblclick", () => this.zoom(null));
     this.draw();
     new ResizeObserver(() => { if (this.figure.clientWidth !== this.drawnWidth) this.draw(); }).observe(this.figure);
@@ -115,17 +124,22 @@ class GapChart {
     const inside = (/** @type {any} */ row) => row[axis] >= shown[0] && row[axis] <= shown[1];
     const rows = this.rows.filter(inside);
     const places = new Map(this.told.rows.map((/** @type {any} */ row) => [row.generation, row[axis]]));
-    const important = [
-      ...rows.flatMap((/** @type {any} */ row) => [row.best, row.validation, ...(row.bounds ?? [])]),
+    const drawable = (/** @type {any[]} */ values) => values.filter((value) => value !== null && (!isLog || value > 0));
+    const important = drawable([
+      ...rows.flatMap((/** @type {any} */ row) => [row.best, row.validation]),
       ...this.told.levels.map((/** @type {any} */ level) => level.value),
-    ].filter((value) => value !== null && (!isLog || value > 0));
+    ]);
     if (important.length === 0) important.push(0.1);
-    const [low, high] = [Math.min(...important), Math.max(...important)];
+    const [least, most] = [Math.min(...important), Math.max(...important)];
+    const reach = most - least; // the interval of two instances may be a hundred times as long as all that is found
+    const ends = drawable(rows.flatMap((/** @type {any} */ row) => row.bounds ?? []));
+    const [low, high] = [Math.max(Math.min(least, ...ends), isLog ? 0 : least - reach), Math.min(Math.max(most, ...ends), most + reach)];
     const margin = 0.06 * Math.max(high - low, 1e-3);
     const isGap = this.told.measure.word === "gap"; // the 0 of a score means nothing
     const bottom = isLog ? low * 0.85 : isGap ? Math.min(0, low * 1.06) : low - margin;
     const top = isLog ? high * 1.15 : isGap ? Math.max(high * 1.06, bottom + 0.1) : high + margin;
     const positive = (/** @type {number | null} */ value) => value !== null && (!isLog || value > 0);
+    const isLong = rows.length > DOTTED; // dots would hide each other
     const isNarrow = width < NARROW; // then lines are named below the chart
     const lines = this.told.levels.filter((/** @type {any} */ l) => positive(l.value));
     const right = isNarrow || lines.length === 0 ? 14 : 132;
@@ -146,11 +160,13 @@ class GapChart {
         ...(isNarrow ? [] : names.map(({ text, shift, level }) => Plot.text([level], {
           y: "value", x: shown[1], text: () => text, textAnchor: "start", dx: 12, dy: shift, lineHeight: 1.1, fill: "var(--ink)",
         }))),
-        Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
-          x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top || r.own < bottom ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
-        }),
+        isLong
+          ? Plot.line(rows.filter((/** @type {any} */ r) => positive(r.own)), { x: axis, y: "own", stroke: COLOURS.own, strokeWidth: 0.75, strokeOpacity: 0.8 })
+          : Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
+            x: axis, y: "own", r: 2.5, fill: (/** @type {any} */ r) => (r.own > top || r.own < bottom ? "var(--paper)" : COLOURS.own), stroke: COLOURS.own,
+          }),
         Plot.line(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", stroke: COLOURS.best, strokeWidth: 2.25, curve: "step-after" }),
-        Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", r: 2.5, fill: COLOURS.best }),
+        ...(isLong ? [] : [Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.best)), { x: axis, y: "best", r: 2.5, fill: COLOURS.best })]),
         Plot.ruleX(rows.filter((/** @type {any} */ r) => r.bounds && positive(r.bounds[0])), {
           x: axis, y1: (/** @type {any} */ r) => r.bounds[0], y2: (/** @type {any} */ r) => r.bounds[1], stroke: COLOURS.validation, strokeWidth: 1.5,
         }),
@@ -183,17 +199,31 @@ class GapChart {
     return sorted.map(({ level, y }, i) => ({ level, shift: places[i] - y, text: `${level.name.replace(", ", ",\n")} ${this.figureText(level.value)}` }));
   }
 
-  /** Marks of edits, those of a generation beside each other. @param {Map<number, number>} places @param {number[]} shown @param {number} room pixels of the axis */
+  /**
+   * Marks of edits, those of a generation beside each other; where there is no room for that one mark stands for several.
+   * @param {Map<number, number>} places @param {number[]} shown @param {number} room pixels of the axis
+   */
   stack(places, shown, room) {
     const pixel = (shown[1] - shown[0]) / Math.max(200, room);
     /** @type {Map<number, number>} */
     const counts = new Map();
-    return this.told.edits.flatMap((/** @type {any} */ edit) => {
+    /** @type {Map<number, {x: number, seq: number, texts: string[]}>} */
+    const marks = new Map();
+    for (const edit of this.told.edits) {
       const place = places.get(edit.generation);
-      if (place === undefined || place < shown[0] || place > shown[1]) return [];
+      if (place === undefined || place < shown[0] || place > shown[1]) continue;
       const count = counts.get(place) ?? 0;
       counts.set(place, count + 1);
-      return [{ ...edit, x: Math.min(shown[1], place + Math.min(count, 9) * 9 * pixel) }];
+      const x = Math.min(shown[1], place + Math.min(count, MARK) * MARK * pixel);
+      const slot = Math.round((x - shown[0]) / (MARK * pixel));
+      const mark = marks.get(slot) ?? { x, seq: edit.seq, texts: [] };
+      mark.seq = edit.seq;
+      mark.texts.push(`generation ${edit.generation}: ${edit.text}`);
+      marks.set(slot, mark);
+    }
+    return [...marks.values()].map(({ x, seq, texts }) => {
+      const more = texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [];
+      return { x, seq, text: [...texts.slice(0, NAMED), ...more].join("\n") };
     });
   }
 
@@ -266,18 +296,30 @@ class GapChart {
 
   /** Zooms into what is dragged over. @param {PointerEvent} down */
   brush(down) {
-    if (down.button !== 0 || (down.target instanceof Element && down.target.closest("a"))) return;
+    if (down.button !== 0 || down.pointerType === "touch" || (down.target instanceof Element && down.target.closest("a"))) return;
     const scale = this.chart.scale("x");
-    const place = (/** @type {PointerEvent} */ event) => {
+    const [left, right] = scale.range;
+    const pixel = (/** @type {PointerEvent} */ event) => {
       const box = this.chart.getBoundingClientRect();
-      return scale.invert(((event.clientX - box.left) / box.width) * Number(this.chart.getAttribute("width")));
+      const x = ((event.clientX - box.left) / box.width) * Number(this.chart.getAttribute("width"));
+      return Math.min(Math.max(x, left), right);
     };
-    const from = place(down);
-    addEventListener("pointerup", (up) => {
-      const [a, b] = [from, place(up)].sort((x, y) => x - y);
-      const [first, last] = this.whole;
-      if (Math.abs(up.clientX - down.clientX) > 8) this.zoom([Math.max(first, a), Math.min(last, b)]);
-    }, { once: true });
+    const from = pixel(down);
+    const band = make("div", { class: "brush", "aria-hidden": "true" });
+    const away = new AbortController();
+    addEventListener("pointermove", (move) => {
+      const [a, b] = [from, pixel(move)].sort((x, y) => x - y);
+      band.style.cssText = `left:${a}px;width:${b - a}px;top:${ABOVE}px;height:${HEIGHT - ABOVE - BELOW}px`;
+      if (!band.isConnected && b - a > 4) this.figure.append(band);
+    }, { signal: away.signal });
+    for (const end of ["pointerup", "pointercancel"]) {
+      addEventListener(end, (up) => {
+        away.abort();
+        band.remove();
+        const [a, b] = [from, pixel(/** @type {PointerEvent} */ (up))].sort((x, y) => x - y);
+        if (end === "pointerup" && b - a > 8) this.zoom([scale.invert(a), scale.invert(b)]);
+      }, { signal: away.signal });
+    }
   }
 
   /** @param {string} kind */

@@ -36,7 +36,14 @@ export function drawGraph(panel, tell) {
       void show(panel, tell);
     });
   }
-  if (choice.operator) void show(panel, tell);
+}
+
+/**
+ * Tells of the chosen operator as it is now.
+ * @param {HTMLElement} panel @param {(operator: string) => Promise<string>} tell
+ */
+export function tellOperator(panel, tell) {
+  if (choice.operator && panel.querySelector("#operator")) void show(panel, tell);
 }
 
 /** @param {HTMLElement} panel @param {(operator: string) => Promise<string>} tell */

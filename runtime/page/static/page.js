@@ -2,7 +2,7 @@
 
 import "./act.js";
 import { drawCharts } from "./charts.js";
-import { drawGraph } from "./graph.js";
+import { drawGraph, tellOperator } from "./graph.js";
 import { showFilms } from "./viewer.js";
 
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
@@ -34,7 +34,6 @@ let playing;
 let told = Promise.resolve();
 let wanted = 0;
 let isFetching = false;
-let drawn = "";
 /** Element, or event of an edit, that the next drawn panel opens and shows. */
 let sought = "";
 /** @type {Map<string, string>} */
@@ -53,7 +52,8 @@ async function show() {
     try {
       const place = `${shown}?seq=${slider.value}`;
       const slow = setTimeout(() => wait(true), 150);
-      const answer = await fetch(`${base}/${place}`);
+      const have = [...panel.children].map((part) => (part instanceof HTMLElement ? part.dataset.part : "")).join(" ");
+      const answer = await fetch(`${base}/${place}`, { headers: { "x-dga2d-have": have } });
       const text = await answer.text();
       clearTimeout(slow);
       if (answer.ok) replace(text, place);
@@ -67,40 +67,75 @@ async function show() {
 }
 
 /**
- * Puts new content in place; what was open, scrolled or focused stays so.
- * @param {string} text @param {string} place what it shows
+ * Puts the parts that changed in place; what was open, scrolled or focused stays so.
+ * @param {string} text the parts of a panel @param {string} place what it shows
  */
 function replace(text, place) {
   panel.dataset.shown = place;
-  if (text === drawn && !sought) return;
-  drawn = text;
-  const open = new Set([...panel.querySelectorAll("details[open]")].map((details) => details.id));
+  const came = document.createElement("template");
+  came.innerHTML = text;
+  const open = new Map([...panel.querySelectorAll("details")].map((details) => [details.id, details.open]));
   const offsets = [...panel.querySelectorAll("pre, .wide")].map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]);
   const focused = focusable().findIndex((one) => one === document.activeElement);
-  panel.innerHTML = text;
-  for (const drawing of panel.querySelectorAll(".incumbent")) void fill(drawing);
-  drawCharts(panel);
-  showFilms(panel);
-  drawGraph(panel, async (operator) => {
-    const answer = await fetch(`${base}/operator?seq=${slider.value}&name=${encodeURIComponent(operator)}`);
-    const text = await answer.text();
-    if (!answer.ok) say(inWords(text));
-    return answer.ok ? text : "";
-  });
-  for (const details of panel.querySelectorAll("details")) {
-    details.open = open.has(details.id);
-    if (details.open) fill(details);
+  const count = came.content.childElementCount;
+  const fresh = [...came.content.children].map((part, at) => put(part, panel.children[at])).filter((part) => part !== undefined);
+  while (panel.children.length > count) panel.lastElementChild?.remove();
+  for (const part of fresh) {
+    for (const drawing of part.querySelectorAll(".incumbent")) void fill(drawing);
+    drawCharts(part);
+    showFilms(part);
+    drawGraph(part, tell);
+    for (const details of part.querySelectorAll("details")) {
+      details.open = open.get(details.id) ?? details.open;
+      if (details.open) void fill(details);
+    }
   }
-  [...panel.querySelectorAll("pre, .wide")].forEach((one, index) => {
-    [one.scrollTop, one.scrollLeft] = offsets[index] ?? [0, 0];
-  });
-  const wished = [sought, `edit-${sought}`, `code-of-${sought}`].map((id) => document.getElementById(id)).find((one) => one !== null && panel.contains(one));
+  tellOperator(panel, tell);
+  if (fresh.length) {
+    [...panel.querySelectorAll("pre, .wide")].forEach((one, index) => {
+      const [top, left] = offsets[index] ?? [0, 0];
+      if (top || left) [one.scrollTop, one.scrollLeft] = [top, left];
+    });
+  }
+  if (sought) void seek();
+  else if (focused >= 0 && document.activeElement === document.body) (focusable()[focused] ?? panel).focus({ preventScroll: true });
+}
+
+/**
+ * Puts a part where another one stands, unless that is the same: then the program sends it empty.
+ * @param {Element} part @param {Element | undefined} before @returns {HTMLElement | undefined} what is new
+ */
+function put(part, before) {
+  if (!(part instanceof HTMLElement) || (before instanceof HTMLElement && before.dataset.part === part.dataset.part)) return undefined;
+  const here = document.importNode(part, true);
+  if (before === undefined) panel.append(here);
+  else before.replaceWith(here);
+  return here;
+}
+
+/** Shows what a link led to; what is listed farther back is opened for it. */
+async function seek() {
+  const names = [sought, `edit-${sought}`, `code-of-${sought}`];
+  const find = () => names.map((id) => document.getElementById(id)).find((one) => one !== null && panel.contains(one));
   sought = "";
-  if (wished instanceof HTMLElement) {
-    if (wished instanceof HTMLDetailsElement) wished.open = true;
-    wished.scrollIntoView({ block: "center" });
-    (wished.querySelector("summary") ?? panel).focus({ preventScroll: true });
-  } else if (focused >= 0) (focusable()[focused] ?? panel).focus({ preventScroll: true });
+  for (const details of find() ? [] : panel.querySelectorAll("details.earlier")) {
+    if (!(details instanceof HTMLDetailsElement)) continue;
+    details.open = true;
+    await fill(details);
+  }
+  const wished = find();
+  if (!(wished instanceof HTMLElement)) return;
+  if (wished instanceof HTMLDetailsElement) wished.open = true;
+  wished.scrollIntoView({ block: "center" });
+  (wished.querySelector("summary") ?? panel).focus({ preventScroll: true });
+}
+
+/** Part of the page about an operator. @param {string} operator */
+async function tell(operator) {
+  const answer = await fetch(`${base}/operator?seq=${slider.value}&name=${encodeURIComponent(operator)}`);
+  const text = await answer.text();
+  if (!answer.ok) say(inWords(text));
+  return answer.ok ? text : "";
 }
 
 /** @returns {HTMLElement[]} */
@@ -112,7 +147,7 @@ function focusable() {
 async function fill(around) {
   const place = around.querySelector("[data-source]");
   if (!(place instanceof HTMLElement)) return;
-  const source = place.dataset.source ?? "";
+  const source = `${place.dataset.source ?? ""}${place.dataset.moves === undefined ? "" : `?seq=${slider.value}`}`;
   const known = texts.get(source);
   if (known !== undefined) {
     place.innerHTML = known;

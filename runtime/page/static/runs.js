@@ -27,6 +27,19 @@ function value(row) {
   return row.cells[column].dataset.value ?? "";
 }
 
+/**
+ * Whether a row has all that is asked for: parts of its name, beginnings of its other cells. So "improved" does not find
+ * "not improved".
+ * @param {string[]} cells @param {string[]} words @returns {boolean}
+ */
+function fits(cells, words) {
+  if (words.length === 0) return true;
+  return words.some((_, last) => {
+    const phrase = words.slice(0, last + 1).join(" ");
+    return cells.some((cell, i) => (i === 1 ? cell.includes(phrase) : cell.startsWith(phrase))) && fits(cells, words.slice(last + 1));
+  });
+}
+
 function arrange() {
   const head = heads.find((one) => Number(one.dataset.sort) === column);
   for (const one of heads) {
@@ -45,8 +58,7 @@ function arrange() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const row of rows()) {
-    const text = (row.textContent ?? "").toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word));
+    row.hidden = !fits([...row.cells].map((cell) => (cell.textContent ?? "").trim().toLowerCase()), words);
     shown += Number(!row.hidden);
     const box = row.querySelector("input");
     if (box) box.checked = chosen.has(box.value);

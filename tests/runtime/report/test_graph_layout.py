@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from dga2d.replay.state.graph import END, START
-from dga2d.runtime.report.graph_layout import NODE_HEIGHT, NODE_WIDTH, lay_out, route
+from dga2d.runtime.report.graph_layout import ASIDE, NODE_HEIGHT, NODE_WIDTH, lay_out, route
 
 CATEGORIES = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
 OPERATORS = tuple((f"operator_{i}", CATEGORIES[min(i // 4, 4)]) for i in range(20))
@@ -45,3 +46,16 @@ def test_edges_end_at_their_nodes_and_more_edges_move_nothing() -> None:
             assert abs(end.y - node.y) <= NODE_HEIGHT / 2 + 1
     assert route(layout, [*EDGES, ("nowhere", END)]).keys() == routes.keys()
     assert lay_out(OPERATORS, EDGES) == layout
+
+
+def test_an_edge_and_its_reverse_lie_apart_and_end_at_their_nodes() -> None:
+    back = tuple((b, a) for a, b in EDGES if START != a and END != b)
+    layout = lay_out(OPERATORS, EDGES)
+    routes = route(layout, {*EDGES, *back})
+    for a, b in back:
+        there, here = routes[a, b], routes[b, a]
+        assert math.dist(there.points[0], here.tip) > ASIDE - 1, (a, b)
+        for name, end in ((a, there.points[0]), (b, there.tip)):
+            node = layout.places[name]
+            assert abs(end.x - node.x) <= NODE_WIDTH / 2 + 1
+            assert abs(end.y - node.y) <= NODE_HEIGHT / 2 + 1

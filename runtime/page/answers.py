@@ -1,0 +1,136 @@
+"""What all addresses of the page share: numbers in an address, answers in HTML, and errors in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any
+
+from jinja2 import Environment
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from dga2d.events import Dga2dError, RunId
+from dga2d.runtime.page.timeline import Timeline
+from dga2d.runtime.report.render import environment
+from dga2d.store import EventStore, UnknownRunError
+
+HAVE_HEADER = "x-dga2d-have"
+"""Digests of the parts that a browser shows, with blanks between them."""
+BREAK = "<!--part-->"
+"""Stands between the parts of a panel; escaped text cannot contain it."""
+
+
+class Runs:
+    """Timelines of the runs that were looked at."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self._timelines: dict[str, Timeline] = {}
+
+    async def timeline(self, run: str) -> Timeline:
+        """Return the timeline of a run, with all that its log holds now."""
+        timeline = self._timelines.setdefault(run, Timeline(self._store, RunId(run)))
+        try:
+            with answering():
+                await timeline.catch_up()
+        except HTTPException:
+            if not timeline.length:
+                self._timelines.pop(run, None)  # another request may have done so
+            raise
+        if not timeline.length:
+            raise HTTPException(404, f"run {run} has no events yet")
+        return timeline
+
+
+def templates() -> Environment:
+    """Return the templates of the page."""
+    return environment(escapes=True, package="dga2d.runtime.page")
+
+
+def html_answer(template: str, **context: Any) -> Response:
+    """Return a page or a piece of one."""
+    return HTMLResponse(templates().get_template(template).render(**context))
+
+
+def piece_answer(name: str, context: dict[str, Any]) -> Response:
+    """Return what a browser puts into a panel when it is opened."""
+    return html_answer("panel.html.j2", panel=name, **context)
+
+
+def panel_answer(request: Request, name: str, context: dict[str, Any]) -> Response:
+    """Return a panel in parts; those that the browser says it shows are left empty."""
+    text = templates().get_template("panel.html.j2").render(panel=name, **context)
+    return HTMLResponse(in_parts(text, frozenset(request.headers.get(HAVE_HEADER, "").split())))
+
+
+def in_parts(text: str, known: frozenset[str]) -> str:
+    """Return each part of a panel in an element that names the digest of its place and contents; the contents
+    of those `known` are left out."""
+    parts = []
+    for place, part in enumerate(text.split(BREAK)):
+        digest = blake2b(f"{place} {part}".encode(), digest_size=8).hexdigest()
+        parts.append(f'<div data-part="{digest}">{"" if digest in known else part}</div>')
+    return "".join(parts)
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Answer what the log does not give in words."""
+    try:
+        yield
+    except UnknownRunError as error:
+        raise HTTPException(404, str(error)) from error
+    except Dga2dError as error:
+        raise HTTPException(500, str(error)) from error
+
+
+def attachment(text: str, name: str, media_type: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}  # names of runs need no quoting
+    return Response(text, media_type=media_type, headers=headers)
+
+
+def seq_of(request: Request, length: int) -> int:
+    seq = number(request.query_params.get("seq", str(length)))
+    if seq is None or not 1 <= seq <= length:
+        raise HTTPException(400, f"expected seq in 1..{length}")
+    return seq
+
+
+def number_in_path(request: Request, name: str) -> int:
+    """Return the number called `name` in the address; one that no log can hold is answered with 404."""
+    text = request.path_params[name]
+    found = number(text)
+    if found is None:
+        raise HTTPException(404, f"expected a number of at most 18 digits, got {text[:24]!r}")
+    return found
+
+
+def number(text: str) -> int | None:
+    """Return a number of an event as the page writes it; ``None`` for anything else."""
+    return int(text) if re.fullmatch("0|[1-9][0-9]{0,17}", text) else None
+
+
+def wanted_event(text: str) -> int:
+    """Return the number of an event in a query; anything else is refused."""
+    found = number(text)
+    if found is None:
+        raise HTTPException(400, f"expected numbers of events, got {text[:24]!r}")
+    return found
+
+
+async def error_answer(request: Request, error: Exception) -> Response:
+    """What is not there, or what the database cannot give any more, is said in words: as a page to a reader,
+    as JSON to a script."""
+    status, text = 500, str(error)
+    if isinstance(error, HTTPException):
+        status, text = error.status_code, error.detail
+        if text == "Not Found":  # Starlette's own words, where no route fits
+            text = f"this page has no address {request.url.path}"
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"error": text}, status_code=status)
+    template = templates().get_template("error.html.j2")
+    return HTMLResponse(template.render(status=status, text=text), status_code=status)

@@ -1,0 +1,157 @@
+"""The addresses of one run: its frame, its panels at any event, downloads, and its live tail."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sse_starlette import EventSourceResponse
+from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from dga2d.domains.core.errors import DomainError
+from dga2d.events import Dga2dError, RunId
+from dga2d.replay.state.fold import fold_all
+from dga2d.runtime.inspection.log_reading import export_to
+from dga2d.runtime.page.answers import (
+    Runs,
+    answering,
+    attachment,
+    html_answer,
+    number,
+    number_in_path,
+    panel_answer,
+    piece_answer,
+    seq_of,
+)
+from dga2d.runtime.page.operators import tell_operator
+from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, context_for
+from dga2d.runtime.report import read_report_data, render_html
+from dga2d.runtime.report.data import ReportPart, call_texts
+from dga2d.runtime.runs.states import refuse_training
+from dga2d.runtime.solver_export import export_solver
+from dga2d.store import EventStore, verified
+
+
+class RunPage:
+    """The handlers of all addresses below ``/runs/RUN`` but those of pictures."""
+
+    def __init__(self, store: EventStore, url: str, runs: Runs, acts: bool) -> None:
+        self._store = store
+        self._url = url
+        self._runs = runs
+        self._acts = acts
+
+    async def run(self, request: Request) -> Response:
+        """Show the frame of a run's page; its panels are fetched for a place in time.
+
+        It needs the ends of the log alone, and comes before the rest is read.
+        """
+        run_id = RunId(request.path_params["run"])
+        with answering():
+            length = (await self._store.head(run_id)).seq
+            first = [event async for event in verified(self._store.read(run_id, until=1))]
+            state = fold_all(first)
+            refuse_training(run_id, state)
+        if state.started is None:
+            raise HTTPException(404, f"run {run_id} has no events yet")
+        return html_answer(
+            "run.html.j2",
+            run=run_id,
+            domain=state.header.domain,
+            length=length,
+            groups=GROUPS,
+            acts=self._acts,
+        )
+
+    async def panel(self, request: Request) -> Response:
+        """Show one panel as it was after event ``seq``."""
+        name = request.path_params["panel"]
+        if name not in PARTS | LISTS:
+            raise HTTPException(404, f"there is no panel {name!r}")
+        timeline = await self._runs.timeline(request.path_params["run"])
+        seq = seq_of(request, timeline.length)
+        context = await context_for(name, timeline, seq)
+        return panel_answer(request, name, context) if name in PARTS else piece_answer(name, context)
+
+    async def operator(self, request: Request) -> Response:
+        """Show the pool of an operator after event ``seq``, with its code and history."""
+        timeline = await self._runs.timeline(request.path_params["run"])
+        seq = seq_of(request, timeline.length)
+        told = await tell_operator(timeline, seq, request.query_params.get("name", ""))
+        if told is None:
+            raise HTTPException(404, f"there is no such operator after event {seq}")
+        return piece_answer("operator", {"operator": told})
+
+    async def call(self, request: Request) -> Response:
+        """Prompt and answer of one model call."""
+        timeline = await self._runs.timeline(request.path_params["run"])
+        number = number_in_path(request, "number")
+        call = timeline.latest.ledger.calls.get(number)
+        if call is None:
+            raise HTTPException(404, f"there is no call {number}")
+        row = {"prompt": call.prompt, "response": call.response}
+        return piece_answer("call", {"call": await call_texts(timeline, row)})
+
+    async def edit(self, request: Request) -> Response:
+        """Show the code that an edit brought, looked up by its event."""
+        timeline = await self._runs.timeline(request.path_params["run"])
+        seq = number_in_path(request, "seq")
+        data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
+        found = [edit for edit in data.edits if edit.seq == seq]
+        if not found:
+            raise HTTPException(404, f"event {seq} is no edit")
+        return piece_answer("edit", {"edit": found[0]})
+
+    async def facts(self, request: Request) -> Response:
+        """Length of the log and its marks, for the slider."""
+        timeline = await self._runs.timeline(request.path_params["run"])
+        return JSONResponse(
+            {
+                "length": timeline.length,
+                "marks": timeline.marks,
+                "best_seq": timeline.best_seq,
+                "status": timeline.latest.status,
+            }
+        )
+
+    async def stream(self, request: Request) -> Response:
+        """Server-sent events; the id of each is its number in the log, so a reconnect misses nothing."""
+        run_id = RunId(request.path_params["run"])
+        await self._runs.timeline(run_id)
+        after = number(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
+        if after is None:
+            raise HTTPException(400, "expected the number of an event")
+
+        async def tail() -> AsyncIterator[dict[str, str]]:
+            async for event in self._store.subscribe(run_id, after):
+                yield {"id": str(event.seq), "data": json.dumps({"seq": event.seq, "type": event.type})}
+
+        return EventSourceResponse(tail())
+
+    async def download(self, request: Request) -> Response:
+        """What a run is worth outside: its solver as it was after event ``seq``, its archive, its report."""
+        timeline = await self._runs.timeline(request.path_params["run"])
+        run, kind = timeline.run_id, request.path_params["kind"]
+        if kind == "solver.py":
+            seq = seq_of(request, timeline.length)
+            generation = None if seq == timeline.length else bisect_right(timeline.marks, seq)
+            try:
+                exported = await export_solver(self._url, run, datetime.now(UTC), None, generation)
+            except (Dga2dError, DomainError) as error:
+                raise HTTPException(409, str(error)) from error
+            return attachment(exported.text, f"{run}.py", "text/x-python")
+        if kind == "report.html":
+            return attachment(render_html(await read_report_data(self._url, run)), f"{run}.html", "text/html")
+        if kind == "archive.zip":
+            folder = TemporaryDirectory(prefix="dga2d-")
+            path = Path(folder.name) / f"{run}.dga2d.zip"
+            await export_to(self._url, run, path)
+            return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
+        raise HTTPException(404, f"there is no download {kind!r}")
