@@ -64,6 +64,8 @@ def _moves(rows: list[tuple[Any, ...]], axis: str) -> bool:
     return axis == "generation" or (bool(rows) and rows[-1][place] > rows[0][place])
 
 
-def _edits(milestones: Milestones) -> list[tuple[int, int, str]]:
-    """Return generation, event and words of each edit."""
-    return [(edit.generation, edit.seq, shown_lines(edit.text)) for edit in milestones.edits]
+def _edits(milestones: Milestones) -> list[tuple[int, int, str, bool]]:
+    """Return generation, event and words of each edit, and whether there is code to see."""
+    return [
+        (edit.generation, edit.seq, shown_lines(edit.text), edit.brings_code) for edit in milestones.edits
+    ]

@@ -12,6 +12,10 @@ from dga2d.runtime.inspection.measures import GAP, Measure
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 30
 WIDE = (720, 280)
 NARROW = (360, 220)
+NAMED = (880, 280)
+"""Size of a chart that names its lines at the right of its plot, where they hide nothing."""
+NAMES, NAME_HEIGHT = 170, 27
+"""Width of the room for such names, and height of one of two lines."""
 STACKED_MARKS = 5
 """Marks of edits that are drawn above each other; further ones of a generation share the last place."""
 Axis = Literal["generation", "calls", "tokens", "minutes"]
@@ -63,6 +67,7 @@ class EditMark:
     generation: int
     seq: int
     text: str
+    brings_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ class DrawnLevel:
     """Its figure."""
     y: float
     text_y: float
-    """Where its name stands, clear of other names."""
+    """Middle of its name, clear of other names."""
     curve: int | None = None
     """As in `Level`."""
 
@@ -247,6 +252,8 @@ class Chart:
     edits: tuple[DrawnEdit, ...]
     y_ticks: tuple[tuple[float, str], ...]
     x_ticks: tuple[tuple[float, str], ...]
+    right: int = RIGHT
+    """Room at the right of the plot; where there is more than `RIGHT`, it names the lines."""
 
 
 @dataclass(frozen=True)
@@ -259,10 +266,11 @@ class _Scale:
     last: float
     low: float
     high: float
+    right: int
 
     def x(self, value: float) -> float:
         share = (value - self.first) / ((self.last - self.first) or 1.0)
-        return LEFT + share * (self.width - LEFT - RIGHT)
+        return LEFT + share * (self.width - LEFT - self.right)
 
     def y(self, value: float) -> float:
         share = (self.high - min(max(value, self.low), self.high)) / (self.high - self.low)
@@ -311,7 +319,8 @@ def _attribute(vertices: Iterable[tuple[float, float]]) -> str:
 def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
     """Return the coordinates of a plot; everything but single bad generations lies inside."""
     low, high = _range(plot.values, plot.measure)
-    scale = _Scale(*size, *plot.span, low, high)
+    right = NAMES if size == NAMED and plot.levels else RIGHT
+    scale = _Scale(*size, *plot.span, low, high, right)
     across = _ticks(scale.first, max(scale.last, scale.first + 1), max(4, scale.width // 72))
     return Chart(
         plot.measure,
@@ -327,16 +336,23 @@ def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
             for value in across
             if value == round(value) and value <= scale.last
         ),
+        right=right,
     )
 
 
 def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[DrawnLevel, ...]:
-    drawn: list[DrawnLevel] = []
-    for level in sorted(levels, key=lambda level: -measure.value(level.gap_percent)):
-        y = scale.y(measure.value(level.gap_percent))
-        text_y = max(y - 4, drawn[-1].text_y + 12 if drawn else TOP + 8)
-        drawn.append(DrawnLevel(level.name, measure.text(level.gap_percent), y, text_y, level.curve))
-    return tuple(drawn)
+    found = sorted(levels, key=lambda level: -measure.value(level.gap_percent))
+    heights = [scale.y(measure.value(level.gap_percent)) for level in found]
+    places, lowest = list(heights), float(scale.height - BOTTOM)
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + NAME_HEIGHT)
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], lowest)
+        lowest = places[i] - NAME_HEIGHT
+    return tuple(
+        DrawnLevel(level.name, measure.text(level.gap_percent), y, place, level.curve)
+        for level, y, place in zip(found, heights, places, strict=True)
+    )
 
 
 def _edits(scale: _Scale, edits: Iterable[tuple[float, EditMark]]) -> tuple[DrawnEdit, ...]:

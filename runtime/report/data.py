@@ -281,8 +281,11 @@ def _milestones(
     measure = measure_of(state.header)
     for change in notes.changes:
         if change.seq not in known.marks:
-            generation, text = change.payload.generation, edit_text(change, measure)
-            known.marks[change.seq] = EditMark(generation, change.seq, text)
+            text = edit_text(change, measure)
+            brings_code = isinstance(
+                change.payload, p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded
+            )
+            known.marks[change.seq] = EditMark(change.payload.generation, change.seq, text, brings_code)
     edits = tuple(known.marks[change.seq] for change in notes.changes)
     return Milestones(_validated(state, record, known.validations), tuple(levels), edits)
 

@@ -189,7 +189,7 @@ async def test_space_at_the_end_plays_from_the_start(tab: Tab) -> None:
 @pytest.mark.slow
 async def test_folded_texts_open_by_keyboard_and_stay_open_through_time(tab: Tab) -> None:
     page = await tab.open("/runs/fifty?seq=200#calls")
-    summary = page.locator("#call-2 summary")
+    summary = page.locator("#call-2 summary")  # one of those listed at once
     await summary.focus()
     await page.keyboard.press("Space")
     await expect(page.locator("#call-2 pre")).to_have_count(2)

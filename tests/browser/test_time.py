@@ -45,7 +45,9 @@ async def test_the_numbers_are_those_of_show(tab: Tab, served: Served, fifty: Re
         assert f"{shown['best']['gap_percent']:.2f} %" in figures[-2]
         assert f"{shown['checkpoint']['gap_percent']:.2f} %" in figures[-3]
         assert f"{shown['ledger']['used']} of {shown['ledger']['limit']}" in figures[-1]
+        await page.locator("#generations summary").click()
         rows = page.locator("#generations tbody tr")
+        await expect(rows.last).to_be_attached()
         assert await rows.count() == shown["completed_generations"] == len(shown["history"])
         last = await rows.last.locator("td").all_text_contents()
         assert last[0] == str(shown["history"][-1]["generation"])
@@ -158,6 +160,11 @@ async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says
     await page.locator("#filter").fill("fif")
     assert await names.all_inner_texts() == ["fifty"]
     await page.wait_for_url("**/?filter=fif&sort=12&order=down")
+    await page.locator("#filter").fill("improved")
+    verdicts = page.locator("tbody tr:not([hidden]) [data-label=verdict]")
+    assert set(await verdicts.all_inner_texts()) <= {"improved"}
+    await page.locator("#filter").fill("simulated improved")
+    assert await verdicts.count() <= 1
     await page.locator("#filter").fill("")
     before = int(await page.locator("tr[data-run=live] [data-label=events]").inner_text())
     await fifty.append(served.url, LIVE, before + 1, before + 40)
@@ -271,6 +278,53 @@ async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab) -> None:
     async with page.expect_download() as painted:
         await page.get_by_role("button", name="Save as PNG").click()
     assert (await (await painted.value).path()).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@in_both
+async def test_dragging_over_the_chart_zooms_and_a_double_click_shows_all(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#overview")
+    chart = page.locator(".plot")
+    whole = await chart.locator("circle").count()
+    box = await chart.locator("svg").first.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    await page.mouse.move(box["x"] + 0.2 * box["width"], middle)
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + 0.3 * box["width"], middle, steps=4)
+    await expect(page.locator(".brush")).to_be_visible()
+    await page.mouse.up()
+    await expect(page.locator(".brush")).to_have_count(0)
+    await expect(chart.locator("circle")).not_to_have_count(whole)
+    assert 0 < await chart.locator("circle").count() < whole / 2
+    await page.keyboard.press("ArrowLeft")  # the zoom outlives a step through time
+    await page.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
+    await expect(chart.locator("circle")).to_have_count(whole)
+
+
+async def test_a_step_replaces_only_what_changed(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty?seq=400#overview")
+    await page.evaluate(
+        "() => { for (const part of document.querySelectorAll('[data-part]')) part.isFirst = true; }"
+    )
+    kept = "() => [...document.querySelectorAll('#panel > [data-part]')].map((part) => part.isFirst === true)"
+    await page.keyboard.press("ArrowRight")
+    await tab.shows("overview", 401)
+    assert (await page.evaluate(kept))[1:] == [True, True]  # chart and algorithm are those of the generation
+    await page.keyboard.press("PageDown")
+    await expect(page.locator("#panel")).not_to_have_attribute("data-shown", "overview?seq=401")
+    assert not (await page.evaluate(kept))[1]
+
+
+@pytest.mark.slow
+async def test_links_find_what_is_listed_far_back(tab: Tab) -> None:
+    page = await tab.open("/runs/fifty#lineage")
+    await expect(page.locator("#earlier-edits summary")).to_contain_text("earlier edits")
+    seq = (await page.locator(".family a").first.get_attribute("href") or "").removeprefix("#code-of-")
+    await expect(page.locator(f"#edit-{seq}")).to_have_count(0)
+    await page.locator(".family a").first.click()
+    await expect(page.locator(f"#edit-{seq}")).to_have_attribute("open", "")
+    await expect(page.locator(f"#code-of-{seq}")).to_be_visible()
 
 
 @pytest.mark.slow

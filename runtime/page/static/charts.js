@@ -31,7 +31,7 @@ function make(name, attributes, ...children) {
 /** What the program tells of a chart, its rows with the names of their columns. @param {any} told */
 function unpacked(told) {
   const named = (/** @type {any[]} */ row) => Object.fromEntries(told.columns.map((/** @type {string} */ name, /** @type {number} */ i) => [name, row[i]]));
-  const edits = told.edits.map((/** @type {any[]} */ [generation, seq, text]) => ({ generation, seq, text }));
+  const edits = told.edits.map((/** @type {any[]} */ [generation, seq, text, bringsCode]) => ({ generation, seq, text, bringsCode }));
   return { ...told, rows: told.rows.map(named), edits };
 }
 
@@ -217,7 +217,7 @@ class GapChart {
       const x = Math.min(shown[1], place + Math.min(count, MARK) * MARK * pixel);
       const slot = Math.round((x - shown[0]) / (MARK * pixel));
       const mark = marks.get(slot) ?? { x, seq: edit.seq, texts: [] };
-      mark.seq = edit.seq;
+      if (edit.bringsCode) mark.seq = edit.seq; // it leads to the last difference that it names
       mark.texts.push(`generation ${edit.generation}: ${edit.text}`);
       marks.set(slot, mark);
     }

@@ -143,23 +143,33 @@ function focusable() {
   return [...panel.querySelectorAll("a, summary, [tabindex]")].filter((one) => one instanceof HTMLElement);
 }
 
-/** Fetches what an element stands for, once. @param {Element} around */
-async function fill(around) {
+/** What is under way or in place, by the element that it fills. @type {WeakMap<HTMLElement, {source: string, done: Promise<void>}>} */
+const fills = new WeakMap();
+
+/** Fetches what an element stands for, once. @param {Element} around @returns {Promise<void>} */
+function fill(around) {
   const place = around.querySelector("[data-source]");
-  if (!(place instanceof HTMLElement)) return;
+  if (!(place instanceof HTMLElement)) return Promise.resolve();
   const source = `${place.dataset.source ?? ""}${place.dataset.moves === undefined ? "" : `?seq=${slider.value}`}`;
-  const known = texts.get(source);
-  if (known !== undefined) {
-    place.innerHTML = known;
-    return;
-  }
+  const before = fills.get(place);
+  if (before?.source === source) return before.done;
+  const done = bring(place, source);
+  fills.set(place, { source, done });
+  return done;
+}
+
+/** @param {HTMLElement} place @param {string} source */
+async function bring(place, source) {
   try {
-    const answer = await fetch(source);
-    const text = await answer.text();
-    if (answer.ok) texts.set(source, text);
-    place.innerHTML = answer.ok ? text : "";
-    say(answer.ok ? "" : inWords(text));
+    const answer = texts.has(source) ? null : await fetch(source);
+    const text = texts.get(source) ?? (await answer?.text()) ?? "";
+    const isGood = answer?.ok ?? true;
+    if (isGood && place.dataset.moves === undefined) texts.set(source, text);
+    else fills.delete(place);
+    place.innerHTML = isGood ? text : "";
+    say(isGood ? "" : inWords(text));
   } catch (error) {
+    fills.delete(place);
     say(`The program does not answer: ${error}`);
   }
 }
