@@ -34,6 +34,7 @@ from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.run_page import RunPage
 from dga2d.runtime.page.solution_page import SolutionPage
 from dga2d.runtime.report import charts
+from dga2d.runtime.report.code import highlight_lines
 from dga2d.runtime.report.data import ReportPart
 from dga2d.store import EventStore, UnknownRunError, shown_url
 
@@ -153,10 +154,18 @@ class _Asked(BaseModel):
 
 
 def warm_up() -> None:
-    """Prepare what the first panel needs besides the log: templates, and an import of half a second."""
+    """Prepare what the first page needs besides the log: templates, the colours of code, and SciPy."""
     made = templates()
-    for name in ("run.html.j2", "panel.html.j2", "parts.html.j2", "story.html.j2", "runs.html.j2"):
+    for name in (
+        "run.html.j2",
+        "style.css.j2",
+        "panel.html.j2",
+        "parts.html.j2",
+        "story.html.j2",
+        "runs.html.j2",
+    ):
         made.get_template(name)
+    highlight_lines("pass")
     interval([0.0, 1.0])
 
 

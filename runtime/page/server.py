@@ -8,7 +8,6 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
-from anyio import create_task_group, to_thread
 
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.page.application import make_application, warm_up
@@ -38,10 +37,9 @@ async def serve(
         application = make_application(store, url, token, names, acts)
         server = _Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
         shown = f"http://{named}:{listener.getsockname()[1]}/"
+        warm_up()  # beside the first requests it would take the same time from them
         announce(shown if token is None else f"{shown}?token={token}")
-        async with create_task_group() as group:
-            group.start_soon(to_thread.run_sync, warm_up)  # a browser takes longer to ask
-            await server.serve(sockets=[listener])
+        await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
