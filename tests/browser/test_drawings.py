@@ -65,6 +65,7 @@ async def test_solutions_are_stepped_played_and_zoomed(
     assert closer == pytest.approx(1.5 * before, rel=0.02)
     await page.locator(".run").click()
     await expect(words).to_have_text(last)
+    await expect(drawn.locator(".title")).to_have_text(title)  # the words come before their picture
     assert await _width(drawn) == pytest.approx(closer, rel=0.02)
     await page.locator(".whole").click()
 
