@@ -49,7 +49,7 @@ def test_edges_end_at_their_nodes_and_more_edges_move_nothing() -> None:
 
 
 def test_an_edge_and_its_reverse_lie_apart_and_end_at_their_nodes() -> None:
-    back = tuple((b, a) for a, b in EDGES if START != a and END != b)
+    back = tuple((b, a) for a, b in EDGES if a != START and b != END)
     layout = lay_out(OPERATORS, EDGES)
     routes = route(layout, {*EDGES, *back})
     for a, b in back:
