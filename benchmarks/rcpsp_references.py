@@ -4,8 +4,8 @@
 
 Instances already in the file are kept, so an interrupted run can be taken up again; ``--fresh`` starts over,
 ``--open`` solves again those whose value is not proven optimal and keeps the better value and bound.
-``--baseline SECONDS`` then runs the domain's safe baseline on what is still open and keeps shorter schedules;
-an entry says which of the two found its value.
+``--baseline SECONDS`` then runs the domain's safe baseline, or the pipeline that ``--operators`` names, on
+what is still open (of one ``--group``) and keeps shorter schedules; an entry says what found its value.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from reference_table import read_references, write_references
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Instance
+from dga2d.domains.core.library import pipeline
 from dga2d.domains.execution import Run, execute, load_implementation
 from dga2d.domains.rcpsp import DOMAIN
 from dga2d.domains.rcpsp.cp_sat import solve_project
@@ -43,8 +44,10 @@ def solved(design: Design, seconds: int, old: dict[str, Any] | None) -> dict[str
     return {"value": value, "bound": bound, "by": "CP-SAT", "seconds": seconds, "seed": design.seed}
 
 
-def improved(design: Design, runs: list[Run], seconds: int, old: dict[str, Any]) -> dict[str, Any]:
-    """The old entry, or one with the shorter schedule of the safe baseline in `seconds` of processor time."""
+def improved(
+    design: Design, runs: list[Run], seconds: int, old: dict[str, Any], by: str = "safe baseline"
+) -> dict[str, Any]:
+    """The old entry, or one with the shorter schedule of `runs` in `seconds` of processor time."""
     instance = Instance(DOMAIN.name, design.group, design.name, design.project().data())
     environment = DOMAIN.environment(instance)
     for amount, unit in ((2000.0, "work"), (float(seconds), "s")):  # the first run compiles
@@ -55,7 +58,7 @@ def improved(design: Design, runs: list[Run], seconds: int, old: dict[str, Any])
     assert value is not None
     if value >= old["value"]:
         return old
-    return {**old, "value": int(value), "by": "safe baseline", "seconds": seconds}
+    return {**old, "value": int(value), "by": by, "seconds": seconds}
 
 
 def main() -> None:
@@ -65,6 +68,8 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="ignore values already in the file")
     parser.add_argument("--open", action="store_true", help="try again what is not proven")
     parser.add_argument("--baseline", type=int, metavar="SECONDS", help="improve open values")
+    parser.add_argument("--operators", nargs="+", metavar="OPERATOR", help="instead of the safe baseline's")
+    parser.add_argument("--group", help="improve only this one")
     options = parser.parse_args()
     known = {} if options.fresh else read_references(options.out)
     for design in sorted(designs(), key=lambda item: item.n_activities):
@@ -76,19 +81,22 @@ def main() -> None:
         print(key, known[key], flush=True)
         write(options.out, known)
     if options.baseline is not None:
-        improve(options.out, options.baseline, known)
+        improve(options, known)
 
 
-def improve(out: Path, seconds: int, known: dict[str, Any]) -> None:
-    """Run the safe baseline on every instance whose value is not proven optimal."""
+def improve(options: argparse.Namespace, known: dict[str, Any]) -> None:
+    """Run a pipeline on every instance whose value is not proven optimal."""
+    steps, by = DOMAIN.safe_baseline(), "safe baseline"
+    if options.operators is not None:
+        steps, by = pipeline(DOMAIN.operators(), *options.operators), ", ".join(options.operators)
     with tempfile.TemporaryDirectory() as folder:
-        runs = [load_implementation(step.implementation, Path(folder)) for step in DOMAIN.safe_baseline()]
+        runs = [load_implementation(step.implementation, Path(folder)) for step in steps]
         for design in designs():
             key = f"{design.group}/{design.name}"
-            if known[key]["bound"] < known[key]["value"]:
-                known[key] = improved(design, runs, seconds, known[key])
+            if options.group in (None, design.group) and known[key]["bound"] < known[key]["value"]:
+                known[key] = improved(design, runs, options.baseline, known[key], by)
                 print(key, known[key], flush=True)
-                write(out, known)
+                write(options.out, known)
 
 
 def write(path: Path, references: dict[str, Any]) -> None:

@@ -33,12 +33,12 @@ class ProjectScheduling(LibraryDomain):
 
     card = CARD
     invalid_score = float(INVALID_SCORE)
-    safe_pipeline = ("justified_sampling", "ruin_and_recreate")
+    safe_pipeline = ("justified_sampling", "genetic_search", "ruin_and_recreate")
     basic_pipeline = ("priority_rules", "simulated_annealing")
     ils_pipeline = ("priority_rules", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return ProGen-style projects of 30, 60, 90 and 120 activities with references by CP-SAT."""
+        """Return ProGen-style projects of 30 to 120 activities, with references by CP-SAT or the library."""
         return progen.generated_refs()
 
     def read(self, path: Path) -> Mapping[str, Any]:

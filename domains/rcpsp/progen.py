@@ -74,6 +74,8 @@ _LEVELS = {
 }
 """Number of activities → levels of NC, RF and RS, fully crossed (those of PSPLIB's j30; the hard part of
 them for the larger sizes)."""
+_SCARCE = ((1.5, 1.8, 2.1), (0.5, 0.75, 1.0), (0.1, 0.2))
+"""Levels of NC, RF and RS of 120 activities that compete hardest, fully crossed (part of PSPLIB's j120)."""
 
 
 @cache
@@ -84,7 +86,13 @@ def designs() -> tuple[Design, ...]:
         for k, (complexity, factor, strength) in enumerate(product(*levels), start=1):
             name = f"p{n}_{k:02d}"
             found.append(Design(f"progen{n}", name, n, complexity, factor, strength, 1000 * n + k))
+    for k, (complexity, factor, strength) in enumerate(product(*_SCARCE), start=1):
+        found.append(Design("scarce120", f"s120_{k:02d}", 120, complexity, factor, strength, 120_500 + k))
     return tuple(sorted(found, key=lambda design: f"{design.group}/{design.name}"))
+
+
+_FOUND_BY = {"CP-SAT": "{tool}", "safe baseline": "the domain's safe baseline"}
+"""How a reference names what found it, where it does not name the operators themselves."""
 
 
 @cache
@@ -95,7 +103,7 @@ def generated_refs() -> tuple[InstanceRef, ...]:
     refs = []
     for design in designs():
         entry = table["references"][f"{design.group}/{design.name}"]
-        tool = made_by["tool"] if entry["by"] == "CP-SAT" else "the domain's safe baseline"
+        tool = _FOUND_BY.get(entry["by"], entry["by"]).format(**made_by)
         source = f"{tool}, {entry['seconds']} s on one core; bound {entry['bound']} by {made_by['tool']}"
         kind = "optimal" if entry["bound"] == entry["value"] else "computed"
         reference = Reference(float(entry["value"]), kind, source)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from dga2d.domains.rcpsp import DOMAIN
 from dga2d.domains.rcpsp.progen import MAX_DEGREE, N_ENDS, Design, designs
 from dga2d.domains.rcpsp.project import critical_path_length
 
-every_size = pytest.mark.parametrize("group", ["progen30", "progen60", "progen90", "progen120"])
+every_size = pytest.mark.parametrize("group", ["progen30", "progen60", "progen90", "progen120", "scarce120"])
 
 
 def of_group(group: str) -> list[Design]:
@@ -83,8 +83,8 @@ def test_the_generated_instances_keep_their_digest() -> None:
         digest.update(f"{ref.key} {data['requests'].shape} {data['edges'].shape}".encode())
         for key in ("durations", "requests", "capacities", "edges"):
             digest.update(data[key].astype("<i4").tobytes())
-    assert len(refs) == 84
-    assert digest.hexdigest() == "bcfc611cf3cc2e11d1ce23f60cbda40f8280a1d6852110f556f59882ccbf16b5"
+    assert len(refs) == 102
+    assert digest.hexdigest() == "380b3c1332f631cdb65639b146369d6543305fb1a9fbb0cbfbbacdde8d2789fc"
 
 
 def test_an_unknown_generated_instance_is_refused() -> None:
