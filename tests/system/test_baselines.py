@@ -91,6 +91,16 @@ def test_the_first_solve_says_that_it_compiles_and_after_warming_none_does(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("domain", "name"), [("cvrp", "random/n321-random"), ("tsp", "uniform/E1000.3")])
+def test_the_largest_instances_are_solved_whatever_the_limit(
+    command: Command, program: Program, domain: str, name: str
+) -> None:
+    solved = command("solve", domain, name, "--time-limit", "0.01", "--json", program=program)
+    assert solved.code == 0, solved.err
+    assert solved.json["objective"] > 0
+
+
+@pytest.mark.slow
 async def test_an_algorithm_that_fails_is_replaced_by_the_initialiser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
