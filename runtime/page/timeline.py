@@ -23,9 +23,9 @@ from dga2d.runtime.report.data import Described, ReportData, ReportPart, gather_
 from dga2d.runtime.report.notes import Notes, note
 from dga2d.store import EMPTY_LOG, EventStore, Head, StoreError, verified
 
-BLOCK = 64
+BLOCK = 16
 """Events from one kept state to the next: the most that a step through time reads and folds."""
-BLOCKS_KEPT = 32
+BLOCKS_KEPT = 128
 """Blocks of events and states that were looked at last and are kept."""
 BLOBS_KEPT = 4096
 """Texts kept in memory per run; beyond that the store is asked again."""
