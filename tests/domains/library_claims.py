@@ -139,7 +139,7 @@ def shops(random_instance: Callable[..., Instance]) -> Callable[[Size, int], Ins
     return lambda size, seed: random_instance(*size, seed, low=seed % 2)
 
 
-SMALL_CHUNKS = re.compile(r"^(CHUNK\w*|\w+_PER_CHUNK) = [\d_]+", flags=re.MULTILINE)
+SMALL_CHUNKS = re.compile(r"^(CHUNK\w*|\w+_PER_CHUNK|\w+_WORK) = [\d_]+", flags=re.MULTILINE)
 
 
 def shortened(implementation: Implementation, chunk: int) -> Implementation:
