@@ -35,7 +35,8 @@ class Control(libraries.LibraryDomain):
         failure=-20.0, formula="-log10(1 + J), J = the sum over 5000 steps of |x - x*|² + 0.01 u²"
     )
     run_settings: ClassVar[Mapping[str, Any]] = {**REPEATED_WALKS, "work": STEPS, "work_time_limit": 60.0}
-    """A law that thinks for longer than a part of its 100 s episode controls no plant."""
+    """An evaluation ends after 60 s of wall-clock: a law that needs longer for 100 s of a plant's time could
+    hardly run beside one."""
     safe_pipeline = ("start", "parameter_estimation", "trajectory_optimisation")
     basic_pipeline = ("start", "lqr")
     ils_pipeline = ("start", "energy_shaping", "regulator_switch")

@@ -82,7 +82,7 @@ class Timeline:
             async for event in verified(stored, self.head):
                 self._append(event)
                 if event.seq % BLOCK == 0:
-                    gc.freeze()  # what is kept of a log stays; searching it for garbage takes 0.2 s each time
+                    gc.freeze()  # what is kept of a log stays; searching it for garbage stops the server
                     await checkpoint()  # the page's frame and style must not wait for a long log
 
     def _append(self, event: RecordedEvent) -> None:
