@@ -70,7 +70,7 @@ PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
     *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "OwnScore"),
-    *("ProgramAsk", "TreeNode"),
+    *("ProgramAsk", "TreeNode", "Ticket", "ProcessUse"),
 )
 """Models that are fields of events."""
 
