@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
+from dga2d.runtime.errors import UsageError
 from dga2d.store import DEFAULT_URL, database_url
 
 if TYPE_CHECKING:
@@ -134,6 +135,21 @@ seed_option = click.option("--seed", type=click.IntRange(0, LARGEST_INTEGER), de
 set_option = click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, in TOML notation."
 )
+
+
+def thread_count(cores: str) -> int:
+    """Return the number of threads that ``--cores`` asks for.
+
+    Raises
+    ------
+    UsageError
+        It is neither a number from 1 on nor ``all``.
+    """
+    if cores == "all":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not cores.isdecimal() or int(cores) < 1:
+        raise UsageError(f"--cores: expected a number from 1 on, or all, got {cores!r}")
+    return int(cores)
 
 
 def settings_options(command: Command) -> Command:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from dga2d.runtime.cli.options import (
     run_argument,
     seed_option,
     store_option,
+    thread_count,
 )
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
@@ -121,7 +121,7 @@ def solve(
             check_writable(path)
     limits = {"time_limit": time_limit, "work": work, "suite": suite, "sandbox": sandbox}
     if cores is not None:
-        limits["evaluators"] = _threads(cores)
+        limits["evaluators"] = thread_count(cores)
     learned = None if method not in DOMAINS else Learned(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
     with _launched(None if is_outside else sandbox) as zygote:
@@ -146,15 +146,6 @@ def solve(
         print_json(view)
     else:
         _print_solved(view)
-
-
-def _threads(cores: str) -> int:
-    """Return the number that ``--cores`` asks for."""
-    if cores == "all":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not cores.isdecimal() or int(cores) < 1:
-        raise UsageError(f"--cores: expected a number from 1 on, or all, got {cores!r}")
-    return int(cores)
 
 
 @contextmanager

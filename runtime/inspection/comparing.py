@@ -1,7 +1,8 @@
 """Several runs beside each other: the held-out tests of their algorithms, instance by instance.
 
-Nothing is evaluated here: every run has had its test. What is compared are means over the instances that all
-of them were tested on, and differences pair by pair with a correction for looking at many.
+Every run has had its test. What is compared are means over the instances that all of them were tested on, and
+differences pair by pair with a correction for looking at many. Nothing is evaluated here; `head_to_head`
+solves these instances again, beside classical methods.
 
 References
 ----------
@@ -36,8 +37,8 @@ class Arm:
 
     name: str
     """Of the run whose evolved algorithm it is, or of what it is otherwise."""
-    run: str
-    """The run in whose test it was."""
+    run: str | None
+    """The run in whose test it was; ``None`` for a method that was given beside the runs."""
     method: str | None
     """How it was found; ``None`` for what was not evolved."""
     calls: int | None
@@ -71,35 +72,62 @@ def comparison_view(states: Mapping[str, RunState]) -> dict[str, Any]:
     UsageError
         The runs are of different domains, instances or budgets.
     """
-    _refuse_unlike(states)
-    arms = _arms(states)
-    keys = sorted(set.intersection(*({*arm.gaps} for arm in arms)))
-    if not keys:
-        raise UsageError("the runs were tested on no instance in common (see the setting test_instances)")
-    arms = sorted(arms, key=lambda arm: _rank(arm, keys))
+    check_alike(states, has_same_budget=True)
     first = next(iter(states.values()))
+    return view_of_arms(first, _arms(states), common_instances(states), _budget(first))
+
+
+def view_of_arms(
+    first: RunState, arms: Sequence[Arm], keys: Sequence[InstanceKey], budget: str
+) -> dict[str, Any]:
+    """Return the comparison of `arms` on the instances `keys`, best mean first, under `budget` in words;
+    `first` is a run of the same domain."""
+    ranked = sorted(arms, key=lambda arm: _rank(arm, keys))
     return {
         "domain": first.header.domain,
-        "budget": _budget(first),
+        "budget": budget,
         **measure_of(first.header).entry,
         "instances": len(keys),
-        "algorithms": [_algorithm(arm, keys) for arm in arms],
-        "pairs": _pairs(arms, keys),
+        "algorithms": [_algorithm(arm, keys) for arm in ranked],
+        "pairs": _pairs(ranked, keys),
     }
 
 
-def _refuse_unlike(states: Mapping[str, RunState]) -> None:
+def common_instances(states: Mapping[str, RunState]) -> list[InstanceKey]:
+    """Return the instances that all of `states` were tested on.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    tests = [held_out_gaps(state) or {} for state in states.values()]
+    keys = sorted(set.intersection(*({*gaps} for test in tests for gaps in test.values())))
+    if not keys:
+        raise UsageError("the runs were tested on no instance in common (see the setting test_instances)")
+    return keys
+
+
+def check_alike(states: Mapping[str, RunState], has_same_budget: bool) -> None:
+    """Refuse runs without a test, and runs of different domains, instances or, if these count, budgets.
+
+    Raises
+    ------
+    RunStateError
+        A run has no events, or has had no held-out test.
+    UsageError
+        Two runs differ in what they have to have in common.
+    """
     facts: dict[str, tuple[str, str]] = {}
     for name, state in states.items():
         if state.started is None:
             raise RunStateError(f"run {name} has no events")
         if held_out_gaps(state) is None:
             raise RunStateError(f"run {name} has had no held-out test; make it with `dga2d test {name}`")
-        for fact, value in (
-            ("domain", state.header.domain),
-            ("instances", state.header.splits.digest),
-            ("budget per instance", _budget(state)),
-        ):
+        found = {"domain": state.header.domain, "instances": state.header.splits.digest}
+        if has_same_budget:
+            found["budget per instance"] = _budget(state)
+        for fact, value in found.items():
             other, known = facts.setdefault(fact, (name, value))
             if value != known:
                 raise UsageError(f"{other} and {name} differ in their {fact}: {known} and {value}")
@@ -117,9 +145,7 @@ def _arms(states: Mapping[str, RunState]) -> list[Arm]:
     arms, others = [], dict[tuple[str, object], Arm]()
     for name, state in states.items():
         gaps = held_out_gaps(state) or {}
-        candidates = sum(summary.candidates for summary in state.history.values())
-        used = state.ledger.used
-        arms.append(Arm(name, name, state.settings.method, used, candidates, gaps["evolved"]))
+        arms.append(evolved_arm(name, state, gaps["evolved"]))
         test = state.test
         assert test is not None
         programs = {str(candidate.label): candidate.pipeline for candidate in test.candidates}
@@ -132,6 +158,12 @@ def _arms(states: Mapping[str, RunState]) -> list[Arm]:
         told = arm.name if counts[arm.name] == 1 else f"{arm.name} of {arm.run}"
         arms.append(Arm(told, arm.run, None, None, None, arm.gaps))
     return arms
+
+
+def evolved_arm(name: str, state: RunState, gaps: Gaps) -> Arm:
+    """Return the evolved algorithm of the run `name` with the gaps it has."""
+    candidates = sum(summary.candidates for summary in state.history.values())
+    return Arm(name, name, state.settings.method, state.ledger.used, candidates, gaps)
 
 
 def _solved(arm: Arm, keys: Sequence[InstanceKey]) -> list[float]:
