@@ -26,45 +26,52 @@ class Packing(NamedTuple):
 
 
 class _Bin:
-    """One bin under construction."""
+    """One bin under construction; corners and points are arrays `(3, k)`, a row for each coordinate."""
 
     def __init__(self, size: Ints) -> None:
         self.size = size
-        self.points: Ints = np.zeros((1, 3), np.int64)
-        self.low: Ints = np.empty((0, 3), np.int64)
-        self.high: Ints = np.empty((0, 3), np.int64)
+        self.points: Ints = np.zeros((3, 1), np.int64)
+        self.low: Ints = np.empty((3, 0), np.int64)
+        self.high: Ints = np.empty((3, 0), np.int64)
         self.free = int(np.prod(size))
 
     def first_fit(self, orientations: Ints) -> tuple[Ints, Ints] | None:
         """Return the corners of the first feasible place: by point (z, y, x), then by orientation; ``None``
         if none.
         """
-        if not len(self.points):
+        places = [self._first_point(sides) for sides in orientations]
+        first = min(places)
+        if first == self.points.shape[1]:
             return None
-        fits = np.stack([self._fits(sides) for sides in orientations], axis=1)
-        places = np.flatnonzero(fits.any(axis=1))
-        if not places.size:
-            return None
-        low = self.points[places[0]]
-        return low, low + orientations[int(np.argmax(fits[places[0]]))]
+        low = self.points[:, first]
+        return low, low + orientations[places.index(first)]
 
-    def _fits(self, sides: Ints) -> NDArray[np.bool_]:
-        ends = self.points + sides
-        inside = (ends <= self.size).all(axis=1)
-        meets = (self.low[None] < ends[:, None]) & (self.high[None] > self.points[:, None])
-        blocked: NDArray[np.bool_] = np.any(np.all(meets, axis=2), axis=1)
-        free: NDArray[np.bool_] = inside & ~blocked
-        return free
+    def _first_point(self, sides: Ints) -> int:
+        """Return the first point with room for these sides; the number of points if there is none."""
+        ends = self.points + sides[:, None]
+        inside = np.flatnonzero((ends <= self.size[:, None]).all(axis=0))
+        blocked = _meet(self.low, self.high, self.points[:, inside], ends[:, inside]).any(axis=1)
+        free = inside[~blocked]
+        return int(free[0]) if free.size else self.points.shape[1]
 
     def add(self, low: Ints, high: Ints) -> None:
-        corners = np.repeat(low[None], 3, axis=0)
+        corners = np.repeat(low[:, None], 3, axis=1)
         np.fill_diagonal(corners, high)
-        points = np.unique(np.concatenate([self.points, corners])[:, ::-1], axis=0)[:, ::-1]
-        self.low, self.high = np.concatenate([self.low, [low]]), np.concatenate([self.high, [high]])
-        covered = (self.low[None] <= points[:, None]) & (points[:, None] < self.high[None])
-        dead: NDArray[np.bool_] = np.any(np.all(covered, axis=2), axis=1)
-        self.points = points[~dead]
+        points = np.unique(np.concatenate([self.points, corners], axis=1)[::-1], axis=1)[::-1]
+        self.low = np.concatenate([self.low, low[:, None]], axis=1)
+        self.high = np.concatenate([self.high, high[:, None]], axis=1)
+        covered = _meet(self.low, self.high, points, points + 1).any(axis=1)
+        self.points = points[:, ~covered]
         self.free -= int(np.prod(high - low))
+
+
+def _meet(low: Ints, high: Ints, corners: Ints, ends: Ints) -> NDArray[np.bool_]:
+    """Return whether boxes from `corners` to `ends` meet boxes from `low` to `high`: `(others, boxes)`."""
+    meet: NDArray[np.bool_] = np.ones((corners.shape[1], low.shape[1]), np.bool_)
+    for axis in range(3):
+        meet &= low[axis] < ends[axis, :, None]
+        meet &= high[axis] > corners[axis, :, None]
+    return meet
 
 
 def rebuild(
