@@ -8,15 +8,16 @@ the validation instances do, and the sentence says that these chose it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from dga2d.events import InstanceKey, RecordedEvent, RunId, instance_and_copy
-from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
+from dga2d.events import InstanceKey, RunId
+from dga2d.events.payloads import Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, paired
+from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
 
@@ -103,50 +104,6 @@ class Achievement:
     test: Mapping[str, GapEstimate] | None = None
     """``evolved`` and ``baseline`` on the held-out instances, and ``hand_tuned`` where it was tested."""
     verdict: RunVerdict | None = None
-
-
-@dataclass
-class ValidationRecord:
-    """Objectives on validation instances, by generation and candidate; feed it every event of a run."""
-
-    pipelines: dict[tuple[int, int], tuple[Step, ...]] = field(default_factory=dict)
-    objectives: dict[tuple[int, int], dict[InstanceKey, float | None]] = field(default_factory=dict)
-    _is_open: bool = False
-
-    def record_event(self, event: RecordedEvent) -> None:
-        """Note a validation's event; payloads outside of validations are not even decoded."""
-        if event.type == "PipelinesDecoded":
-            payload = event.payload
-            assert isinstance(payload, PipelinesDecoded)
-            self._is_open = True
-            for index, steps in enumerate(payload.pipelines):
-                self.pipelines[payload.generation, index] = steps
-        elif event.type == "ValidationScored":
-            self._is_open = False
-        elif self._is_open and event.type == "EvaluationRecorded":
-            evaluation = event.payload
-            assert isinstance(evaluation, EvaluationRecorded)
-            if evaluation.split == "validation":
-                self.record_evaluation(
-                    evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
-                )
-
-    def record_evaluation(
-        self, generation: int, candidate: int, instance: InstanceKey, objective: float | None
-    ) -> None:
-        """Note an evaluation of the validation split."""
-        self.objectives.setdefault((generation, candidate), {})[instance] = objective
-
-    def gaps(self, header: RunStarted, steps: tuple[Step, ...], until: int) -> Gaps:
-        """Return the gaps of a pipeline in its last validation up to generation `until`, if it had one."""
-        names = [step.implementation for step in steps]  # strings compare at a tenth of what models take
-        found = [
-            key
-            for key, pipeline in self.pipelines.items()
-            if key[0] <= until and [step.implementation for step in pipeline] == names and pipeline == steps
-        ]
-        objectives = self.objectives.get(max(found), {}) if found else {}
-        return gaps_of(header, "validation", objectives)
 
 
 async def read_achievement(store: EventStore, run_id: str, state: RunState) -> Achievement:
@@ -364,21 +321,3 @@ def gaps_by_seconds(state: RunState) -> dict[float, dict[str, Gaps]]:
         arms = found.setdefault(candidate.time_limit_s, {})
         arms[candidate.label] = gaps_of(state.header, "test", objectives)
     return {limit: {"evolved": arms["baseline"], **arms} for limit, arms in found.items()}
-
-
-def gaps_of(
-    header: RunStarted,
-    split: Literal["test", "validation"],
-    objectives: Mapping[InstanceKey, float | None],
-) -> dict[InstanceKey, float | None]:
-    """Return gaps in percent behind the references of a split."""
-    from dga2d.domains.core.contract import normalised_gap  # numpy; a log is read without it
-
-    entries = {entry.key: entry for entry in getattr(header.splits, split)}
-    gaps: dict[InstanceKey, float | None] = {}
-    for key, objective in sorted(objectives.items()):
-        entry = entries[key if key in entries else instance_and_copy(key)[0]]
-        gaps[key] = None
-        if objective is not None:
-            gaps[key] = 100.0 * normalised_gap(objective, entry.reference, header.sense, entry.scale)
-    return gaps

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from jinja2 import Environment
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -45,6 +46,11 @@ class Runs:
             raise HTTPException(404, f"run {run} has no events yet")
         return timeline
 
+    def events_read(self, run: str) -> int:
+        """Return how far the log of a run has been read, checked and folded."""
+        found = self._timelines.get(run)
+        return 0 if found is None else found.length
+
 
 def templates() -> Environment:
     """Return the templates of the page."""
@@ -61,10 +67,13 @@ def piece_answer(name: str, context: dict[str, Any]) -> Response:
     return html_answer("panel.html.j2", panel=name, **context)
 
 
-def panel_answer(request: Request, name: str, context: dict[str, Any]) -> Response:
+def panel_answer(
+    request: Request, name: str, context: dict[str, Any], afterwards: BackgroundTask | None = None
+) -> Response:
     """Return a panel in parts; those that the browser says it shows are left empty."""
     text = templates().get_template("panel.html.j2").render(panel=name, **context)
-    return HTMLResponse(in_parts(text, frozenset(request.headers.get(HAVE_HEADER, "").split())))
+    known = frozenset(request.headers.get(HAVE_HEADER, "").split())
+    return HTMLResponse(in_parts(text, known), background=afterwards)
 
 
 def in_parts(text: str, known: frozenset[str]) -> str:

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
-from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -33,6 +32,7 @@ from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
 from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.run_page import RunPage
 from dga2d.runtime.page.solution_page import SolutionPage
+from dga2d.runtime.page.streams import Streams
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.code import highlight_lines
 from dga2d.runtime.report.data import ReportPart
@@ -46,12 +46,21 @@ MOST_GROUPED = 400
 class Page:
     """The handlers of the addresses that are of no single run."""
 
-    def __init__(self, store: EventStore, url: str, runs: Runs, actions: Actions | None) -> None:
+    def __init__(
+        self,
+        store: EventStore,
+        url: str,
+        runs: Runs,
+        actions: Actions | None,
+        dashboard: Dashboard,
+        streams: Streams,
+    ) -> None:
         self._store = store
         self._url = url
         self._runs = runs
         self._actions = actions
-        self._dashboard = Dashboard(store)
+        self._dashboard = dashboard
+        self._streams = streams
 
     async def index(self, request: Request) -> Response:
         """Show all runs of the database."""
@@ -71,7 +80,7 @@ class Page:
             async for events in self._dashboard.changes():
                 yield {"data": str(events)}
 
-        return EventSourceResponse(heads())
+        return self._streams.answer(heads())
 
     async def compare(self, request: Request) -> Response:
         """Several runs side by side, or, where there are many or it is asked for, their groups of equal
@@ -175,6 +184,7 @@ def make_application(
     token: str | None = None,
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost"),
     acts: bool = False,
+    streams: Streams | None = None,
 ) -> Starlette:
     """Return the page over `store`.
 
@@ -189,10 +199,12 @@ def make_application(
         reach it through a name of its own.
     acts
         Whether the page may begin commands.
+    streams
+        Ends the event streams where a server ends before its clients do.
     """
-    runs = Runs(store)
-    page = Page(store, url, runs, Actions(store, url) if acts else None)
-    run, solutions = RunPage(store, url, runs, acts), SolutionPage(runs)
+    runs, dashboard, streams = Runs(store), Dashboard(store), streams or Streams()
+    page = Page(store, url, runs, Actions(store, url) if acts else None, dashboard, streams)
+    run, solutions = RunPage(store, url, runs, dashboard, streams, acts), SolutionPage(runs)
     return Starlette(
         routes=[
             Route("/", page.index),
@@ -203,6 +215,7 @@ def make_application(
             Route("/actions/{action}", page.act, methods=["POST"]),
             Route("/runs/{run}", run.run),
             Route("/runs/{run}/facts", run.facts),
+            Route("/runs/{run}/reading", run.reading),
             Route("/runs/{run}/stream", run.stream),
             Route("/runs/{run}/take/{kind}", run.download),
             Route("/runs/{run}/operator", run.operator),

@@ -63,6 +63,11 @@ class Dashboard:
         """Return all runs, newest first."""
         return [await self._row(run) for run in reversed(await self.store.runs())]
 
+    def known(self, run: str, head_seq: int) -> RunRow | None:
+        """Return the row of a run as it was last listed; ``None`` where its log has grown since."""
+        place, row = self._rows.get(run, ((0, False), None))
+        return row if place[0] == head_seq else None
+
     async def changes(self) -> AsyncIterator[int]:
         """Yield the number of events of all runs together whenever a log has grown or its writer has gone."""
         seen: object = None

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sse_starlette import EventSourceResponse
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,8 +29,10 @@ from dga2d.runtime.page.answers import (
     piece_answer,
     seq_of,
 )
+from dga2d.runtime.page.dashboard import Dashboard
 from dga2d.runtime.page.operators import tell_operator
 from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, context_for
+from dga2d.runtime.page.streams import Streams
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.runs.states import refuse_training
@@ -42,16 +43,21 @@ from dga2d.store import EventStore, verified
 class RunPage:
     """The handlers of all addresses below ``/runs/RUN`` but those of pictures."""
 
-    def __init__(self, store: EventStore, url: str, runs: Runs, acts: bool) -> None:
+    def __init__(
+        self, store: EventStore, url: str, runs: Runs, dashboard: Dashboard, streams: Streams, acts: bool
+    ) -> None:
         self._store = store
         self._url = url
         self._runs = runs
+        self._dashboard = dashboard
+        self._streams = streams
         self._acts = acts
 
     async def run(self, request: Request) -> Response:
         """Show the frame of a run's page; its panels are fetched for a place in time.
 
-        It needs the ends of the log alone, and comes before the rest is read.
+        It needs the ends of the log alone, and comes before the rest is read. What the list of runs knows of
+        the run stands in it until then.
         """
         run_id = RunId(request.path_params["run"])
         with answering():
@@ -64,11 +70,17 @@ class RunPage:
         return html_answer(
             "run.html.j2",
             run=run_id,
-            domain=state.header.domain,
+            header=state.header,
+            begun_at=first[0].recorded_at,
+            known=self._dashboard.known(run_id, length),
             length=length,
             groups=GROUPS,
             acts=self._acts,
         )
+
+    async def reading(self, request: Request) -> Response:
+        """Say how many events of the log have been read, checked and folded."""
+        return JSONResponse({"read": self._runs.events_read(request.path_params["run"])})
 
     async def panel(self, request: Request) -> Response:
         """Show one panel as it was after event ``seq``."""
@@ -78,7 +90,9 @@ class RunPage:
         timeline = await self._runs.timeline(request.path_params["run"])
         seq = seq_of(request, timeline.length)
         context = await context_for(name, timeline, seq)
-        return panel_answer(request, name, context) if name in PARTS else piece_answer(name, context)
+        if name in LISTS:
+            return piece_answer(name, context)
+        return panel_answer(request, name, context, BackgroundTask(timeline.prepare))
 
     async def operator(self, request: Request) -> Response:
         """Show the pool of an operator after event ``seq``, with its code and history."""
@@ -133,7 +147,7 @@ class RunPage:
             async for event in self._store.subscribe(run_id, after):
                 yield {"id": str(event.seq), "data": json.dumps({"seq": event.seq, "type": event.type})}
 
-        return EventSourceResponse(tail())
+        return self._streams.answer(tail())
 
     async def download(self, request: Request) -> Response:
         """What a run is worth outside: its solver as it was after event ``seq``, its archive, its report."""

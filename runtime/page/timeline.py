@@ -62,6 +62,8 @@ class Timeline:
     """Events that brought a sampled pipeline."""
     _described: Described = field(default_factory=Described)
     _blobs: dict[BlobDigest, bytes] = field(default_factory=dict)
+    _prepared: int = 0
+    """Length of the log when `prepare` last began."""
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     @property
@@ -162,6 +164,18 @@ class Timeline:
             await self._fetch_sources()
         head = (self.head if seq == self.length else Head(seq, (await self.event_at(seq)).hash)).hash.hex()
         return await gather_report_data(self, self.run_id, state, notes, head, parts, self._described)
+
+    async def prepare(self) -> None:
+        """Describe all edits and validations, so that a step through time finds them described; what a first
+        visit pays for would else be paid by the first step into each panel."""
+        if self._prepared == self.length:
+            return
+        self._prepared = self.length
+        await self._fetch_sources()
+        for change in self.notes.changes[:]:
+            await self._described.add_edit(self, self.latest, change)
+            await checkpoint()
+        await self.report_data(self.length, frozenset[ReportPart]({"milestones"}))
 
     async def get_blob(self, digest: BlobDigest) -> bytes:
         """Return the bytes of a blob."""

@@ -18,12 +18,11 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view
 from dga2d.runtime.inspection.measures import measure_of
+from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
 from dga2d.runtime.inspection.verdict import (
     GapEstimate,
-    ValidationRecord,
     achievement_of,
     estimate_gap,
-    gaps_of,
 )
 from dga2d.runtime.inspection.views import run_view
 from dga2d.runtime.report.charts import EVOLVED_HELD_OUT, EditMark, Level, Milestones, ValidatedBest
@@ -50,7 +49,7 @@ from dga2d.runtime.report.lineage import (
     edit_text,
     restored_lines,
 )
-from dga2d.runtime.report.notes import Closing, Evaluation, Incident, Noted, Notes, note
+from dga2d.runtime.report.notes import Change, Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
 from dga2d.runtime.runs.config import make_settings
@@ -87,6 +86,12 @@ class Described:
     """By implementation, and whether its lines name the edits that brought them."""
     validations: dict[tuple[int, int, int], GapEstimate] = field(default_factory=dict)
     """By generation, candidate, and how many instances were evaluated."""
+
+    async def add_edit(self, store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
+        """Return the description of an edit, which is made once; `state` is any after it."""
+        if change.seq not in self.edits:
+            self.edits[change.seq] = await describe_edit(store, state, change)
+        return self.edits[change.seq]
 
 
 @dataclass(frozen=True)
@@ -213,7 +218,8 @@ async def gather_report_data(
     found = incumbents(state, notes) if parts & {"incumbents", "picture"} else ()
     record = _validations(state, notes)
     achievement = achievement_of(state, record)
-    edits = await _edits(store, state, notes, known.edits) if "edits" in parts else ()
+    changes = notes.changes if "edits" in parts else ()
+    edits = tuple([await known.add_edit(store, state, change) for change in changes])
     return ReportData(
         view=run_view(run_id, state, achievement),
         begun_at=notes.times[0],
@@ -254,16 +260,11 @@ async def gather_report_data(
 
 
 def _validations(state: RunState, notes: Notes) -> ValidationRecord:
-    record = ValidationRecord()
-    if state.checkpoint is not None:
-        for (split, generation, index), steps in notes.programs.items():
-            if split == "validation":
-                record.pipelines[generation, index] = steps
-        for _, evaluation in notes.evaluations:
-            if evaluation.split == "validation":
-                record.record_evaluation(
-                    evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
-                )
+    record = ValidationRecord(notes.decoded)
+    for _, evaluation in notes.validations if state.checkpoint is not None else ():
+        record.record_evaluation(
+            evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
+        )
     return record
 
 
@@ -321,15 +322,6 @@ async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent
         return None
     solution = await store.get_blob(found[0].solution)
     return await to_thread.run_sync(embedded_picture, state.header, found[0], solution)
-
-
-async def _edits(
-    store: BlobReader, state: RunState, notes: Notes, known: dict[int, ReportedEdit]
-) -> tuple[ReportedEdit, ...]:
-    for change in notes.changes:
-        if change.seq not in known:
-            known[change.seq] = await describe_edit(store, state, change)
-    return tuple(known[change.seq] for change in notes.changes)
 
 
 def _outcomes(evaluations: Sequence[Noted[Evaluation]]) -> dict[str, Counter[str]]:

@@ -16,6 +16,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
+from dga2d.runtime.inspection.validations import Programs
 
 ProgramKey = tuple[str, int, int]
 """Split, generation (or test attempt) and candidate."""
@@ -127,8 +128,12 @@ class Notes:
 
     times: list[int] = field(default_factory=list)
     """Microseconds since 1970, UTC, of each event."""
-    programs: dict[ProgramKey, tuple[p.Step, ...]] = field(default_factory=dict)
+    programs: Programs[ProgramKey] = field(default_factory=Programs)
+    decoded: Programs[tuple[int, int]] = field(default_factory=Programs)
+    """Those of validations, by generation and candidate."""
     evaluations: list[Noted[Evaluation]] = field(default_factory=list)
+    validations: list[Noted[Evaluation]] = field(default_factory=list)
+    """Those on the validation split once more: few of all."""
     scores: list[Noted[p.CandidateScored]] = field(default_factory=list)
     scorings: list[Noted[p.GenerationScored]] = field(default_factory=list)
     policy: list[Noted[p.PolicyUpdated]] = field(default_factory=list)
@@ -138,22 +143,15 @@ class Notes:
     first_edges: tuple[p.Edge, ...] = ()
     """Of the graph with which the run began."""
 
-    def places(self, steps: tuple[p.Step, ...]) -> set[ProgramKey]:
-        """Return where a program was evaluated."""
-        names = [step.implementation for step in steps]  # strings compare at a tenth of what models take
-        return {
-            key
-            for key, program in self.programs.items()
-            if [step.implementation for step in program] == names and program == steps
-        }
-
     def until(self, seq: int) -> Notes:
         """Return the notes after event `seq`; programs are looked up by name, so all stay, and
         the first graph says where nodes are drawn from the beginning."""
         return Notes(
             self.times[:seq],
             self.programs,
+            self.decoded,
             _until(self.evaluations, seq),
+            _until(self.validations, seq),
             _until(self.scores, seq),
             _until(self.scorings, seq),
             _until(self.policy, seq),
@@ -173,7 +171,10 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     payload = event.payload
     notes.times.append(event.recorded_at)
     if isinstance(payload, p.EvaluationRecorded):
-        notes.evaluations.append(Noted(event.seq, Evaluation.of(payload)))
+        noted = Noted(event.seq, Evaluation.of(payload))
+        notes.evaluations.append(noted)
+        if payload.split == "validation":
+            notes.validations.append(noted)
     elif isinstance(payload, p.GraphInitialized):
         notes.first_edges = payload.edges
     elif isinstance(payload, p.PipelineSampled):
@@ -184,6 +185,7 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.PipelinesDecoded):
         for index, steps in enumerate(payload.pipelines):
             notes.programs["validation", payload.generation, index] = steps
+            notes.decoded[payload.generation, index] = steps
     elif isinstance(payload, p.ImplementationProposed):
         new, program = payload.implementation, payload.program
         notes.programs["gate", payload.generation, payload.control] = program

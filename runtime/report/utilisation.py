@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain, pairwise
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report.notes import Notes
@@ -37,28 +39,33 @@ class Utilisation(NamedTuple):
 
 def utilisation(evaluations: Iterable[Span], calls: Iterable[Span]) -> Utilisation | None:
     """Return what was under way on average; ``None`` where nothing took any time."""
-    changes = sorted(
-        chain(
-            (change for begin, end in evaluations for change in ((begin, 1, 0), (end, -1, 0))),
-            (change for begin, end in calls for change in ((begin, 0, 1), (end, 0, -1))),
-        )
-    )
-    busy = evaluated = called = alone = 0.0
-    running = flying = 0
-    for (at, more_running, more_flying), (until, _, _) in pairwise(changes):
-        running, flying, length = running + more_running, flying + more_flying, until - at
-        busy += length if running or flying else 0.0
-        alone += length if flying and not running else 0.0
-        evaluated += running * length
-        called += flying * length
-    return Utilisation(busy, evaluated / busy, called / busy, alone) if busy > 0.0 else None
+    evaluated, called = _spans(evaluations), _spans(calls)
+    times = np.concatenate([evaluated.ravel(), called.ravel()])
+    begin_and_end = np.array([1, -1])
+    evaluations_more = np.concatenate([np.tile(begin_and_end, len(evaluated)), np.zeros(called.size, int)])
+    calls_more = np.concatenate([np.zeros(evaluated.size, int), np.tile(begin_and_end, len(called))])
+    order = np.argsort(times, kind="stable")
+    lengths = np.diff(times[order])
+    running = np.cumsum(evaluations_more[order])[:-1]
+    flying = np.cumsum(calls_more[order])[:-1]
+    busy = float(lengths[(running > 0) | (flying > 0)].sum())
+    if busy <= 0.0:
+        return None
+    alone = float(lengths[(flying > 0) & (running == 0)].sum())
+    return Utilisation(busy, float(running @ lengths) / busy, float(flying @ lengths) / busy, alone)
+
+
+def _spans(spans: Iterable[Span]) -> npt.NDArray[np.float64]:
+    """Return spans as an array ``(n, 2)``."""
+    return np.array(list(spans), dtype=np.float64).reshape(-1, 2)
 
 
 def utilisation_of(state: RunState, notes: Notes) -> Utilisation | None:
     """Return how busy evaluators and models were in a run; an event stands where what it records ended."""
+    times, first = notes.times, notes.times[0] if notes.times else 0
 
     def span(seq: int, elapsed_s: float) -> Span:
-        end = (notes.times[seq - 1] - notes.times[0]) / 1e6
+        end = (times[seq - 1] - first) / 1e6
         return end - elapsed_s, end
 
     ended = [call for call in state.ledger.calls.values() if call.ended_seq and call.elapsed_s is not None]

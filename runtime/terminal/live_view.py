@@ -13,7 +13,8 @@ from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.verdict import ValidationRecord, achievement_of
+from dga2d.runtime.inspection.validations import ValidationRecord
+from dga2d.runtime.inspection.verdict import achievement_of
 from dga2d.runtime.inspection.views import gap_of, test_label
 from dga2d.runtime.terminal.output import shown
 from dga2d.runtime.terminal.phase import (

@@ -49,7 +49,7 @@ async def test_page_of_a_run_knows_its_length_and_generations(
     assert f'data-length="{len(rows)}"' in page
     scripts = re.findall(r"<script[^>]*>", page)
     assert scripts[-1] == '<script type="module" src="/static/page.js">'
-    assert all(re.fullmatch(r'<script defer src="/static/[\w.-]+">', script) for script in scripts[:-1])
+    assert all(re.fullmatch(r'<script (defer|type="module") src="/static/[\w.-]+">', s) for s in scripts)
 
 
 class BlockedStore:
@@ -90,10 +90,20 @@ async def test_frame_and_style_come_before_the_log_is_read(finished: Any) -> Non
                     assert (await client.get(address)).status_code == 200
                 frame = (await client.get("/runs/done")).text
                 assert f"Reading and checking the {len(finished.rows('done'))} events" in frame
+                assert (await client.get("/runs/done/reading")).json() == {"read": 0}
                 assert not store.let_go.is_set()
                 assert not panels
                 store.let_go.set()
             assert panels[0].status_code == 200
+
+
+async def test_the_frame_tells_what_the_list_of_runs_knows_of_the_run(browser: httpx.AsyncClient) -> None:
+    before = (await browser.get("/runs/done")).text
+    assert re.search(r"[a-z]+, seed \d+; begun 20", before)
+    listed = (await browser.get("/rows")).text
+    (sentence,) = re.findall(r'data-label="verdict"[^>]*title="([^"]+)"', listed)
+    assert sentence[1:] not in before
+    assert sentence[1:] in (await browser.get("/runs/done")).text
 
 
 @pytest.mark.parametrize("panel", PARTS)

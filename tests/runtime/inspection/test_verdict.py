@@ -15,9 +15,9 @@ from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.replay.state.work_rates import WorkRates
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.pairs import Gaps, interval, paired
+from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import (
     Achievement,
-    ValidationRecord,
     achievement_of,
     compare,
     estimate_gap,

@@ -11,6 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
+from anyio import to_thread
+from tests.agents.simulation import SMALL, Simulation
+from tests.browser.conftest import record
 from tests.fakes.long_run import RUN, write_long_run
 
 from dga2d.events import RecordedEvent, RunId
@@ -21,10 +24,17 @@ from dga2d.runtime.page import timeline as timelines
 from dga2d.runtime.page.application import make_application
 from dga2d.runtime.page.panels import PARTS
 from dga2d.runtime.page.timeline import BLOCK, BLOCKS_KEPT, Timeline
+from dga2d.runtime.report import data as report_data
+from dga2d.runtime.report.lineage import BlobReader, ReportedEdit, describe_edit
+from dga2d.runtime.report.notes import Change
 from dga2d.store import EventStore, open_store, verified
 
 EVENTS = 20_000
 PIPELINES = 10
+EDITS = {
+    *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
+    *("EdgeReplaced", "OperatorAdded", "OperatorRetired"),
+}
 
 
 class CountingStore:
@@ -130,3 +140,29 @@ async def test_every_place_of_a_log_is_what_folding_it_from_the_start_gives(
             assert [e.seq for e in last] == [e.seq for e in events[max(0, seq - 60) : seq]]
         timeline._blocks.clear()
         assert await timeline.state_at(BLOCK + 1) == await timeline.state_at(BLOCK + 1)
+
+
+async def test_after_the_first_panel_no_step_describes_an_edit_again(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('edits') / 'log.db'}"
+    made = await to_thread.run_sync(record, Simulation(SMALL).changed(generations=6, llm_calls=30))
+    await made.append(url, RUN, 1, len(made.events))
+    described: list[int] = []
+
+    async def counted(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
+        described.append(change.seq)
+        return await describe_edit(store, state, change)
+
+    monkeypatch.setattr(report_data, "describe_edit", counted)
+    async with open_store(url, create=False, read_only=True) as store:
+        transport = httpx.ASGITransport(make_application(store, url))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.get(f"/runs/{RUN}/checking")).status_code == 200
+            edits = [e.seq for e in made.events if e.type in EDITS]
+            assert described == edits != []
+            for seq in (len(made.events) // 2, len(made.events)):
+                for panel in ("lineage", "algorithm"):
+                    answer = await client.get(f"/runs/{RUN}/{panel}", params={"seq": seq})
+                    assert answer.status_code == 200
+    assert described == edits
