@@ -21,7 +21,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.inspection.comparing import Arm, check_alike, common_instances, evolved_arm, view_of_arms
-from dga2d.runtime.inspection.verdict import gaps_of
+from dga2d.runtime.inspection.validations import gaps_of
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.solving import (
