@@ -93,7 +93,9 @@ def _svg(drawing: Drawing, style: str) -> str:
     parts = (
         f"{style}<defs>{_patterns(drawing, mark)}</defs>{paper}",
         f'<text class="title" x="14" y="{_n(TITLE - 6)}">{_text(drawing.title)}</text>{body}',
+        '<g class="keys">',
         *_keys(sheet, mark),
+        "</g>",
         *(_words(14, y, note) for y, note in sheet.notes),
     )
     label = _text(". ".join((drawing.title, *notes)))

@@ -17,7 +17,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view
-from dga2d.runtime.inspection.measures import measure_of
+from dga2d.runtime.inspection.measures import Measure, measure_of
 from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
 from dga2d.runtime.inspection.verdict import (
     GapEstimate,
@@ -87,6 +87,16 @@ class Described:
     validations: dict[tuple[int, int, int], GapEstimate] = field(default_factory=dict)
     """By generation, candidate, and how many instances were evaluated."""
 
+    def mark(self, change: Change, measure: Measure) -> EditMark:
+        """Return an edit as a mark, which is made once."""
+        if change.seq not in self.marks:
+            brings_code = isinstance(
+                change.payload, p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded
+            )
+            text = edit_text(change, measure)
+            self.marks[change.seq] = EditMark(change.payload.generation, change.seq, text, brings_code)
+        return self.marks[change.seq]
+
     async def add_edit(self, store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
         """Return the description of an edit, which is made once; `state` is any after it."""
         if change.seq not in self.edits:
@@ -104,6 +114,8 @@ class PositionShare:
     source: str
     lines: tuple[CodeLine, ...]
     """The same, highlighted, with the edits that brought its lines where edits were asked for."""
+    origin: EditMark | None
+    """The edit that brought its code; ``None`` where it is the library's."""
 
 
 @dataclass(frozen=True)
@@ -253,9 +265,7 @@ async def gather_report_data(
         edits=edits,
         descent=draw_descent(state, edits),
         families=family_trees(state, edits),
-        algorithm=(
-            await _algorithm(store, state, notes, edits, known.traced) if "algorithm" in parts else ()
-        ),
+        algorithm=(await _algorithm(store, state, notes, edits, known) if "algorithm" in parts else ()),
     )
 
 
@@ -280,14 +290,7 @@ def _milestones(
     estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
     levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
     measure = measure_of(state.header)
-    for change in notes.changes:
-        if change.seq not in known.marks:
-            text = edit_text(change, measure)
-            brings_code = isinstance(
-                change.payload, p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded
-            )
-            known.marks[change.seq] = EditMark(change.payload.generation, change.seq, text, brings_code)
-    edits = tuple(known.marks[change.seq] for change in notes.changes)
+    edits = tuple(known.mark(change, measure) for change in notes.changes)
     return Milestones(_validated(state, record, known.validations), tuple(levels), edits)
 
 
@@ -343,28 +346,28 @@ def _edges(state: RunState) -> tuple[tuple[str, str, float], ...]:
 
 
 async def _algorithm(
-    store: BlobReader,
-    state: RunState,
-    notes: Notes,
-    edits: Sequence[ReportedEdit],
-    traced: dict[tuple[str, bool], tuple[CodeLine, ...]],
+    store: BlobReader, state: RunState, notes: Notes, edits: Sequence[ReportedEdit], known: Described
 ) -> tuple[PositionShare, ...]:
     program = state.checkpoint or state.best
     if program is None:
         return ()
-    sources = [(await store.get_blob(state.sources[step.implementation])).decode() for step in program.steps]
     means = position_means(program.steps, evaluations_of(notes, program.steps))
     digests = {str(name): str(digest) for name, digest in state.sources.items()}
-    for step in program.steps:
-        key = step.implementation, bool(edits)
-        if key not in traced:
-            traced[key] = tuple(await trace_lines(store, digests, step.implementation, edits))
-    return tuple(
-        PositionShare(
-            step.operator, step.implementation, mean, source, traced[step.implementation, bool(edits)]
-        )
-        for step, mean, source in zip(program.steps, means, sources, strict=True)
-    )
+    measure = measure_of(state.header)
+    marks = [known.mark(change, measure) for change in notes.changes]
+    brought = {
+        change.payload.implementation: mark
+        for change, mark in zip(notes.changes, marks, strict=True)
+        if mark.brings_code and not isinstance(change.payload, p.EdgeReplaced | p.OperatorRetired)
+    }
+    found = []
+    for step, mean in zip(program.steps, means, strict=True):
+        name, key = step.implementation, (str(step.implementation), bool(edits))
+        source = (await store.get_blob(state.sources[name])).decode()
+        if key not in known.traced:
+            known.traced[key] = tuple(await trace_lines(store, digests, name, edits))
+        found.append(PositionShare(step.operator, name, mean, source, known.traced[key], brought.get(name)))
+    return tuple(found)
 
 
 async def _calls(store: BlobReader, state: RunState, has_texts: bool) -> tuple[dict[str, Any], ...]:

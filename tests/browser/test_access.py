@@ -108,12 +108,39 @@ async def test_the_first_screens_are_accessible_on_a_phone_and_in_4k(tab: Tab) -
 async def test_printed_it_is_what_it_shows_without_its_controls(tab: Tab) -> None:
     page = await tab.open(f"/runs/fifty?seq={AT}#overview")
     await page.emulate_media(media="print", color_scheme="dark")
-    for control in (".time", "[role=tablist]", "#acting", ".chart-tools"):
+    for control in (".time", "[role=tablist]", "#acting", ".chart-buttons"):
         await expect(page.locator(control).first).to_be_hidden()
-    for part in (".verdict", ".facts", ".plot svg", ".strip"):
+    for part in (".verdict", ".facts", ".plot svg", ".legends", ".strip"):
         await expect(page.locator(part).first).to_be_visible()
     paper = await page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"  # nobody prints dark paper
+
+
+LINES = """() => [...document.querySelectorAll("#panel p")].filter((line) => line.checkVisibility()).map((line) => {
+  const letters = document.createElement("span");
+  letters.textContent = "0".repeat(100);
+  line.append(letters);
+  const reach = letters.getBoundingClientRect().width;
+  letters.remove();
+  return line.getBoundingClientRect().width / reach;
+})"""
+"""Widths of the paragraphs of a panel, in hundreds of their letters."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tab", [{"viewport": SIZES["4K"]}], indirect=True, ids=["4K"])
+async def test_a_wide_screen_is_used_and_its_lines_stay_readable(tab: Tab) -> None:
+    page = await tab.open(f"/runs/fifty?seq={AT}#overview")
+    boxes = [
+        await page.locator(part).first.bounding_box() for part in (".verdict", ".plot", ".drawing", ".strip")
+    ]
+    verdict, chart, picture, strip = (box for box in boxes if box is not None)
+    assert strip["x"] + strip["width"] - verdict["x"] > 0.9 * SIZES["4K"]["width"]
+    assert chart["x"] + chart["width"] <= picture["x"]
+    assert picture["x"] + picture["width"] <= strip["x"]  # three columns
+    assert chart["height"] > 500
+    widths = await page.evaluate(LINES)
+    assert max(widths) < 1.05
 
 
 FOCUS = """() => {
@@ -127,15 +154,16 @@ FOCUS = """() => {
 async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     order = []
-    for _ in range(18):
+    for _ in range(21):
         await page.keyboard.press("Tab")
         name, is_outlined = await page.evaluate(FOCUS)
         assert is_outlined, name
         order.append(name)
     controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
     filters = ["least-use", "credit-sign", "show-ends"]
-    assert order[:-3] == ["All runs", *controls, "Download", "tab-graph", "panel", *filters]
-    assert order[-3] == "wide"
+    zoom = ["closer", "farther", "whole"]
+    assert order[:-3] == ["All runs", *controls, "Download", "tab-graph", "panel", *filters, *zoom]
+    assert order[-3] == "wide stage"
 
 
 @pytest.mark.slow

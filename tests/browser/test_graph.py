@@ -10,11 +10,13 @@ from typing import Any
 
 import anyio
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Page, expect
 from tests.agents.made_up_library import made_up_operator
 from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
 from tests.browser.conftest import Recording, Served, Tab, record, serving
+from tests.browser.test_access import faults
 
 from dga2d.events import RunId
 from dga2d.events.payloads import EdgeReplaced
@@ -129,6 +131,35 @@ async def test_credit_and_use_choose_what_is_drawn(tab: Tab) -> None:
     assert 0 < len(uses) < whole
     assert min(uses) >= 2
     await expect(page.locator("#least-use-shown")).to_have_text("2")
+
+
+async def test_the_graph_is_zoomed_and_moved_by_keyboard(tab: Tab) -> None:
+    page = await tab.open("/runs/large#graph")
+    stage = page.locator(".graph-panel .stage")
+    await expect(page.locator(".graph-panel .hint")).to_contain_text("keys + − 0")
+    width = "(svg) => svg.getBoundingClientRect().width"
+    whole = await page.locator("svg.graph").evaluate(width)
+    await stage.focus()
+    assert await stage.evaluate("(one) => getComputedStyle(one).outlineStyle") != "none"
+    await page.keyboard.press("+")
+    await page.keyboard.press("+")
+    assert await page.locator("svg.graph").evaluate(width) == pytest.approx(2.25 * whole, rel=0.02)
+    before = await stage.evaluate("(one) => one.scrollTop")
+    seq = await page.locator("#seq").inner_text()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowLeft")
+    await page.wait_for_function(
+        "(before) => document.querySelector('.graph-panel .stage').scrollTop > before", arg=before
+    )
+    assert await page.locator("#seq").inner_text() == seq  # arrows in the picture do not move through time
+    await page.evaluate(AXE_SCRIPT)
+    assert await faults(page) == []
+    await page.locator("#live").press("ArrowLeft")
+    await tab.shows("graph", int(seq) - 1)
+    assert await page.locator("svg.graph").evaluate(width) == pytest.approx(2.25 * whole, rel=0.02)
+    await stage.focus()
+    await page.keyboard.press("0")
+    assert await page.locator("svg.graph").evaluate(width) == pytest.approx(whole, rel=0.02)
 
 
 async def test_an_edit_is_drawn_as_the_slider_passes_it(tab: Tab, recording: Recording) -> None:

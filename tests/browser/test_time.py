@@ -21,7 +21,7 @@ async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Reco
     last = len(fifty.events)
     await tab.shows("overview", last)
     await expect(page.locator("label[for=slider]")).to_have_text(f"event {last} of {last}")
-    await expect(page.locator("#panel")).to_contain_text("50 of 50 generations closed")
+    await expect(page.locator(".budget")).to_contain_text("50 of 50")
     assert await page.locator("#marks option").count() == 50
 
 
@@ -243,6 +243,8 @@ async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
         assert box is not None, part
         assert box["y"] + box["height"] <= 900, part
     await expect(page.locator(".strip li").first).to_contain_text("% of the time")
+    await expect(page.locator(".trust")).to_contain_text("events of the log held against their hashes")
+    assert await page.locator(".strip .origin").count() == await page.locator(".strip li").count()
     await page.locator(".strip a").first.click()
     await expect(page.locator("#tab-algorithm")).to_have_attribute("aria-selected", "true")
     await expect(page.locator("#code-1")).to_have_attribute("open", "")

@@ -4,8 +4,10 @@
 const Plot = /** @type {any} */ (globalThis).Plot;
 const COLOURS = { best: "var(--c1)", own: "var(--c2)", validation: "var(--c3)", held: "var(--c4)", edit: "var(--c5)" };
 
-/** Sizes in pixels: of the chart, of the room above, below and at its left, of a name of two lines; width of a chart with no room for names. */
-const [HEIGHT, ABOVE, BELOW, LEFT, NAME_HEIGHT, NARROW] = [250, 14, 40, 46, 29, 520];
+/** Sizes in pixels: of the room above, below, at the left of a chart and at its right for names, of a name of two lines; width of a chart with no room for names. */
+const [ABOVE, BELOW, LEFT, RIGHT, NAME_HEIGHT, NARROW] = [14, 44, 46, 158, 29, 520];
+/** Height of a chart: a share of its width, between two bounds in pixels. */
+const [SHARE, LOWEST, HIGHEST] = [0.34, 220, 560];
 /** Most generations that are dots, pixels from one mark of an edit to the next, edits that one mark names. */
 const [DOTTED, MARK, NAMED] = [150, 9, 8];
 const XLINK = "http://www.w3.org/1999/xlink";
@@ -39,6 +41,7 @@ class GapChart {
   /** @param {HTMLElement} holder */
   constructor(holder) {
     this.holder = holder;
+    this.frame = { letter: 1, above: ABOVE, below: BELOW, height: LOWEST };
     this.told = unpacked(JSON.parse(holder.dataset.gaps ?? "{}"));
     this.choice = choices.get(holder.id) ?? { axis: "generation", isLog: false, span: null, at: -1 };
     if (!(this.choice.axis in this.told.axes)) this.choice.axis = "generation";
@@ -84,17 +87,18 @@ class GapChart {
     const all = make("button", { type: "button", title: "Show all (0)" }, "all");
     all.addEventListener("click", () => this.zoom(null));
     const legend = make("span", { class: "soft legends" });
-    const entries = { best: "● best so far, training", own: "● best of the generation", validation: "◆ validation", edit: "▲ accepted edit" };
+    const entries = { best: "● best so far, training", own: "● best of generation", validation: "◆ validation", edit: "▲ accepted edit" };
     for (const [key, text] of Object.entries(entries)) {
       const [sign, ...words] = text.split(" ");
       const swatch = make("i", { "aria-hidden": "true", style: `color:${COLOURS[/** @type {"best"} */ (key)]}` }, sign);
       legend.append(make("span", {}, swatch, ` ${words.join(" ")}`), " "); // lines break at blanks
     }
-    const tools = make("div", { class: "chart-tools" }, legend, axis, this.log, all);
+    const buttons = make("span", { class: "chart-buttons" }, axis, this.log, all);
+    const tools = make("div", { class: "chart-tools" }, legend, buttons);
     for (const kind of ["svg", "png", "csv"]) {
       const button = make("button", { type: "button", "aria-label": `Save as ${kind.toUpperCase()}` }, kind.toUpperCase());
       button.addEventListener("click", () => void this.save(kind));
-      tools.append(button);
+      buttons.append(button);
     }
     return tools;
   }
@@ -120,6 +124,9 @@ class GapChart {
     const { axis, isLog, span } = this.choice;
     this.drawnWidth = this.figure.clientWidth;
     const width = Math.max(300, this.drawnWidth);
+    const letter = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16; // larger on wide screens
+    const [above, below, left, right] = [ABOVE, BELOW, LEFT, RIGHT].map((size) => size * letter);
+    this.frame = { letter, above, below, height: Math.round(Math.min(Math.max(width * SHARE, LOWEST), HIGHEST * letter)) };
     const shown = span ?? this.whole;
     const inside = (/** @type {any} */ row) => row[axis] >= shown[0] && row[axis] <= shown[1];
     const rows = this.rows.filter(inside);
@@ -140,15 +147,15 @@ class GapChart {
     const top = isLog ? high * 1.15 : isGap ? Math.max(high * 1.06, bottom + 0.1) : high + margin;
     const positive = (/** @type {number | null} */ value) => value !== null && (!isLog || value > 0);
     const isLong = rows.length > DOTTED; // dots would hide each other
-    const isNarrow = width < NARROW; // then lines are named below the chart
+    const isNarrow = width < NARROW * letter; // then lines are named below the chart
     const lines = this.told.levels.filter((/** @type {any} */ l) => positive(l.value));
-    const right = isNarrow || lines.length === 0 ? 14 : 132;
-    const stacked = this.stack(places, shown, width - LEFT - right);
+    const beside = isNarrow || lines.length === 0 ? 14 : right;
+    const stacked = this.stack(places, shown, width - left - beside);
     const names = this.nameLines(lines, bottom, top);
     this.below.hidden = !isNarrow;
     const chart = Plot.plot({
-      width, height: HEIGHT, marginLeft: LEFT, marginRight: right, marginTop: ABOVE, marginBottom: BELOW,
-      style: { background: "transparent", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
+      width, height: this.frame.height, marginLeft: left, marginRight: beside, marginTop: above, marginBottom: below,
+      style: { background: "transparent", fontSize: `${12 * letter}px`, fontFamily: "inherit", overflow: "visible" },
       className: "gap-chart",
       x: { domain: shown, label: this.told.axes[axis], ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
       y: { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
@@ -191,11 +198,12 @@ class GapChart {
    */
   nameLines(lines, bottom, top) {
     const share = (/** @type {number} */ value) => (this.choice.isLog ? Math.log(value / bottom) / Math.log(top / bottom) : (value - bottom) / (top - bottom));
-    const reach = HEIGHT - ABOVE - BELOW;
+    const reach = this.frame.height - this.frame.above - this.frame.below;
+    const apart = NAME_HEIGHT * this.frame.letter;
     const sorted = lines.map((level) => ({ level, y: (1 - share(level.value)) * reach })).sort((a, b) => a.y - b.y);
     const places = sorted.map(({ y }) => y);
-    for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + NAME_HEIGHT);
-    for (let i = places.length - 1, most = reach; i >= 0; i--, most -= NAME_HEIGHT) places[i] = Math.min(places[i], most);
+    for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
+    for (let i = places.length - 1, most = reach; i >= 0; i--, most -= apart) places[i] = Math.min(places[i], most);
     return sorted.map(({ level, y }, i) => ({ level, shift: places[i] - y, text: `${level.name.replace(", ", ",\n")} ${this.figureText(level.value)}` }));
   }
 
@@ -309,7 +317,7 @@ class GapChart {
     const away = new AbortController();
     addEventListener("pointermove", (move) => {
       const [a, b] = [from, pixel(move)].sort((x, y) => x - y);
-      band.style.cssText = `left:${a}px;width:${b - a}px;top:${ABOVE}px;height:${HEIGHT - ABOVE - BELOW}px`;
+      band.style.cssText = `left:${a}px;width:${b - a}px;top:${this.frame.above}px;height:${this.frame.height - this.frame.above - this.frame.below}px`;
       if (!band.isConnected && b - a > 4) this.figure.append(band);
     }, { signal: away.signal });
     for (const end of ["pointerup", "pointercancel"]) {

@@ -1,7 +1,9 @@
 // The operator graph: what is hovered is lit, what is filtered is hidden, what is chosen is told beside it.
 
+import { zoomable } from "./zoom.js";
+
 /** What a reader chose; it outlives the panel, which is drawn anew at every step through time. */
-const choice = { use: 0, sign: "all", withEnds: false, operator: "" };
+const choice = { use: 0, sign: "all", withEnds: false, operator: "", scale: 1 };
 
 /** @param {HTMLElement} panel @param {(operator: string) => Promise<string>} tell gives an operator's part as HTML */
 export function drawGraph(panel, tell) {
@@ -24,6 +26,8 @@ export function drawGraph(panel, tell) {
       link.classList.toggle("filtered", isLess || isOther);
     }
   };
+  const around = panel.querySelector(".graph-panel");
+  if (around instanceof HTMLElement) zoomable(around, choice.scale, (scale) => { choice.scale = scale; });
   for (const control of [use, sign, ends]) control.addEventListener("input", filter);
   filter();
   for (const node of graph.querySelectorAll("a[data-operator]")) {

@@ -1,7 +1,8 @@
 // Solutions of an instance as they improved: stepped or played, and seen as close as one likes.
 
+import { zoomable } from "./zoom.js";
+
 const FRAME_MS = 900;
-const CLOSEST = 16;
 
 /** @typedef {{address: string, words: string, seq: number}} Frame */
 /** @typedef {{instance: string, frames: Frame[]}} Film */
@@ -20,7 +21,6 @@ function show(section) {
   const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (section.querySelector(name));
   const which = /** @type {HTMLSelectElement} */ (part(".which"));
   const sheet = part(".sheet");
-  const stage = part(".stage");
   const before = kept.get(location.pathname) ?? { film: 0, scale: 1 };
   let film = Math.min(before.film, films.length - 1);
   let frame = films[film].frames.length - 1;
@@ -38,16 +38,6 @@ function show(section) {
     if (one !== films[film].frames[frame]) return; // the reader went on meanwhile
     isWaiting = false;
     sheet.innerHTML = text;
-  }
-
-  /** @param {number} wanted */
-  function zoom(wanted) {
-    const center = [(stage.scrollLeft + stage.clientWidth / 2) / stage.scrollWidth, (stage.scrollTop + stage.clientHeight / 2) / stage.scrollHeight];
-    scale = Math.min(Math.max(wanted, 1), CLOSEST);
-    sheet.style.width = `${100 * scale}%`;
-    stage.scrollLeft = center[0] * stage.scrollWidth - stage.clientWidth / 2;
-    stage.scrollTop = center[1] * stage.scrollHeight - stage.clientHeight / 2;
-    kept.set(location.pathname, { film, scale });
   }
 
   /** @param {number} by */
@@ -83,27 +73,10 @@ function show(section) {
   part(".before").addEventListener("click", () => step(-1));
   part(".after").addEventListener("click", () => step(1));
   part(".run").addEventListener("click", play);
-  part(".closer").addEventListener("click", () => zoom(scale * 1.5));
-  part(".farther").addEventListener("click", () => zoom(scale / 1.5));
-  part(".whole").addEventListener("click", () => zoom(1));
-  stage.addEventListener("keydown", (event) => {
-    const wanted = { "+": scale * 1.5, "-": scale / 1.5, 0: 1 }[event.key];
-    if (wanted === undefined) return;
-    event.preventDefault();
-    zoom(wanted);
+  zoomable(section, scale, (wanted) => {
+    scale = wanted;
+    kept.set(location.pathname, { film, scale });
   });
-  stage.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return; // else the page scrolls as ever
-    event.preventDefault();
-    zoom(scale * (event.deltaY < 0 ? 1.2 : 1 / 1.2));
-  }, { passive: false });
-  stage.addEventListener("pointerdown", (event) => {
-    if (event.button === 0 && event.pointerType === "mouse") stage.setPointerCapture(event.pointerId);
-  });
-  stage.addEventListener("pointermove", (event) => {
-    if (stage.hasPointerCapture(event.pointerId)) stage.scrollBy(-event.movementX, -event.movementY);
-  });
-  zoom(scale);
   void draw();
 }
 
