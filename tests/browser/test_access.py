@@ -116,7 +116,8 @@ async def test_printed_it_is_what_it_shows_without_its_controls(tab: Tab) -> Non
     assert paper == "rgb(255, 255, 255)"  # nobody prints dark paper
 
 
-LINES = """() => [...document.querySelectorAll("#panel p")].filter((line) => line.checkVisibility()).map((line) => {
+LINES = """() => [...document.querySelectorAll("#panel p")]
+  .filter((line) => line.checkVisibility()).map((line) => {
   const letters = document.createElement("span");
   letters.textContent = "0".repeat(100);
   line.append(letters);
