@@ -9,10 +9,11 @@ const base = `/runs/${encodeURIComponent(main?.dataset.run ?? "")}`;
 async function follow() {
   while (bar instanceof HTMLProgressElement && bar.isConnected) {
     const answer = await fetch(`${base}/reading`);
-    if (answer.ok) bar.value = (await answer.json()).read;
+    const text = await answer.text(); // an answer that nobody reads stays open
+    if (answer.ok) bar.value = JSON.parse(text).read;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
-void fetch(`${base}/facts`).catch(() => undefined); // page.js asks for the same, and says what is wrong
+void fetch(`${base}/facts`).then((answer) => answer.text()).catch(() => undefined); // page.js asks for the same, and says what is wrong
 void follow().catch(() => undefined);
