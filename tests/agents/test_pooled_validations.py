@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+import scipy.stats
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import Simulation
 
-from dga2d.agents.comparison import clearly_better, compare_gains, error_weights, pooled_gains
+from dga2d.agents.comparison import clearly_better, compare_gains, error_weights, pooled_gains, signed_rank_p
 from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.validator import decide, duties
@@ -53,6 +56,27 @@ def test_gains_are_tested_in_the_mean_and_by_rank() -> None:
     assert compare_gains([0.0, 0.0]).p_value == 1.0
     assert compare_gains([-1.0, -2.0, -3.0]).p_value == 1.0
     assert compare_gains([0.5]) == (1, 0.5, None, 1, 0, 1.0)
+
+
+@given(gains=st.lists(st.integers(-60, 60).filter(bool), min_size=1, max_size=70))
+@example(gains=[3])
+@example(gains=list(range(1, 51)))
+@example(gains=list(range(-8, 43))[:8] + list(range(9, 52)))
+@example(gains=[1, -1] * 7)
+@example(gains=[5] * 13)
+@example(gains=[5] * 14)
+def test_the_rank_test_is_scipys(gains: list[int]) -> None:
+    expected = float(scipy.stats.wilcoxon(gains, alternative="greater").pvalue)
+    assert signed_rank_p([gain / 7.0 for gain in gains]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_students_figures_are_scipys() -> None:
+    found = compare_gains([0.25, -0.125, 0.5, 0.0, 0.75])
+    student = scipy.stats.ttest_1samp([0.25, -0.125, 0.5, 0.0, 0.75], 0.0, alternative="greater")
+    assert found.p_value == pytest.approx(2.0 * student.pvalue, rel=1e-5)  # less than the ranks' 1/8
+    assert found.interval == pytest.approx(
+        scipy.stats.ttest_1samp([0.25, -0.125, 0.5, 0.0, 0.75], 0.0).confidence_interval(0.95), rel=1e-5
+    )
 
 
 def test_challengers_share_an_error_rate_by_holms_procedure() -> None:
