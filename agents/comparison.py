@@ -108,7 +108,7 @@ def _tail(ranks: Sequence[int], least: int) -> float:
     ways = [1]
     for rank in ranks:
         ways = [a + b for a, b in zip_longest(ways, [0] * rank + ways, fillvalue=0)]
-    return sum(ways[least:]) / 2 ** len(ranks)
+    return float(sum(ways[least:]) / 2 ** len(ranks))
 
 
 def _rounded(value: float) -> float:
