@@ -26,9 +26,15 @@ def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
 
 
 def fittest(programs: Iterable[ProgramRecord], size: int) -> tuple[ImplementationId, ...]:
-    """Return the `size` best programs that did not fail, best first, one of each objective: the oldest."""
+    """Return the `size` best programs that did not fail, best first, one of each objective: the oldest.
+
+    A program that was written again is no other one: it counts with its first score.
+    """
+    first: dict[ImplementationId, ProgramRecord] = {}
+    for program in sorted(programs, key=lambda program: program.number):
+        first.setdefault(program.id, program)
     found: dict[float, ImplementationId] = {}
-    for program in ranked(p for p in programs if not p.failed):
+    for program in ranked(p for p in first.values() if not p.failed):
         found.setdefault(round(program.score, DIGITS), program.id)
     return tuple(found.values())[:size]
 

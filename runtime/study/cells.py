@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dga2d.events import EventError
+from dga2d.replay.errors import ReplayError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.plan import Cell, StudyPlan
-from dga2d.store import EventStore, MissingDatabaseError, RunSummary, open_store
+from dga2d.store import CorruptEventError, EventStore, MissingDatabaseError, RunSummary, open_store
 
 CellStatus = Literal["absent", "begun", "evolved", "tested", "failed"]
 FREE = frozenset({"evaluators", "llm_timeout", "llm_concurrent", "llm_key_file", "sandbox"})
@@ -45,7 +47,8 @@ class CellProgress:
 
 
 async def read_progress(url: str, plan: StudyPlan, cells: Sequence[Cell] | None = None) -> list[CellProgress]:
-    """Return how far cells are, in their order; all of the plan if none are named.
+    """Return how far cells are, in their order; all of the plan if none are named. One whose log does not
+    hold has failed.
 
     Raises
     ------
@@ -64,7 +67,10 @@ async def read_progress(url: str, plan: StudyPlan, cells: Sequence[Cell] | None 
 async def _progress(store: EventStore, plan: StudyPlan, cell: Cell, run: RunSummary | None) -> CellProgress:
     if run is None or run.last_type is None:
         return CellProgress(cell, "absent")
-    state = await load_state(store, run.run_id)
+    try:
+        state = await load_state(store, run.run_id)
+    except (ReplayError, EventError, CorruptEventError):  # `dga2d audit` says what; the other runs go on
+        return CellProgress(cell, "failed", is_running=run.is_leased)
     _check_same(plan, cell, state)
     ledger = state.ledger
     seconds = None if run.last_recorded_at is None else (run.last_recorded_at - run.created_at) / 1e6

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, repeat
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from dga2d.replay.errors import InvariantError
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.study import running
+from dga2d.runtime.study import cells, running
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.plan import Cell, StudyPlan, parse_plan
 from dga2d.runtime.study.running import Ending, Options, run_study
@@ -50,3 +53,15 @@ async def test_a_run_that_outlived_its_study_is_waited_for_and_not_carried_out_t
     assert [line for line in said if "another process" in line] == [
         "another process writes t.jsp.a.1; 0 of 2 runs done"
     ]
+
+
+async def test_a_run_whose_log_does_not_hold_has_failed_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def broken(store: object, run: str) -> object:
+        raise InvariantError(7, "PopulationUpdated", "a program is there twice")
+
+    monkeypatch.setattr(cells, "load_state", broken)
+    summary: Any = SimpleNamespace(run_id="t.jsp.a.1", last_type="RunFailed", is_leased=False)
+    store: Any = None
+    assert await cells._progress(store, PLAN, PLAN.cells[0], summary) == CellProgress(PLAN.cells[0], "failed")

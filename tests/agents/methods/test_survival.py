@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dga2d.agents.methods.survival import fittest, rank_weights, select_by_rank
@@ -51,3 +53,11 @@ def test_survivors_are_the_best_one_of_each_objective_without_what_failed() -> N
     assert numbers(fittest(population, 10)) == [2, 5, 1]
     assert numbers(fittest(population, 2)) == [2, 5]
     assert numbers(fittest([program(7, -0.1), program(6, -0.1)], 2)) == [6]  # of equals the older
+
+
+def test_a_program_that_is_written_again_counts_once_with_its_first_score() -> None:
+    """Other random streams gave it another score the second time."""
+    first, other = program(1, -0.2), program(2, -0.1)
+    again = replace(first, number=9, score=-0.05)
+    assert numbers(fittest([other, first, again], 3)) == [2, 1]
+    assert numbers(fittest([again, other, first], 3)) == [2, 1]
