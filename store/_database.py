@@ -22,10 +22,6 @@ from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, 
 
 Result = TypeVar("Result")
 
-SCHEMA_VERSION = 3
-"""The only version there is: 1 and 2 were never released."""
-
-
 RETRY_S = 0.2
 """Between two attempts to reach a server."""
 SCAN_SIZE = 256
@@ -115,6 +111,8 @@ class Database(ABC):
 
     url: str
     """As shown to people: without a password."""
+    schema_version: int
+    """The number of the schema that this program writes; each kind of database counts for itself."""
     poll_s: float
     """How often a subscriber asks for the events of another process."""
     patience_s: float = 0.0
@@ -173,12 +171,12 @@ class Database(ABC):
         """Tell the processes that watch that events were appended to a run."""
 
 
-def check_version(url: str, version: object) -> None:
+def check_version(url: str, version: object, known_version: int) -> None:
     """Raise ForeignDatabaseError for a schema that this program does not know."""
-    if version != SCHEMA_VERSION:
-        is_newer = isinstance(version, int) and version > SCHEMA_VERSION
+    if version != known_version:
+        is_newer = isinstance(version, int) and version > known_version
         compared, advice = ("newer than", "; update dga2d") if is_newer else ("not", "")
-        known = f"{compared} the {SCHEMA_VERSION} this program knows{advice}"
+        known = f"{compared} the {known_version} this program knows{advice}"
         raise ForeignDatabaseError(url, f"has schema version {version}, {known}")
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import LargeBinary, bindparam, cast, delete, null, select
 
 from dga2d.events import EventError, RecordedEvent, RunId, blob_digest, referenced_blobs
 from dga2d.store import _read
-from dga2d.store._database import SCHEMA_VERSION, DatabaseConnection
+from dga2d.store._database import DatabaseConnection
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import RunBusyError
 from dga2d.store._lease import read_lease
@@ -103,15 +103,15 @@ async def _own_pages(connection: DatabaseConnection, run_id: RunId) -> AsyncIter
         after = page[-1][1]
 
 
-async def findings(connection: DatabaseConnection) -> list[str]:
+async def findings(connection: DatabaseConnection, known_version: int) -> list[str]:
     """Return what is wrong with version, blobs, and the tables beside the events of every run
     (`discrepancies`), a line each.
 
     The chains of the runs are not looked at (``EventStore.verify``).
     """
     versions = [version for (version,) in await connection.execute(select(schema_version.c.version))]
-    wrong = f"table schema_version: expected {SCHEMA_VERSION} alone, got {versions}"
-    found = [] if versions == [SCHEMA_VERSION] else [wrong]
+    wrong = f"table schema_version: expected {known_version} alone, got {versions}"
+    found = [] if versions == [known_version] else [wrong]
     after = ""
     while rows := await connection.fetch(_blob_page, after=after):
         after = rows[-1][0]

@@ -22,9 +22,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateSchema
 
-from dga2d.store._database import SCHEMA_VERSION, DatabaseConnection, check_version
+from dga2d.store._database import DatabaseConnection, check_version
 from dga2d.store._errors import ForeignDatabaseError
 from dga2d.store._schema import APPEND_ONLY, metadata, run_of_events, schema_version
+
+SCHEMA_VERSION = 4
+"""The only one that is written. 3 had the run of an event looked up by a reference, or by a trigger that took
+longer; both called themselves 3 and are brought up to date."""
+OUTDATED = (3,)
+"""Versions whose tables are today's, and whose guards can be made so."""
 
 MARK = "event logs of dga2d"
 """Comment on the table ``schema_version`` by which a database is known as ours."""
@@ -65,20 +71,23 @@ FUNCTIONS = {
 BEGIN
   RAISE EXCEPTION '% are append-only', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
 END""",
-    # One query: each costs an append more than several of the rows that it looks at.
+    # One query: each costs an append more than several of the rows that it looks at. One run per statement:
+    # grouping them would take as long again, and nobody appends to two.
     "dga2d_events_only_at_the_end": """
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM (SELECT run_id, min(seq) AS first, max(seq) AS last, count(*) AS n FROM added
-                   GROUP BY run_id) a
-    LEFT JOIN runs r USING (run_id)
-    WHERE r.run_id IS NULL OR a.last - a.first + 1 <> a.n
-    OR a.first <> 1 + coalesce(
-      (SELECT e.seq FROM events e WHERE e.run_id = a.run_id AND e.seq < a.first ORDER BY e.seq DESC LIMIT 1),
-      (SELECT max(l.until_seq) FROM lineages l WHERE l.run_id = a.run_id), 0)
-  ) OR EXISTS (
-    SELECT 1 FROM added a JOIN lineages l ON l.run_id = a.run_id
-    JOIN events e ON e.run_id = l.ancestor AND e.operation = a.operation AND e.seq <= l.until_seq
+    SELECT 1 FROM (SELECT min(run_id) AS run_id, max(run_id) AS other, min(seq) AS first, max(seq) AS last,
+                   count(*) AS n FROM added) a
+    WHERE a.n > 0 AND (
+      a.run_id <> a.other OR a.last - a.first + 1 <> a.n
+      OR NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = a.run_id)
+      OR a.first <> 1 + coalesce(
+        (SELECT e.seq FROM events e WHERE e.run_id = a.run_id AND e.seq < a.first
+         ORDER BY e.seq DESC LIMIT 1),
+        (SELECT max(l.until_seq) FROM lineages l WHERE l.run_id = a.run_id), 0)
+      OR EXISTS (SELECT 1 FROM lineages l WHERE l.run_id = a.run_id AND EXISTS (
+        SELECT 1 FROM added JOIN events e ON e.run_id = l.ancestor AND e.operation = added.operation
+        WHERE e.seq <= l.until_seq)))
   ) THEN
     RAISE EXCEPTION 'events are append-only, behind the last of their run'
       USING ERRCODE = 'integrity_constraint_violation';
@@ -146,29 +155,61 @@ GUARDS = (
 """Triggers that keep every program, not only this one, from changing what was written."""
 
 
-async def prepare_schema(connection: DatabaseConnection, url: str, *, create: bool) -> bool:
-    """See whether the database is a log of this program, and (`create`) make one of an empty one.
+async def prepare_schema(
+    connection: DatabaseConnection, url: str, *, create: bool, is_read_only: bool
+) -> bool:
+    """See whether the database is a log of this program, and (`create`) make one of an empty one; bring an
+    outdated one up to date.
 
     What counts is the first schema of the search path. Returns false for an empty one that stays empty.
 
     Raises
     ------
     ForeignDatabaseError
-        It is not ours, or of another version.
+        It is not ours, of another version, or outdated and not ours to change.
     """
-    if await _is_ours(connection, url):
-        return True
-    if not create:
+    version = await _version(connection, url)
+    if version is None and not create:
         return False
+    if version == SCHEMA_VERSION:
+        return True
+    if version is not None and (is_read_only or not await _is_owner(connection)):
+        raise ForeignDatabaseError(url, _OUTDATED.format(version, SCHEMA_VERSION))
     async with connection.transaction():
         await _take_turn(connection)
-        if not await _is_ours(connection, url):  # another process may have been quicker
-            await connection.core.run_sync(metadata.create_all, checkfirst=False)
-            for statement in _statements():
-                await connection.core.exec_driver_sql(statement)
-            await connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-            await connection.core.exec_driver_sql(f"COMMENT ON TABLE schema_version IS '{MARK}'")
+        version = await _version(connection, url)  # another process may have been quicker
+        if version is None:
+            await _make(connection)
+        elif version != SCHEMA_VERSION:
+            await _bring_up_to_date(connection)
     return True
+
+
+_OUTDATED = (
+    "has schema version {} of an earlier dga2d; the owner of its tables brings it to version {} by any "
+    "command that writes, `dga2d gc` for one"
+)
+
+
+async def _is_owner(connection: DatabaseConnection) -> bool:
+    owned = text("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('events')")
+    return bool((await connection.execute(owned)).scalar_one())
+
+
+async def _make(connection: DatabaseConnection) -> None:
+    await connection.core.run_sync(metadata.create_all, checkfirst=False)
+    for statement in (*_functions("CREATE"), *(guard.definition() for guard in GUARDS)):
+        await connection.core.exec_driver_sql(statement)
+    await connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+    await connection.core.exec_driver_sql(f"COMMENT ON TABLE schema_version IS '{MARK}'")
+
+
+async def _bring_up_to_date(connection: DatabaseConnection) -> None:
+    """Replace what version 3 had otherwise; writers of an earlier dga2d go on until they end."""
+    reference = "ALTER TABLE events DROP CONSTRAINT IF EXISTS events_run_id_fkey"
+    for statement in (*_functions("CREATE OR REPLACE"), reference):
+        await connection.core.exec_driver_sql(statement)
+    await connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
 
 
 async def prepare_namespace(connection: DatabaseConnection, name: str) -> None:
@@ -183,14 +224,12 @@ async def _take_turn(connection: DatabaseConnection) -> None:
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(MARK))))
 
 
-def _statements() -> Iterator[str]:
+def _functions(create: str) -> Iterator[str]:
     for name, body in FUNCTIONS.items():
         yield (
-            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql "
+            f"{create} FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql "
             f"SET search_path FROM CURRENT AS $body${body}$body$"
         )
-    for guard in GUARDS:
-        yield guard.definition()
 
 
 _FOUND = text(
@@ -204,17 +243,20 @@ _FOUND = text(
 """Mark and number of tables, in one statement: another process may be making them."""
 
 
-async def _is_ours(connection: DatabaseConnection, url: str) -> bool:
-    """Return false for an empty schema. Raises ForeignDatabaseError for any that is not ours."""
+async def _version(connection: DatabaseConnection, url: str) -> int | None:
+    """Return the version, an outdated one perhaps; ``None`` for an empty schema. Raises ForeignDatabaseError
+    for any other."""
     mark, n_tables = (await connection.execute(_FOUND)).one()
     if mark != MARK:
         if n_tables == 0:
-            return False
+            return None
         advice = "take another database, or a schema of it: ?schema=NAME"
         raise ForeignDatabaseError(url, f"holds tables of another program; {advice}")
     found = await connection.execute(select(func.max(schema_version.c.version)))
-    check_version(url, found.scalar_one())
-    return True
+    version: int | None = found.scalar_one()
+    if version not in OUTDATED:
+        check_version(url, version, SCHEMA_VERSION)
+    return version
 
 
 # ---------------------------------------------------------------- what can be wrong

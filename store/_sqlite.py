@@ -23,7 +23,7 @@ from dga2d.store import _database
 from dga2d.store._database import Database, DatabaseConnection, translated
 from dga2d.store._errors import ForeignDatabaseError
 from dga2d.store._sqlite_file import create_engine, translate
-from dga2d.store._sqlite_schema import prepare_schema, schema_findings
+from dga2d.store._sqlite_schema import SCHEMA_VERSION, prepare_schema, schema_findings
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
 DIALECT = dialect()
@@ -34,6 +34,7 @@ Result = TypeVar("Result")
 class SqliteDatabase(Database):
     """A file; transactions that write take turns within the process before they meet the file's own lock."""
 
+    schema_version = SCHEMA_VERSION
     poll_s = 0.2
 
     def __init__(self, path: Path, url: str, *, read_only: bool) -> None:

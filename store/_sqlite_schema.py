@@ -7,9 +7,12 @@ import re
 import aiosqlite
 from sqlalchemy import Connection, Integer, LargeBinary, String, func, inspect, select
 
-from dga2d.store._database import SCHEMA_VERSION, DatabaseConnection, check_version
+from dga2d.store._database import DatabaseConnection, check_version
 from dga2d.store._errors import ForeignDatabaseError, StoreError
 from dga2d.store._schema import APPEND_ONLY, metadata, schema_version
+
+SCHEMA_VERSION = 3
+"""The only version there is: 1 and 2 were never released."""
 
 APPLICATION_ID = 0x44474132
 """``PRAGMA application_id`` of our files, "DGA2"."""
@@ -96,7 +99,7 @@ async def _is_ours(connection: DatabaseConnection, url: str) -> bool:
     if owner != APPLICATION_ID or schema_version.name not in names:
         raise ForeignDatabaseError(url, "is a database of another program, not an event log of this one")
     found = await connection.execute(select(func.max(schema_version.c.version)))
-    check_version(url, found.scalar_one())
+    check_version(url, found.scalar_one(), SCHEMA_VERSION)
     return True
 
 

@@ -272,7 +272,8 @@ class SqlEventStore:
 
     async def findings(self) -> list[str]:
         async with self._connect() as connection, connection.reading():
-            return [*await self._database.findings(connection), *await findings(connection)]
+            own = await self._database.findings(connection)
+            return own + await findings(connection, self._database.schema_version)
 
     # ------------------------------------------------------------ writing
 

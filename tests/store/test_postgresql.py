@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -48,6 +49,10 @@ REFUSED = [
     "WHERE operation = 'llm-call/1'",
     f"INSERT INTO events SELECT 'nobody', 1, {EVENT}, NULL, payload, prev_hash, hash FROM events "
     "WHERE seq = 1",
+    "INSERT INTO runs VALUES ('other', 0); "
+    f"INSERT INTO events SELECT run_id, 6, {EVENT}, NULL, payload, prev_hash, hash FROM events WHERE seq = 3 "
+    f"UNION ALL SELECT 'other', 7, 'newer', {EVENT.partition(', ')[2]}, NULL, payload, prev_hash, hash "
+    "FROM events WHERE seq = 3",
     "INSERT INTO events SELECT * FROM events ON CONFLICT (run_id, seq) DO UPDATE SET generation = 1",
     "UPDATE reservations SET number = 2",
     "INSERT INTO reservations SELECT run_id, kind, 10, quota, seq FROM reservations",
@@ -152,6 +157,53 @@ async def test_databases_of_other_programs_and_versions_are_refused(
     with pytest.raises(ForeignDatabaseError, match="another program"):
         async with open_store(filled):
             pass
+
+
+@pytest.fixture
+def outdated(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database that an earlier program wrote, with four events, a reservation and a blob."""
+    postgres_server.sql("CREATE DATABASE outdated")
+    url = postgres_server.url("outdated")
+    postgres_server.sql((Path(__file__).parent / "postgresql_schema_3.sql").read_text("utf-8"), url)
+    yield url
+    postgres_server.sql("DROP DATABASE outdated WITH (FORCE)")
+
+
+@pytest.mark.parametrize(
+    "also", ["", "ALTER TABLE events DROP CONSTRAINT events_run_id_fkey"], ids=["3", "the later 3"]
+)
+async def test_a_database_of_an_earlier_program_is_brought_up_to_date(
+    outdated: str, run_id: RunId, note: Drafter, postgres_server: PostgresServer, also: str
+) -> None:
+    postgres_server.sql(also, outdated)
+    async with open_store(outdated) as store:
+        assert await store.findings() == []
+        async with store.write(run_id) as writer:
+            assert (await writer.append([note("later")]))[0].seq == 5
+    async with open_store(outdated, read_only=True) as store:
+        assert await store.findings() == []
+        assert (await store.verify(run_id)).seq == 5
+    assert postgres_server.sql("SELECT version FROM schema_version", outdated) == "4"
+    unknown = f"INSERT INTO events SELECT 'nobody', 1, {EVENT}, NULL, payload, prev_hash, hash FROM events "
+    with pytest.raises(RuntimeError, match="append-only"):
+        postgres_server.sql(unknown + "WHERE seq = 1", outdated)
+
+
+async def test_a_database_of_an_earlier_program_is_left_to_its_owner(
+    outdated: str, postgres_server: PostgresServer
+) -> None:
+    postgres_server.sql(
+        "CREATE ROLE guest LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest", outdated
+    )
+    guest = make_url(outdated).set(username="guest").render_as_string()
+    try:
+        for url, read_only in ((outdated, True), (guest, False)):
+            with pytest.raises(ForeignDatabaseError, match=r"version 3 of an earlier dga2d; the owner .* gc"):
+                async with open_store(url, create=False, read_only=read_only):
+                    pass
+    finally:
+        postgres_server.sql("DROP OWNED BY guest; DROP ROLE guest", outdated)
+    assert postgres_server.sql("SELECT version FROM schema_version", outdated) == "3"
 
 
 async def test_stores_opened_at_once_on_an_empty_database_create_it_once(url: str, note: Drafter) -> None:

@@ -32,7 +32,7 @@ KINDS = ("postgresql",)
 CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dga2d'"
 
 
-APPEND = re.compile(rb"(__asyncpg_stmt_\w+__)\x00WITH found")
+APPEND = re.compile(rb"(__asyncpg_stmt_\w+__)\x00(?:WITH found|INSERT INTO events)")
 """What names the one statement of an append, when the driver prepares it."""
 
 
@@ -134,15 +134,16 @@ async def reasons(store: EventStore, run_id: RunId) -> list[str]:
     return [json.loads(event.payload_bytes)["reason"] async for event in store.read(run_id)]
 
 
+@pytest.mark.parametrize("blobs", [(), (b"blob",)], ids=["one table", "two tables"])
 @pytest.mark.parametrize("cuts", [["before"], ["after"], ["before", "before", "after"], ["late"]])
 async def test_an_append_that_lost_its_connection_is_stored_once(
-    url: str, run_id: RunId, note: Drafter, wire: Wire, cuts: list[str]
+    url: str, run_id: RunId, note: Drafter, wire: Wire, cuts: list[str], blobs: tuple[bytes, ...]
 ) -> None:
     async with writing(through(wire, url), run_id) as (store, writer):
         await writer.append([note("a")])
         wire.cuts += cuts
         with anyio.fail_after(60):
-            events = await writer.append([note("b"), note("c")], [b"blob"])
+            events = await writer.append([note("b"), note("c")], blobs)
             assert not wire.cuts
             assert wire.late is None
             assert [event.seq for event in events + await writer.append([note("d")])] == [2, 3, 4]
