@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,14 @@ def no_problem_file_is_left_behind() -> Iterator[None]:
     before = dict(plugins._problem_files), dict(plugins._recorded)
     yield
     plugins._problem_files, plugins._recorded = before
+
+
+def pytest_configure() -> None:
+    """Let programs that tests interrupt hear of it: what a shell starts in the background ignores SIGINT, and
+    so does all that this starts."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

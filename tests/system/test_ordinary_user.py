@@ -70,6 +70,16 @@ def user() -> Iterator[User]:
         shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="module")
+def cache() -> Iterator[str]:
+    """A folder for compiled code, shared by the tests that are about other folders."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        yield folder
+
+
 def assert_said(outcome: Outcome, code: int, message: str) -> None:
     """The program ended with `code` and one line, no traceback."""
     assert (outcome.code, outcome.err.count("\n")) == (code, 1), outcome
@@ -110,7 +120,9 @@ def test_a_careful_umask_keeps_everything_to_the_user(user: User) -> None:
     assert not opened
 
 
-def test_a_home_that_cannot_be_written_is_said_in_a_line_and_another_folder_helps(user: User) -> None:
+def test_a_home_that_cannot_be_written_is_said_in_a_line_and_another_folder_helps(
+    user: User, cache: str
+) -> None:
     user.make("home", 0o555)
     refused = user.run("evolve", "tsp", *SMALL, "--run-id", "run")
     assert_said(refused, 2, "compiled code cannot be kept in .*home.*: permission denied.*DGA2D_CACHE")
@@ -118,14 +130,13 @@ def test_a_home_that_cannot_be_written_is_said_in_a_line_and_another_folder_help
     doctor = user.run("doctor")
     assert (doctor.code, doctor.err) == (1, "")
     assert "not writable, set DGA2D_CACHE" in doctor.out
-    evolved = user.run("evolve", "tsp", *SMALL, "--run-id", "run", DGA2D_CACHE=str(user.folder / "cache"))
+    evolved = user.run("evolve", "tsp", *SMALL, "--run-id", "run", DGA2D_CACHE=cache)
     assert (evolved.code, evolved.err) == (0, ""), evolved
     assert user.run("replay", "run", "--verify").code == 0
 
 
-def test_folders_and_databases_that_cannot_be_written_are_said_in_a_line(user: User) -> None:
+def test_folders_and_databases_that_cannot_be_written_are_said_in_a_line(user: User, cache: str) -> None:
     user.make("home")
-    cache = str(user.folder / "home" / "cache")
     closed = user.make("closed", 0o555)
     elsewhere = ("--store", f"sqlite+aiosqlite:///{closed / 'log.db'}")
     refused = user.run("evolve", "tsp", *SMALL, "--run-id", "run", *elsewhere, DGA2D_CACHE=cache)
@@ -142,5 +153,7 @@ def test_folders_and_databases_that_cannot_be_written_are_said_in_a_line(user: U
     for reading in (("show", "run"), ("audit", "run"), ("replay", "run", "--verify")):
         outcome = user.run(*reading, *elsewhere)
         assert (outcome.code, outcome.err) == (0, ""), outcome
-    resumed = user.run("resume", "run", "--generations", "5", "--no-report", *elsewhere, DGA2D_CACHE=cache)
+    resumed = user.run(
+        *("resume", "run", "--generations", "5", "--quiet", "--no-report", *elsewhere), DGA2D_CACHE=cache
+    )
     assert_said(resumed, 2, "readonly|read-only")
