@@ -33,6 +33,7 @@ WORKERS ?= 3
 test: setup
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# What the above takes a sample of: compiled code, stops at many moments, real models, two browsers.
 slow: setup
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not long" -o timeout=600
 

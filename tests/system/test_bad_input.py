@@ -300,7 +300,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_really_full_disk_loses_nothing(tiny_disk: Path, tmp_path: Path) -> None:
     program = Program(tiny_disk)
     full = program.run("evolve", "tsp", *SMALL, "--run-id", "run")

@@ -148,7 +148,7 @@ def kill_after(program: Program, run: str, flags: list[str], event: str, count: 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("kind", ["embedded", "saved model"])
+@pytest.mark.parametrize("kind", ["embedded", pytest.param("saved model", marks=pytest.mark.long)])
 def test_after_kill_9_a_run_samples_what_the_uninterrupted_one_does(
     program: Program, good_model: Path, kind: str
 ) -> None:

@@ -68,7 +68,7 @@ def test_calibrated_runs_repeat_with_the_rates_of_the_first(program: Program) ->
     assert "work_rates = 'never'" in unknown.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_two_job_shop_runs_have_the_same_states(program: Program) -> None:
     for run, evaluators in (("one", "1"), ("two", "2")):

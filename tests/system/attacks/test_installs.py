@@ -117,7 +117,7 @@ def installed_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif("sys.platform != 'linux'", reason="the sandbox needs Linux")
-@pytest.mark.parametrize("install", ["editable", "site-packages"])
+@pytest.mark.parametrize("install", [pytest.param("editable", marks=pytest.mark.long), "site-packages"])
 def test_references_and_names_of_instances_are_out_of_reach(
     install: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
