@@ -80,7 +80,7 @@ def evolve(
         raise click.UsageError("--hand-tuned is a part of the held-out test: give --test, too")
     settings = settings_from(flags, config_file, assignments, domain)
     if dry_run:
-        return _say_what_it_may_cost(domain, seed, settings, show.as_json)
+        return _say_what_it_may_cost(domain, seed, settings, data_dir, show.as_json)
     name = None if run_id is None else RunId(run_id)
 
     async def start(watcher: Progress, stop: Interruption) -> Finished:
@@ -96,12 +96,17 @@ def evolve(
     return conclude(finished, url, show)
 
 
-def _say_what_it_may_cost(domain: str, seed: int, settings: Any, as_json: bool) -> int:
+def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path | None, as_json: bool) -> int:
+    import anyio
+
     from dga2d.domains.core.registry import get_domain
     from dga2d.runtime.runs.estimate import estimate_run
+    from dga2d.runtime.runs.trial_evaluation import measure_work_seconds
 
     get_domain(domain)  # a name that is none is said to be so
-    expected = estimate_run(settings)
+    expected = estimate_run(
+        settings, work_seconds=anyio.run(measure_work_seconds, domain, settings, data_dir)
+    )
     if as_json:
         plain = settings.model_dump(mode="json")
         print_json({"domain": domain, "seed": seed, "estimate": expected.view(), "settings": plain})

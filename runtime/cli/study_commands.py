@@ -113,24 +113,25 @@ def run(
 
     from dga2d.runtime.cluster.connection import named_cluster
     from dga2d.runtime.study.cells import read_progress
-    from dga2d.runtime.study.estimate import estimate
+    from dga2d.runtime.study.estimate import estimate, measure_work_budgets
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.running import Options
 
     cluster = None if place is None else named_cluster(place, "--on")
     found = read_plan(plan)
     progress = anyio.run(read_progress, url, found)
-    expected = estimate(found, progress, jobs)
-    if dry_run:
-        cells = [one.view() for one in progress]
-        _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
-        return ExitCode.OK
-    options = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
 
     def announce(text: str) -> None:
         if not quiet:
             click.echo(shown(text), err=True)
 
+    if dry_run:
+        measured = anyio.run(measure_work_budgets, found, progress, data_dir, announce)
+        expected = estimate(found, progress, jobs, measured)
+        cells = [one.view() for one in progress]
+        _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
+        return ExitCode.OK
+    options = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
     outcome = _carried_out(found, options, announce)
     cells = [one.view() for one in outcome.cells]
     view = {"plan": found.name, "cells": cells, "failures": outcome.failures, "stopped": outcome.stopped}
@@ -171,10 +172,12 @@ def _show(view: dict[str, Any], as_json: bool) -> None:
 
 
 def _estimate_lines(view: dict[str, Any]) -> list[str]:
+    from dga2d.runtime.runs.estimate import hours_in_words
+
     money = "no limit" if view["money_usd"] is None else f"{view['money_usd']:g} US dollars at most"
     tokens = "no limit" if view["tokens"] is None else f"{view['tokens']} at most"
     hours = view["hours"]
-    time = "known when the first run has ended" if hours is None else f"about {hours:.1f} hours"
+    time = "known when the first run has ended" if hours is None else f"about {hours_in_words(hours)}"
     return [
         f"left      {view['runs']} runs, {view['training_evaluations']} training evaluations",
         f"calls     {view['calls']} at most",

@@ -22,8 +22,8 @@ class RunEstimate:
     training_evaluations: int
     """Evaluations of the policy's samples; races, gates and validations come on top."""
     hours: float | None
-    """Of these evaluations, by the clock; ``None`` for a budget in work units, whose seconds are measured
-    when the run begins."""
+    """Of these evaluations, by the clock; ``None`` for a budget in work units whose seconds were not measured
+    (`trial_evaluation`)."""
 
     @property
     def is_free(self) -> bool:
@@ -38,26 +38,40 @@ class RunEstimate:
         """Return the same in words."""
         tokens = "no limit" if self.tokens is None else f"{self.tokens} at most"
         money = "no limit" if self.money_usd is None else f"{self.money_usd:g} US dollars at most"
-        time = "measured when it begins" if self.hours is None else f"{self.hours:.2f} hours at most"
+        time = "measured when it begins" if self.hours is None else f"about {hours_in_words(self.hours)}"
         return [
-            f"training  {self.training_evaluations} evaluations, {time}; races and validations come on top",
+            f"training  {self.training_evaluations} evaluations",
+            f"time      {time}; validations, races, gates and trials come on top",
             f"calls     {self.calls} at most",
             f"tokens    {tokens}",
             f"money     {money}",
         ]
 
 
-def estimate_run(settings: RunSettings, calls_used: int = 0, generations_closed: int = 0) -> RunEstimate:
-    """Return what a run of these settings may still cost.
+def hours_in_words(hours: float) -> str:
+    """Return a duration as hours and minutes, at least a minute."""
+    minutes = round(hours * 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{max(minutes, 1)} min"
+
+
+def estimate_run(
+    settings: RunSettings,
+    calls_used: int = 0,
+    generations_closed: int = 0,
+    work_seconds: float | None = None,
+) -> RunEstimate:
+    """Return what a run of these settings may still cost; `work_seconds` is what an evaluation of its work
+    budget takes here, where that was measured.
 
     Tokens and money are counted for models that are paid alone; calls are counted whoever answers them.
     """
     is_free = is_free_of_charge(settings)
     evaluations = training_evaluations(settings, generations_closed)
     evaluators = settings.evaluators or os.cpu_count() or 1
-    seconds = None  # not known beforehand of work units, and of clusters
-    if settings.work is None and isinstance(evaluators, int):
-        seconds = evaluations * settings.time_limit / evaluators
+    each = settings.time_limit if settings.work is None else work_seconds
+    seconds = None  # nor is the size of a cluster known beforehand
+    if each is not None and isinstance(evaluators, int):
+        seconds = evaluations * each / evaluators
     return RunEstimate(
         calls=settings.llm_calls - calls_used,
         tokens=0 if is_free else settings.llm_tokens,

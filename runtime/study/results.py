@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dga2d.events import InstanceKey
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
-from dga2d.runtime.inspection.pairs import Gaps, Spread, spread
+from dga2d.runtime.inspection.pairs import Gaps, Interval, Spread, interval, spread
 from dga2d.runtime.inspection.verdict import gaps_by_seconds, held_out_gaps, held_out_objectives
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.cells import CellProgress, read_progress
@@ -53,8 +53,9 @@ class CellResult:
 class Difference(NamedTuple):
     """An arm beside the reference arm on the same instances."""
 
-    points: float
-    """Gap of the reference arm minus that of the arm, mean over instances: above 0 the arm is ahead."""
+    points: Interval
+    """Gap of the reference arm minus that of the arm, mean and 95 % interval over instances (means over
+    seeds): above 0 the arm is ahead."""
     won: int
     lost: int
     p_value: float
@@ -206,7 +207,7 @@ def _difference(reference: Sequence[CellResult], runs: Sequence[CellResult]) -> 
         return None
     gains = [theirs[key] - ours[key] for key in keys]
     won, lost = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
-    return Difference(fmean(gains), won, lost, p_value(gains), math.nan)
+    return Difference(interval(gains), won, lost, p_value(gains), math.nan)
 
 
 def _by_instance(runs: Iterable[CellResult], seeds: set[int]) -> dict[InstanceKey, float]:
@@ -258,18 +259,24 @@ def row_view(row: Row) -> dict[str, Any]:
     """Return plain values for JSON and CSV. A domain with a score of its own has the columns of scores,
     others those of gaps."""
     found, timed = row.difference, row.in_seconds
-    points = None if found is None else found.points
+    points = None if found is None else found.points.mean
+    bounds = None if found is None else found.points.bounds
+    low, high = (None, None) if bounds is None else bounds
     figures: dict[str, float | None] = {
         "gap_percent": round(row.gap.mean, 4),
         "gap_sd": round(row.gap.sd, 4),
         "gap_in_seconds_percent": None if timed is None else round(timed.mean, 4),
         "gain_points": None if points is None else round(points, 4),
+        "gain_low_points": low,
+        "gain_high_points": high,
     }
     scores: dict[str, float | None] = {
         "score": row.measure.value(row.gap.mean),
         "score_sd": round(row.gap.sd / 100.0, 6),
         "score_in_seconds": None if timed is None else row.measure.value(timed.mean),
         "gain_score": None if points is None else round(points / 100.0, 6),
+        "gain_low_score": None if low is None else round(low / 100.0, 6),
+        "gain_high_score": None if high is None else round(high / 100.0, 6),
     }
     is_gap = row.measure is GAP
     return {

@@ -19,6 +19,7 @@ import anyio
 from anyio.abc import Process
 
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.runs.estimate import hours_in_words
 from dga2d.runtime.runs.own_command import own_command, own_environment
 from dga2d.runtime.study.cells import CellProgress, read_progress
 from dga2d.runtime.study.estimate import hours_left
@@ -208,15 +209,10 @@ class _Study:
     def report(self, step: str, cell: Cell | None) -> None:
         """Say what is done and how much is left."""
         done = sum(found.status == "tested" for found in self._progress.values())
-        hours = hours_left(self._plan, list(self._progress.values()), self._options.jobs)
-        rest = "" if hours is None or done == len(self._progress) else f", about {_duration(hours)} left"
+        hours = hours_left(self._plan, list(self._progress.values()), self._options.jobs, {})
+        rest = "" if hours is None or done == len(self._progress) else f", about {hours_in_words(hours)} left"
         what = "" if cell is None else f"{step} {self._plan.run_id(cell)}; "
         self._announce(f"{what}{done} of {len(self._progress)} runs done{rest}")
-
-
-def _duration(hours: float) -> str:
-    minutes = round(hours * 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{max(minutes, 1)} min"
 
 
 def _workers(plan: StudyPlan, cell: Cell) -> int:

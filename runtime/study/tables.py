@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dga2d.runtime.inspection.measures import GAP, Measure
-from dga2d.runtime.inspection.pairs import Spread
+from dga2d.runtime.inspection.pairs import Interval, Spread
 from dga2d.runtime.study.breakdowns import (
     Part,
     by_group,
@@ -51,8 +51,9 @@ def caption(results: StudyResults) -> str:
         f"{plan.title}.{repeats} {done} of {len(results.cells)} runs; held-out {figures}, mean ± standard "
         "deviation over seeds, in equal work and, where measured, in equal seconds; the best of a domain "
         "stands out. "
-        f"Gain: of the arm on {plan.reference_arm!r}, on the same instances and seeds; p: Wilcoxon's "
-        "signed-rank test over instances, corrected for all comparisons (Benjamini and Hochberg)."
+        f"Gain: of the arm on {plan.reference_arm!r}, on the same instances and seeds, mean and 95 % "
+        "interval over instances; p: Wilcoxon's signed-rank test over instances, corrected for all comparisons "
+        "(Benjamini and Hochberg)."
         + "".join(f" Learned: {training}." for training in results.trainings.values())
     )
 
@@ -147,6 +148,13 @@ def _spread(measure: Measure, value: Spread) -> str:
     return f"{measure.value(value.mean):.3f} ± {measure.gain(value.sd, more_digits=3 - measure.digits)}"
 
 
+def _gain(measure: Measure, points: Interval) -> str:
+    """Return a difference with its interval."""
+    more = 3 - measure.digits
+    mean = measure.gain(points.mean, "+", more)
+    return mean if points.bounds is None else f"{mean} ({measure.gain_span(points.bounds, more)})"
+
+
 def _cells(row: Row) -> tuple[str, ...]:
     found, measure = row.difference, row.measure
     is_start = row.arm == START
@@ -156,7 +164,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _spread(measure, row.gap),
         "" if row.in_seconds is None else _spread(measure, row.in_seconds),
         "" if row.objective is None else f"{row.objective:.6g}",
-        "" if found is None else measure.gain(found.points, "+", 3 - measure.digits),
+        "" if found is None else _gain(measure, found.points),
         "" if found is None else f"{found.won}, {found.lost}",
         "" if found is None else f"{found.adjusted:.3f}",
         "" if is_start else f"{row.calls:.0f}",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.docs.following import TUTORIALS, blocks
 
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.study.cells import CellProgress
-from dga2d.runtime.study.estimate import estimate
+from dga2d.runtime.study.estimate import WorkBudget, estimate, measure_work_budgets
 from dga2d.runtime.study.plan import Cell, parse_plan, read_plan, shipped_plans
 from dga2d.runtime.study.running import Options, commands_for
 
@@ -114,10 +117,31 @@ def test_what_a_cell_still_needs() -> None:
 def test_the_estimate_counts_what_is_left_and_learns_from_what_was_done() -> None:
     plan = parse_plan(PLAN.replace("llm_calls = 3", 'llm_calls = 3\nllm = "openai:m"'), "two", "two.toml")
     fresh = [CellProgress(cell, "absent") for cell in plan.cells]
-    before = estimate(plan, fresh, jobs=1)
+    before = estimate(plan, fresh, 1, {})
     assert (before["runs"], before["calls"]) == (8, 4 * 500 + 4 * 3)
     assert before["money_usd"] is before["tokens"] is before["hours"] is None
     done = [CellProgress(plan.cells[0], "tested", calls=7, seconds=1800.0), *fresh[1:]]
-    after = estimate(plan, done, jobs=2)
+    after = estimate(plan, done, 2, {})
     assert (after["runs"], after["calls"]) == (7, 3 * 500 + 4 * 3)
     assert after["hours"] == pytest.approx(7 * 0.5 / 2)
+
+
+def test_hours_of_work_budgets_are_estimated_from_a_measured_evaluation() -> None:
+    plan = parse_plan(PLAN, "two", "two.toml")
+    fresh = [CellProgress(cell, "absent") for cell in plan.cells]
+    seconds = {WorkBudget("jsp", 500): 2.0, WorkBudget("tsp", 500): 4.0}
+    found = estimate(plan, fresh, 1, seconds)
+    workers = plan.effective(plan.cells[0]).evaluators
+    workers = workers if isinstance(workers, int) else os.cpu_count() or 1
+    assert found["hours"] == pytest.approx(found["training_evaluations"] * 3.0 / workers / 3600)
+
+
+def test_work_budgets_are_measured_for_domains_no_run_of_which_was_tested() -> None:
+    plan = parse_plan(PLAN, "two", "two.toml")
+    fresh = [CellProgress(cell, "absent") for cell in plan.cells]
+    done = [replace(one, status="tested", seconds=3.0) if one.cell.domain == "jsp" else one for one in fresh]
+    said = list[str]()
+    measured = anyio.run(measure_work_budgets, plan, done, None, said.append)
+    assert list(measured) == [WorkBudget("tsp", 500)]
+    assert 0.0 < measured[WorkBudget("tsp", 500)] < 60.0
+    assert said == ["measuring 500 work units of tsp"]

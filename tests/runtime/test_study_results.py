@@ -63,7 +63,9 @@ def test_rows_are_means_over_seeds_and_differences_over_instances() -> None:
     assert (new.gap.mean, new.is_best, new.objective) == (3.5, True, None)
     assert new.gap.sd == pytest.approx(0.5**0.5)
     assert new.difference is not None
-    assert new.difference.points == pytest.approx(41 / 6 - 3.5)
+    assert new.difference.points.mean == pytest.approx(41 / 6 - 3.5)
+    sd, t = 1.4719601443879744, 2.5705818366147395  # of 1.5, 2.5, 3.5, 4.5, 5.5, 2.5; Student's, 5 degrees
+    assert new.difference.points.low == pytest.approx(41 / 6 - 3.5 - t * sd / 6**0.5)
     assert (new.difference.won, new.difference.lost) == (6, 0)
     assert new.difference.p_value == new.difference.adjusted == pytest.approx(2 / 2**6)
     assert new.difference.is_significant
@@ -72,7 +74,7 @@ def test_rows_are_means_over_seeds_and_differences_over_instances() -> None:
 def test_seeds_that_one_arm_lacks_are_not_compared() -> None:
     rows = study([RESULTS[0], RESULTS[2], RESULTS[3]]).rows
     assert rows[2].difference is not None
-    assert rows[2].difference.points == pytest.approx(40 / 6 - 4.0)
+    assert rows[2].difference.points.mean == pytest.approx(40 / 6 - 4.0)
 
 
 def test_nothing_is_reported_before_the_first_run() -> None:
@@ -119,7 +121,7 @@ def test_a_domain_with_a_score_of_its_own_is_told_in_scores() -> None:
     assert "| domain | arm | score | in seconds | objective | gain | won, lost |" in text
     assert "held-out scores" in text
     assert "**0.885 ± 0.000**" in text
-    assert "| +0.030 |" in text
+    assert "| +0.030 (0.030 to 0.030) |" in text
     assert "gap" not in text
     start, old, new = csv.DictReader(io.StringIO(tables.csv(scored)))
     assert (start["score"], old["score"], new["score"]) == ("-0.09", "0.855", "0.885")
