@@ -52,8 +52,8 @@ def caption(results: StudyResults) -> str:
         "deviation over seeds, in equal work and, where measured, in equal seconds; the best of a domain "
         "stands out. "
         f"Gain: of the arm on {plan.reference_arm!r}, on the same instances and seeds, mean and 95 % "
-        "interval over instances; p: Wilcoxon's signed-rank test over instances, corrected for all comparisons "
-        "(Benjamini and Hochberg)."
+        "interval over instances; p: Wilcoxon's signed-rank test over instances, corrected for all "
+        "comparisons (Benjamini and Hochberg)."
         + "".join(f" Learned: {training}." for training in results.trainings.values())
     )
 
