@@ -137,7 +137,7 @@ class Plain:
         import torch
 
         ours = Ours(model, tokenizer).policy  # for prompt and aliases only
-        self._prompted = ours._prompted
+        self._tokenize = ours._tokenize
         self._model = model.requires_grad_(True)
         self._end_of_text = int(tokenizer.eos_token_id)
         self._optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0)
@@ -145,7 +145,7 @@ class Plain:
     def sample(self, context: PolicyContext, repetition: int) -> None:
         import torch
 
-        prompted = self._prompted(context)
+        prompted = self._tokenize(context)
         prompt = torch.tensor([prompted.prompt])
         width = len(prompted.aliases[END])
 
@@ -175,7 +175,7 @@ class Plain:
     def update(self, context: PolicyContext, walks: Sequence[Walk]) -> float:
         import torch
 
-        prompted = self._prompted(context)
+        prompted = self._tokenize(context)
         length, width = len(prompted.prompt), len(prompted.aliases[END])
         written = [[t for o in (*walk, END) for t in prompted.aliases[o]] for walk in walks]
         longest = max(len(tokens) for tokens in written)
