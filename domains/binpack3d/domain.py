@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.binpack3d import generator, suite
-from dga2d.domains.binpack3d.card import CARD, INVALID_SCORE
-from dga2d.domains.binpack3d.reader import BinPackingData, operator_environment
+from dga2d.domains.binpack3d.reader import BinPackingData
 from dga2d.domains.binpack3d.verifier import solution_text_of, verify_sequence
 from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
-from dga2d.domains.core.library import LibraryDomain, fields_of
+from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.core.library import LibraryDomain
 
 
 class BinPacking(LibraryDomain):
     """Three-dimensional bin packing without rotation; few bins first, then a full last bin."""
 
-    card = CARD
-    invalid_score = INVALID_SCORE
     safe_pipeline = ("volume_order", "goal_driven_search", "last_bin_filling")
     basic_pipeline = ("volume_order", "sequence_annealing")
     ils_pipeline = ("volume_order", "iterated_sequence_search")
@@ -45,12 +43,8 @@ class BinPacking(LibraryDomain):
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "sixteen_boxes", fields_of(sixteen_boxes()))
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(5, 50, 99)))
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["bin_size"], instance.data["item_sizes"])
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return fields_of(generator.generate(5, 50, 99))
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(instance.data["bin_size"], instance.data["item_sizes"], state)

@@ -9,13 +9,7 @@ from dga2d.domains.shared.packing.picture import packing_drawing
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the bins; an item has the same colour and pattern wherever it lies.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state is broken.
-    """
+    """Draw the bins; an item has the same colour and pattern wherever it lies."""
     size, items = instance.data["bin_size"], instance.data["item_sizes"]
     objective = require_feasible(verify_sequence(size, items, state))
     packing = packing_of(size, items, state.sequence)

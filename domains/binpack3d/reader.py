@@ -6,7 +6,6 @@ Text: comment lines start with ``#``; the first data line is the number of items
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.shared.integer_lines import integer_lines, read_text
+from dga2d.domains.core.instance_data import ReadOnlyArrays
+from dga2d.domains.shared.integer_lines import integer_lines, json_object, read_text
 from dga2d.domains.shared.packing.geometry import MAX_ITEMS, side_fault
 
 SUFFIXES = ("", ".txt", ".bpp", ".3dbpp", ".json")
@@ -23,15 +23,11 @@ SUFFIXES = ("", ".txt", ".bpp", ".3dbpp", ".json")
 
 
 @dataclass(frozen=True)
-class BinPackingData:
+class BinPackingData(ReadOnlyArrays):
     """Bin sides, int32 `(3,)`, and item sides, int32 `(n, 3)`, along x, y, z; both read-only."""
 
     bin_size: NDArray[np.int32]
     item_sizes: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        self.bin_size.setflags(write=False)
-        self.item_sizes.setflags(write=False)
 
 
 def read_instance(path: Path) -> BinPackingData:
@@ -65,12 +61,7 @@ def parse_instance(text: str, path: Path | str) -> BinPackingData:
 
 def parse_json(text: str, path: Path | str) -> BinPackingData:
     """Parse the JSON format; `path` names it in errors. See :func:`read_instance`."""
-    try:
-        table: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InstanceFormatError(path, None, f"cannot be read as JSON: {error}") from error
-    if not isinstance(table, dict) or set(table) != {"bin", "items"}:
-        raise InstanceFormatError(path, None, "expected an object with the keys 'bin' and 'items'")
+    table = json_object(text, path, "bin", "items")
     items = table["items"]
     if not isinstance(items, list) or not 1 <= len(items) <= MAX_ITEMS:
         raise InstanceFormatError(path, None, f"'items' is not a list of 1..{MAX_ITEMS} items")

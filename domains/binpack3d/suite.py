@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from dga2d.domains.binpack3d.generator import (
@@ -14,23 +12,16 @@ from dga2d.domains.binpack3d.generator import (
     published_instances,
 )
 from dga2d.domains.core.contract import InstanceRef
-from dga2d.domains.core.published import reference_of
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    text = (files("dga2d.domains.binpack3d") / "references.json").read_text(encoding="utf-8")
-    table: Mapping[str, Any] = json.loads(text)["references"]
-    return table
+from dga2d.domains.core.published import reference_of, shipped_table
 
 
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return all generated instances; references are the best scores computed, bin counts beside bounds."""
-    refs = []
+    table, refs = shipped_table(__package__)["references"], []
     for instance in generated_instances():
         key = f"{instance.group}/{instance.name}"
-        reference = reference_of("references.json", key, _entry(_table()[key]))
+        reference = reference_of("references.json", key, _entry(table[key]))
         refs.append(InstanceRef("binpack3d", instance.group, instance.name, None, reference))
     return tuple(sorted(refs, key=lambda ref: ref.key))
 

@@ -6,23 +6,22 @@ types.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from dga2d.domains.clp3d import generator, suite
-from dga2d.domains.clp3d.card import CARD, INVALID_SCORE
 from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
 from dga2d.domains.clp3d.verifier import solution_text_of, verify_sequence
 from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
-from dga2d.domains.core.library import LibraryDomain, fields_of
+from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.core.library import LibraryDomain
 
 
 class ContainerLoading(LibraryDomain):
     """Loading of a single container; the objective is the fill rate in percent."""
 
-    card = CARD
     sense: Literal["min", "max"] = "max"
-    invalid_score = INVALID_SCORE
     safe_pipeline = ("type_orders", "run_annealing")
     basic_pipeline = ("volume_order", "sequence_annealing")
     ils_pipeline = ("volume_order", "iterated_sequence_search")
@@ -41,8 +40,8 @@ class ContainerLoading(LibraryDomain):
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "small_load", fields_of(small_load()))
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(6, 1001).data))
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return fields_of(generator.generate(6, 1001).data)
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

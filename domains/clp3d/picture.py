@@ -11,13 +11,7 @@ from dga2d.domains.shared.packing.picture import packing_drawing
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the container; boxes with the same sides have the same colour and pattern.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state is broken.
-    """
+    """Draw the container; boxes with the same sides have the same colour and pattern."""
     size, sides = instance.data["bin_size"], instance.data["item_sizes"]
     allowed = instance.data["orientation_allowed"]
     objective = require_feasible(verify_sequence(size, sides, allowed, state))

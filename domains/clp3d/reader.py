@@ -8,7 +8,6 @@ flag, quantity, where flag 1 permits that side to stand vertically. JSON, one pr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.shared.integer_lines import integer_lines, read_text
+from dga2d.domains.core.instance_data import ReadOnlyArrays
+from dga2d.domains.shared.integer_lines import integer_lines, json_object, read_text
 from dga2d.domains.shared.packing.geometry import MAX_ITEMS, side_fault
 
 SUFFIXES = ("", ".txt", ".clp", ".json")
@@ -37,17 +37,13 @@ class BoxType(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ContainerData:
+class ContainerData(ReadOnlyArrays):
     """Container, item sides, permitted orientations: read-only int32 `(3,)`, `(n, 3)`, `(n, 6)`."""
 
     bin_size: NDArray[np.int32]
     item_sizes: NDArray[np.int32]
     orientation_allowed: NDArray[np.int32]
     """1 where permitted; columns as in `COLUMNS`."""
-
-    def __post_init__(self) -> None:
-        for array in (self.bin_size, self.item_sizes, self.orientation_allowed):
-            array.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -125,12 +121,7 @@ def _type(path: Path | str, lines: Iterator[tuple[int, list[int]]], index: int) 
 
 def parse_json(text: str, path: Path | str) -> Problem:
     """Parse the JSON format; `path` names it in errors. See :func:`read_problems`."""
-    try:
-        table: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InstanceFormatError(path, None, f"cannot be read as JSON: {error}") from error
-    if not isinstance(table, dict) or set(table) != {"container", "boxes"}:
-        raise InstanceFormatError(path, None, "expected an object with the keys 'container' and 'boxes'")
+    table = json_object(text, path, "container", "boxes")
     _check_sides(path, None, table["container"])
     if not isinstance(table["boxes"], list):
         raise InstanceFormatError(path, None, "'boxes' is not a list")

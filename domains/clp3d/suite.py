@@ -6,10 +6,8 @@ volumes in the order of the file). It is a yardstick, not a bound: better loadin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,18 +17,16 @@ from dga2d.domains.clp3d.generator import CONTAINER, TYPES, generate
 from dga2d.domains.clp3d.reader import SUFFIXES, ContainerData, Problem, read_problems
 from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.published import read_references
+from dga2d.domains.core.published import read_references, shipped_table
 
 SUITE: Final = 10
 """Problems of each class in the suite."""
 SOURCE: Final = "Extreme-Point First-Fit by falling volume, computed"
 
 
-@cache
 def _packed_volumes() -> Mapping[str, Sequence[int]]:
-    text = (files("dga2d.domains.clp3d") / "references.json").read_text(encoding="utf-8")
-    table: Mapping[str, Sequence[int]] = json.loads(text)["packed_volumes"]
-    return table
+    volumes: Mapping[str, Sequence[int]] = shipped_table(__package__)["packed_volumes"]
+    return volumes
 
 
 def br_reference(br_class: int, number: int) -> Reference:

@@ -20,13 +20,7 @@ NAMES = {
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the first seconds of the episode, which is what the plant's process kept.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw the first seconds of the episode, which is what the plant's process kept."""
     score = require_feasible(verify_episode(state, STEPS))
     system = instance.data["system"]
     course, cost = state.metadata["measured_course"], state.metadata["measured_cost"]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from dga2d.domains.core.bundling import Bundler
 from dga2d.domains.core.contract import (
+    Card,
     Decoder,
     Implementation,
     Instance,
@@ -34,6 +34,7 @@ from dga2d.domains.core.contract import (
     State,
 )
 from dga2d.domains.core.errors import InstanceFormatError, NotOfferedError
+from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.core.published import list_instances
 
 if TYPE_CHECKING:
@@ -72,18 +73,13 @@ def pipeline(operators: tuple[Operator, ...], *names: str) -> tuple[PipelineStep
     )
 
 
-def fields_of(data: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name, as `Instance.data` holds them."""
-    return {field.name: getattr(data, field.name) for field in fields(data)}
-
-
 class LibraryDomain:
     """Base of a domain that is made of files: it reads or generates instances, and has a library beside it.
 
     A subclass says how a file is read (:meth:`read`) and what it generates (:meth:`generate`). Its folder
-    holds ``library.toml``, ``decoder.py``, ``picture.py`` and ``cp_sat.py``. The last three are imported when
-    they are asked for: numba, matplotlib and OR-Tools are slow to import.
-    Without the last two files the domain has no picture, or no model for OR-Tools.
+    holds ``library.toml`` and the modules ``card``, ``reader``, ``decoder``, ``picture`` and ``cp_sat``. They
+    are imported when they are asked for: numba, matplotlib and OR-Tools are slow to import. Without the last
+    two the domain has no picture, or no model for OR-Tools.
     """
 
     sense: Literal["min", "max"] = "min"
@@ -101,13 +97,23 @@ class LibraryDomain:
         return self._package.rpartition(".")[2]
 
     @property
+    def card(self) -> Card:
+        """What proposers are told: ``CARD`` of the module ``card``, unless a subclass says otherwise."""
+        return cast(Card, self._module("card").CARD)
+
+    @property
+    def invalid_score(self) -> float:
+        """Score of a broken state: ``INVALID_SCORE`` of that module, unless a subclass says otherwise."""
+        return float(self._module("card").INVALID_SCORE)
+
+    @property
     def suffixes(self) -> Collection[str]:
         """Endings of instance files, as :func:`~dga2d.domains.core.published.list_instances` takes them.
 
         Unless a domain says otherwise they are the ``SUFFIXES`` of its module ``reader``, where it has one.
         """
         module = f"{self._package}.reader"
-        return () if find_spec(module) is None else cast(Collection[str], import_module(module).SUFFIXES)
+        return () if find_spec(module) is None else cast(Collection[str], self._module("reader").SUFFIXES)
 
     def read(self, path: Path) -> Mapping[str, Any]:
         """Return the data of the instance in a file; raises InstanceFormatError.
@@ -115,7 +121,7 @@ class LibraryDomain:
         Unless a domain says otherwise they are the fields of what ``read_instance`` of its module ``reader``
         gives.
         """
-        return fields_of(import_module(f"{self._package}.reader").read_instance(path))
+        return fields_of(self._module("reader").read_instance(path))
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
         """Return the data of a generated instance; ``None`` if `ref` names none."""
@@ -130,9 +136,27 @@ class LibraryDomain:
             raise InstanceFormatError(ref.key, None, "has no file and is not a generated instance")
         return Instance(self.name, ref.group, ref.name, data, ref.reference)
 
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        """Return the data of the instance that :meth:`rehearsal_instance` names."""
+        raise NotImplementedError
+
+    def rehearsal_instance(self) -> Instance:
+        return Instance(self.name, "rehearsal", "ordinary", self.rehearsal_data())
+
+    def environment(self, instance: Instance) -> dict[str, Any]:
+        """Return fresh, writable arrays: operators may scribble on them without harm to the instance.
+
+        Unless a domain says otherwise they are what ``operator_environment`` of its module ``reader`` makes
+        of the instance's data, given by name.
+        """
+        return cast(dict[str, Any], self._module("reader").operator_environment(**instance.data))
+
     @property
     def _package(self) -> str:
         return type(self).__module__.rpartition(".")[0]
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"{self._package}.{name}")
 
     @cached_property
     def _library(self) -> tuple[Operator, ...]:
@@ -151,7 +175,7 @@ class LibraryDomain:
         return pipeline(self._library, *self.ils_pipeline)
 
     def decoder(self, environment: Mapping[str, Any]) -> Decoder:
-        return cast(Decoder, import_module(f"{self._package}.decoder").make_decoder(environment))
+        return cast(Decoder, self._module("decoder").make_decoder(environment))
 
     def picture(self, instance: Instance, state: State) -> Picture:
         return cast("Picture", self._optional("picture", "picture").picture(instance, state))
@@ -164,4 +188,4 @@ class LibraryDomain:
         """Import a module that the package may lack; raises NotOfferedError where it does."""
         if find_spec(f"{self._package}.{module}") is None:
             raise NotOfferedError(self.name, part)
-        return import_module(f"{self._package}.{module}")
+        return self._module(module)

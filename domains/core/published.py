@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,13 @@ def read_references(path: Path) -> dict[str, Reference]:
     if not isinstance(table, dict):
         raise InstanceFormatError(path, None, "expected an object of best-known values")
     return {key: reference_of(path, key, entry) for key, entry in table.items()}
+
+
+@cache
+def shipped_table(package: str, file: str = "references.json") -> Mapping[str, Any]:
+    """Return what a JSON file among the files of a package holds; it is read once."""
+    table: Mapping[str, Any] = json.loads((files(package) / file).read_text(encoding="utf-8"))
+    return table
 
 
 def reference_of(path: Path | str, key: str, entry: Any) -> Reference:

@@ -20,7 +20,6 @@ from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State,
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.cvrp import reader, suite
-from dga2d.domains.cvrp.card import CARD, INVALID_SCORE
 from dga2d.domains.cvrp.generator import Recipe, generate
 from dga2d.domains.cvrp.reader import RoutingData, operator_environment
 from dga2d.domains.cvrp.verifier import (
@@ -39,8 +38,6 @@ _REHEARSED = Recipe(100, "random", "half", "1-100", 8.0, 47_110_815)
 class VehicleRouting(LibraryDomain):
     """The CVRP with a free number of routes; `Instance.data` holds ``routing``, a `reader.RoutingData`."""
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("savings", "ruin_and_recreate")
     basic_pipeline = ("savings", "two_opt", "relocate_and_exchange", "simulated_annealing")
     ils_pipeline = ("savings", "iterated_local_search")
@@ -63,8 +60,8 @@ class VehicleRouting(LibraryDomain):
         )
         return Instance(self.name, "smoke", "truck-dispatching", {"routing": truck_dispatching()}, reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", {"routing": generate(_REHEARSED)})
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return {"routing": generate(_REHEARSED)}
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

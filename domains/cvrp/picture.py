@@ -20,13 +20,7 @@ MOST_LABELS: Final = 60
 def picture(instance: Instance, state: State) -> Drawing:
     """Draw the depot, the customers and each route in a colour and dash; edges at the depot are drawn faint.
 
-    An instance of explicit edge lengths is drawn on points that approximate them.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    An instance of explicit edge lengths is drawn on points that approximate them."""
     data: RoutingData = instance.data["routing"]
     verdict = verify_routes(state.sequence, data.demands, data.capacity, distance_of(data), limit_of(data))
     routes = routes_of(state.sequence)

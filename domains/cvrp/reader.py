@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.shared.integer_lines import integer, read_text
 from dga2d.domains.shared.routing.tsplib import TRIANGLES, Dialect, TsplibReader
 
@@ -45,7 +46,7 @@ _DIALECT: Final = Dialect(
 
 
 @dataclass(frozen=True)
-class RoutingData:
+class RoutingData(ReadOnlyArrays):
     """What makes an instance: either points or explicit edge lengths, demands, capacity."""
 
     coords: NDArray[np.float64] | None
@@ -62,11 +63,6 @@ class RoutingData:
     ``None`` where there is no limit."""
     service: float = 0.0
     """What the service at each customer counts against that limit; no part of the objective."""
-
-    def __post_init__(self) -> None:
-        for array in (self.coords, self.weights, self.demands):
-            if array is not None:
-                array.setflags(write=False)
 
 
 def read_instance(path: Path) -> RoutingData:

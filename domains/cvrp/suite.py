@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.cvrp.generator import CustomerPositioning, DemandPattern, DepotPositioning, Recipe
 
 SIZES: Final = (60, 80, 100, 120, 150, 180, 210, 240, 280, 320)
@@ -54,7 +53,7 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    table = shipped_table(__package__)
     made_by = table["provenance"]
     tool = f"{made_by['tool']} {made_by['version']}"
     refs = []

@@ -20,7 +20,6 @@ from typing import Any
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.fjsp import reader
-from dga2d.domains.fjsp.card import CARD, INVALID_SCORE
 from dga2d.domains.fjsp.generator import hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData, operator_environment, tabulate
 from dga2d.domains.fjsp.suite import find_generated, generated_instances, references
@@ -39,8 +38,6 @@ def _in_its_group(ref: InstanceRef) -> InstanceRef:
 class FlexibleJobShop(LibraryDomain):
     """The flexible job shop scheduling problem, makespan objective."""
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("earliest_completion", "path_relinking_tabu")
     basic_pipeline = ("earliest_completion", "critical_annealing")
     ils_pipeline = ("earliest_completion", "iterated_local_search")
@@ -70,8 +67,8 @@ class FlexibleJobShop(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Hurink, Jurisch and Thole 1994")
         return Instance(self.name, "hurink", "edata-mt06", {"shop": mt06_edata()}, reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", {"shop": hurink("rdata", 15, 10, 29_000_053)})
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return {"shop": hurink("rdata", 15, 10, 29_000_053)}
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

@@ -8,13 +8,7 @@ from dga2d.domains.fjsp.verifier import choices_of, schedule, verify_state
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the schedule that `state` stands for; everything counts from 0, as in the files.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw the schedule that `state` stands for; everything counts from 0, as in the files."""
     shop = instance.data["shop"]
     objective = require_feasible(verify_state(shop, state))
     jobs = schedule(choices_of(shop), state)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.fjsp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
 from dga2d.domains.shared.shops.files import first_machine, job_lines, machine_times
@@ -38,7 +39,7 @@ _FLEXIBILITY = re.compile(r"([ \t]*-?[0-9]+[ \t]+-?[0-9]+)[ \t]+[0-9]+(?:\.[0-9]
 
 
 @dataclass(frozen=True)
-class FlexibleShopData:
+class FlexibleShopData(ReadOnlyArrays):
     """All operations of all jobs.
 
     op_counts: int32 `(jobs,)`, operations of each job, ≥ 1. machines, times: int32 `(jobs, max_ops, w)`, the
@@ -50,10 +51,6 @@ class FlexibleShopData:
     op_counts: NDArray[np.int32]
     machines: NDArray[np.int32]
     times: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        for array in (self.op_counts, self.machines, self.times):
-            array.setflags(write=False)
 
 
 def tabulate(n_machines: int, jobs: Sequence[Sequence[Operation]]) -> FlexibleShopData:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from dga2d.domains.core.contract import Reference
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData
 
@@ -61,12 +60,11 @@ def generated_instances() -> Mapping[str, GeneratedInstance]:
 @cache
 def references() -> Mapping[str, Reference]:
     """Makespans of the generated instances by ``group/name``, and how they were found."""
-    table = json.loads((files(__package__) / REFERENCES).read_text(encoding="utf-8"))
     return {
         key: Reference(
             float(entry["makespan"]), "optimal" if entry["proven"] else "computed", entry["source"]
         )
-        for key, entry in table["references"].items()
+        for key, entry in shipped_table(__package__)["references"].items()
     }
 
 

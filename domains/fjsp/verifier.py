@@ -12,7 +12,6 @@ of the instance format, with the chosen machine in place of the eligible ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from dga2d.domains.core.contract import State, Verdict
 from dga2d.domains.core.encoding import array_violation
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData
+from dga2d.domains.shared.shops.verification import overlap_violation
 
 Choices = list[list[dict[int, int]]]
 """Per job and operation: eligible machine → processing time."""
@@ -151,12 +151,7 @@ def schedule_violation(choices: Choices, tasks: Schedule) -> str | None:
                 return _too_early(job, k)
             before = task.end
             by_machine.setdefault(task.machine, []).append((task.start, task.end, job))
-    for machine, intervals in sorted(by_machine.items()):
-        intervals.sort()
-        for (_, end, first), (start, _, second) in pairwise(intervals):
-            if start < end:
-                return f"jobs {first} and {second} overlap on machine {machine}"
-    return None
+    return overlap_violation(sorted(by_machine.items()))
 
 
 def _too_early(job: int, k: int) -> str:

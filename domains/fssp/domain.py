@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
-from dga2d.domains.core.library import fields_of
+from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.fssp import taillard
-from dga2d.domains.fssp.card import CARD, INVALID_SCORE
 from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
 
@@ -27,12 +26,11 @@ FOLDER = "taillard"
 class FlowShop(ShopDomain):
     """The permutation flow shop scheduling problem, makespan objective."""
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("neh_reinsertion", "iterated_greedy", "machine_order_tabu")
     basic_pipeline = ("neh", "simulated_annealing")
     ils_pipeline = ("neh", "iterated_local_search")
     group = FOLDER
+    rehearsed = (40, 10, 873_000_031)
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return Taillard's 110 instances; their published files hold the same numbers."""
@@ -45,9 +43,6 @@ class FlowShop(ShopDomain):
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "best_known", "best permutation of all")
         return Instance(self.name, "smoke", "8x4", fields_of(eight_by_four()), reference)
-
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", fields_of(taillard.generate(40, 10, 873_000_031)))
 
 
 def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.fssp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
 from dga2d.domains.shared.shops.files import first_machine, job_lines
@@ -24,13 +25,10 @@ SUFFIXES = ("", ".txt", ".jss")
 
 
 @dataclass(frozen=True)
-class FlowShopData:
+class FlowShopData(ReadOnlyArrays):
     """Processing times: a read-only int32 `(jobs, machines)` array."""
 
     times: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        self.times.setflags(write=False)
 
 
 def read_instance(path: Path) -> FlowShopData:

@@ -8,16 +8,15 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.lehmer import LehmerGenerator
+from dga2d.domains.shared.shops.files import TABLE
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:
@@ -27,11 +26,9 @@ def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:
     return FlowShopData(np.array(times, dtype=np.int32).T.copy())
 
 
-@cache
 def table() -> Mapping[str, Mapping[str, Any]]:
     """Seeds, sizes and best-known values by name (``tfs001`` … ``tfs110``), from ``taillard.json``."""
-    text = (files("dga2d.domains.fssp") / "taillard.json").read_text(encoding="utf-8")
-    instances: Mapping[str, Mapping[str, Any]] = json.loads(text)["instances"]
+    instances: Mapping[str, Mapping[str, Any]] = shipped_table(__package__, TABLE)["instances"]
     return instances
 
 

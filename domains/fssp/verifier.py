@@ -11,7 +11,6 @@ line ``jobs machines makespan``, then one line per job with the start times of i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,13 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import State, Verdict
 from dga2d.domains.core.encoding import repetition_violation
 from dga2d.domains.shared.shops.files import schedule_text
+from dga2d.domains.shared.shops.verification import overlap_violation, schedule_verdict, start_violation
 
 
 def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance, int32 `(jobs, machines)`; never raises on a broken one."""
-    sequence: Any = getattr(state, "sequence", None)
-    n_jobs, n_machines = times.shape
-    violation = repetition_violation(sequence, n_jobs, n_machines, "job")
-    if violation is not None:
-        return Verdict(None, violation)
-    starts = schedule(times, sequence)
-    violation = schedule_violation(times, starts)
-    if violation is not None:
-        return Verdict(None, violation)
-    return Verdict(float((starts[:, -1] + times[:, -1]).max()), None)
+    violation = repetition_violation(getattr(state, "sequence", None), len(times), times.shape[1], "job")
+    return schedule_verdict((times,), state, violation, schedule, schedule_violation)
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
@@ -66,21 +58,16 @@ def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> s
     """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
     feasible.
     """
-    if starts.shape != times.shape:
-        return f"start times have shape {starts.shape}, expected {times.shape}"
-    if starts.min() < 0:
-        return "an operation starts before time 0"
+    violation = start_violation(times, starts)
+    if violation is not None:
+        return violation
     ends = starts + times
     for machine in range(1, times.shape[1]):
         early = np.flatnonzero(starts[:, machine] < ends[:, machine - 1])
         if early.size:
             return f"job {early[0]} starts on machine {machine} before it has left machine {machine - 1}"
-    for machine in range(times.shape[1]):
-        intervals = sorted((int(starts[j, machine]), int(ends[j, machine]), j) for j in range(times.shape[0]))
-        for (_, end, first), (start, _, second) in pairwise(intervals):
-            if start < end:
-                return f"jobs {first} and {second} overlap on machine {machine}"
-    return None
+    rows = zip(starts.T.tolist(), ends.T.tolist(), strict=True)
+    return overlap_violation(enumerate(zip(*row, range(len(times)), strict=True) for row in rows))
 
 
 START_TIMES = "its start times on machines 0, 1, ..."

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, State
-from dga2d.domains.shared.shops.cp_sat import by_start, solve_shop
+from dga2d.domains.shared.shops.cp_sat import shop_order
 
 
 def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
     """Return the best schedule found within `time_limit_s` seconds of wall-clock time, or ``None``."""
     machines, times = instance.data["machines"], instance.data["times"]
-    starts = solve_shop(machines, times, True, time_limit_s, seed, workers)
-    if starts is None:
-        return None
-    order = by_start(starts, times)
-    return State((order // times.shape[1]).astype(np.int32))
+    order = shop_order(machines, times, True, time_limit_s, seed, workers)
+    return None if order is None else State((order // times.shape[1]).astype(np.int32))

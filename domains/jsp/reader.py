@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.jsp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
 from dga2d.domains.shared.shops.files import first_machine, job_lines, machine_times
@@ -24,15 +25,11 @@ SUFFIXES = ("", ".txt", ".jsp", ".jss")
 
 
 @dataclass(frozen=True)
-class JobShopData:
+class JobShopData(ReadOnlyArrays):
     """Machines and times of all operations: two read-only int32 `(jobs, machines)` arrays."""
 
     machines: NDArray[np.int32]
     times: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        self.machines.setflags(write=False)
-        self.times.setflags(write=False)
 
 
 def read_instance(path: Path) -> JobShopData:

@@ -8,12 +8,6 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
 import numpy as np
 
 from dga2d.domains.jsp.reader import JobShopData
@@ -35,11 +29,3 @@ def _permutation(generator: LehmerGenerator, size: int) -> list[int]:
         other = generator.uniform(position + 1, size) - 1
         order[position], order[other] = order[other], order[position]
     return order
-
-
-@cache
-def table() -> Mapping[str, Mapping[str, Any]]:
-    """Seeds, sizes and best-known values by name (``ta01`` … ``ta80``), from ``taillard.json``."""
-    text = (files("dga2d.domains.jsp") / "taillard.json").read_text(encoding="utf-8")
-    instances: Mapping[str, Mapping[str, Any]] = json.loads(text)["instances"]
-    return instances

@@ -11,7 +11,6 @@ order: row by row the counterpart of the "standard" instance format.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import State, Verdict
 from dga2d.domains.core.encoding import repetition_violation
 from dga2d.domains.shared.shops.files import schedule_text
+from dga2d.domains.shared.shops.verification import overlap_violation, schedule_verdict
 
 Operation = tuple[int, int]
 """Job and index in the job's technological order, both from 0."""
@@ -27,16 +27,8 @@ Operation = tuple[int, int]
 
 def verify_sequence(machines: NDArray[np.int32], times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance; never raises on a broken one."""
-    sequence: Any = getattr(state, "sequence", None)
-    n_jobs, n_machines = machines.shape
-    violation = repetition_violation(sequence, n_jobs, n_machines, "job")
-    if violation is not None:
-        return Verdict(None, violation)
-    starts = schedule(machines, times, sequence)
-    violation = schedule_violation(machines, times, starts)
-    if violation is not None:
-        return Verdict(None, violation)
-    return Verdict(float(max(int(starts[j, -1]) + int(times[j, -1]) for j in range(len(starts)))), None)
+    violation = repetition_violation(getattr(state, "sequence", None), len(times), times.shape[1], "job")
+    return schedule_verdict((machines, times), state, violation, schedule, schedule_violation)
 
 
 def schedule(
@@ -103,12 +95,7 @@ def schedule_violation(
             if k and start < int(starts[job, k - 1]) + int(times[job, k - 1]):
                 return f"operation {k} of job {job} starts before operation {k - 1} ends"
             by_machine[int(machines[job, k])].append((start, end, job))
-    for machine, intervals in enumerate(by_machine):
-        intervals.sort()
-        for (_, end, first), (start, _, second) in pairwise(intervals):
-            if start < end:
-                return f"jobs {first} and {second} overlap on machine {machine}"
-    return None
+    return overlap_violation(enumerate(by_machine))
 
 
 START_TIMES = "the start times of its operations in technological order"

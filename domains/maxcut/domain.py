@@ -15,12 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
-from dga2d.domains.core.library import LibraryDomain, fields_of
+from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import list_instances
 from dga2d.domains.maxcut import gset
-from dga2d.domains.maxcut.card import CARD, INVALID_SCORE
 from dga2d.domains.maxcut.graph import WeightedGraph
-from dga2d.domains.maxcut.reader import operator_environment
 from dga2d.domains.maxcut.rudy import random_graph
 from dga2d.domains.maxcut.verifier import sides_text, verify_sides
 
@@ -28,9 +27,7 @@ from dga2d.domains.maxcut.verifier import sides_text, verify_sides
 class MaxCut(LibraryDomain):
     """The maximum cut problem; `Instance.data` holds ``n_vertices``, ``edges`` and ``weights``."""
 
-    card = CARD
     sense: Literal["min", "max"] = "max"
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("greedy_construction", "partition_crossover_annealing")
     basic_pipeline = ("greedy_construction", "simulated_annealing")
     ils_pipeline = ("greedy_construction", "iterated_local_search")
@@ -54,14 +51,8 @@ class MaxCut(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "all 512 cuts counted")
         return Instance(self.name, "smoke", "petersen", fields_of(petersen()), reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(
-            self.name, "rehearsal", "ordinary", fields_of(random_graph(400, 6, 47_110_815).frozen())
-        )
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(**instance.data)
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return fields_of(random_graph(400, 6, 47_110_815).frozen())
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sides(**instance.data, state=state)

@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.instance_data import ReadOnlyArrays
+
 
 @dataclass(frozen=True)
-class WeightedGraph:
+class WeightedGraph(ReadOnlyArrays):
     """Simple graph: no loops, no parallel edges. The arrays are read-only."""
 
     n_vertices: int
@@ -18,10 +20,6 @@ class WeightedGraph:
     """int32 `(m, 2)`: end points of each edge, from 0."""
     weights: NDArray[np.int32]
     """int32 `(m,)`: weight of each edge, of either sign."""
-
-    def __post_init__(self) -> None:
-        self.edges.setflags(write=False)
-        self.weights.setflags(write=False)
 
 
 class Csr(NamedTuple):

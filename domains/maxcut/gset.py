@@ -11,15 +11,13 @@ C. Helmberg, F. Rendl, A spectral bundle method for semidefinite programming, SI
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import reference_of
+from dga2d.domains.core.published import reference_of, shipped_table
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.rudy import RudyGraph, planar_graph, random_graph, toroidal_grid, union
 
@@ -93,7 +91,7 @@ def generate(name: str) -> WeightedGraph | None:
 @cache
 def best_known() -> Mapping[int, Reference]:
     """Best known cuts by number in the set, for larger graphs than can be made here too."""
-    table: dict[str, Any] = json.loads((files(__package__) / "gset.json").read_text(encoding="utf-8"))
+    table = shipped_table(__package__, "gset.json")
     return {int(name[1:]): reference_of("gset.json", name, entry) for name, entry in table.items()}
 
 

@@ -23,13 +23,7 @@ CUT, UNCUT, SIDES = 2, "soft", (0, 1)
 def picture(instance: Instance, state: State) -> Drawing:
     """Draw left the vertices on two arcs, one per side, with the edges between and within them; right the
     matrix of weights with the vertices of one side before those of the other, so that the cut fills two
-    corners.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    corners."""
     objective = require_feasible(verify_sides(**instance.data, state=state))
     sides = np.asarray(state.sequence, dtype=np.int64)
     edges, weights = instance.data["edges"], instance.data["weights"]

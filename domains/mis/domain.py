@@ -20,18 +20,14 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.mis import model_rb, reader, suite
-from dga2d.domains.mis.card import CARD, INVALID_SCORE
 from dga2d.domains.mis.constructions import A9, steiner
-from dga2d.domains.mis.reader import operator_environment
 from dga2d.domains.mis.verifier import selected, set_text, verify_vector
 
 
 class IndependentSet(LibraryDomain):
     """The maximum independent set problem; `Instance.data` holds ``adjacency`` alone."""
 
-    card = CARD
     sense: Literal["min", "max"] = "max"
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("min_degree_greedy", "phases_and_cover")
     basic_pipeline = ("min_degree_greedy", "two_improvement", "simulated_annealing")
     ils_pipeline = ("min_degree_greedy", "iterated_two_improvement")
@@ -51,17 +47,8 @@ class IndependentSet(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Fulkerson and others 1974")
         return Instance(self.name, "constructions", "MANN_a9", _data(nine_points()), reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(
-            self.name,
-            "rehearsal",
-            "ordinary",
-            _data(model_rb.model_rb(20, 12, random.Random(4711)).adjacency),
-        )
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(instance.data["adjacency"])
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return _data(model_rb.model_rb(20, 12, random.Random(4711)).adjacency)
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_vector(instance.data["adjacency"], state)

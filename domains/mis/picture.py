@@ -19,13 +19,7 @@ def picture(instance: Instance, state: State) -> Drawing:
     """Draw the set's vertices on an inner circle, the others on an outer ring, with the graph's edges.
 
     A vertex outside stands at the mean angle of its neighbours in the set, so that edges stay short; its
-    distance from the centre grows with their number. There is no edge inside the inner circle.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    distance from the centre grows with their number. There is no edge inside the inner circle."""
     adjacency: NDArray[np.uint8] = instance.data["adjacency"]
     require_feasible(verify_vector(adjacency, state))
     chosen = selected(state.sequence)

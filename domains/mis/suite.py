@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import InstanceRef
-from dga2d.domains.core.published import reference_of
+from dga2d.domains.core.published import reference_of, shipped_table
 from dga2d.domains.mis import constructions
 from dga2d.domains.mis.model_rb import PER_SIZE, SIZES, shipped_graph
 
@@ -64,7 +62,7 @@ def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
     """
     table: dict[tuple[str, str], GeneratedInstance] = {
         ("constructions", name): GeneratedInstance(entry["family"], tuple(entry["parameters"]))
-        for name, entry in _table()["constructions"].items()
+        for name, entry in shipped_table(__package__)["constructions"].items()
     }
     for cliques, size in SIZES:
         for k in range(1, PER_SIZE + 1):
@@ -77,16 +75,13 @@ def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their references, sorted by key."""
     refs = []
     for (group, name), made in instances().items():
-        entry = _table()["constructions"].get(name)
+        entry = shipped_table(__package__)["constructions"].get(name)
         if group == "model_rb":
-            entry = {"best": made.parameters[0], "optimal": True, "source": _table()["model_rb"]["source"]}
+            entry = {
+                "best": made.parameters[0],
+                "optimal": True,
+                "source": shipped_table(__package__)["model_rb"]["source"],
+            }
         reference = reference_of("references.json", name, entry)
         refs.append(InstanceRef("mis", group, name, None, reference))
     return tuple(sorted(refs, key=lambda ref: ref.key))
-
-
-@cache
-def _table() -> dict[str, Any]:
-    text = (files("dga2d.domains.mis") / "references.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table

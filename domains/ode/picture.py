@@ -47,13 +47,7 @@ class _Curves:
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw left the course of the solution, right error against evaluations.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw left the course of the solution, right error against evaluations."""
     data = instance.data
     system = SYSTEMS[data["system"]]
     score = require_feasible(verify_final_state(state, data["reference"], system.cost_weight))

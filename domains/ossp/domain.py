@@ -12,9 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, Reference
-from dga2d.domains.core.library import fields_of
-from dga2d.domains.ossp import taillard
-from dga2d.domains.ossp.card import CARD, INVALID_SCORE
+from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.ossp.reader import OpenShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
 
@@ -22,20 +20,15 @@ from dga2d.domains.shared.shops.domain import ShopDomain
 class OpenShop(ShopDomain):
     """The open shop scheduling problem, makespan objective."""
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("dispatching_rules", "ruin_and_recreate")
     basic_pipeline = ("dispatching_rules", "critical_block_annealing")
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
     group = "taillard"
+    rehearsed = (10, 10, 134_000_007, 344_000_011)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")
         return Instance(self.name, "taillard", "ta4x4_1os", fields_of(four_by_four()), reference)
-
-    def rehearsal_instance(self) -> Instance:
-        shop = taillard.generate(10, 10, 134_000_007, 344_000_011)
-        return Instance(self.name, "rehearsal", "ordinary", fields_of(shop))
 
 
 SMOKE_OPTIMUM = 193

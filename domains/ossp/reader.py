@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.ossp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
 from dga2d.domains.shared.shops.files import job_lines
@@ -23,13 +24,10 @@ SUFFIXES = ("", ".txt")
 
 
 @dataclass(frozen=True)
-class OpenShopData:
+class OpenShopData(ReadOnlyArrays):
     """Processing times: a read-only int32 `(jobs, machines)` array."""
 
     times: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        self.times.setflags(write=False)
 
 
 def read_instance(path: Path) -> OpenShopData:

@@ -8,12 +8,6 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
 import numpy as np
 
 from dga2d.domains.jsp.taillard import generate as generate_job_shop
@@ -30,11 +24,3 @@ def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) ->
     times = np.empty_like(shop.times)
     np.put_along_axis(times, shop.machines.astype(np.int64), shop.times, axis=1)
     return OpenShopData(times)
-
-
-@cache
-def table() -> Mapping[str, Mapping[str, Any]]:
-    """Seeds, sizes and optima by name (``ta4x4_1os`` … ``ta20x20_10os``), from ``taillard.json``."""
-    text = (files("dga2d.domains.ossp") / "taillard.json").read_text(encoding="utf-8")
-    instances: Mapping[str, Mapping[str, Any]] = json.loads(text)["instances"]
-    return instances

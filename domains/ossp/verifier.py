@@ -20,19 +20,13 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import State, Verdict
 from dga2d.domains.core.encoding import permutation_violation
 from dga2d.domains.shared.shops.files import schedule_text
+from dga2d.domains.shared.shops.verification import overlap_violation, schedule_verdict, start_violation
 
 
 def verify_sequence(times: NDArray[np.int32], state: State) -> Verdict:
     """Check `state` against an instance; never raises on a broken one."""
-    sequence: Any = getattr(state, "sequence", None)
-    violation = permutation_violation(sequence, times.size, "operation")
-    if violation is not None:
-        return Verdict(None, violation)
-    starts = schedule(times, sequence)
-    violation = schedule_violation(times, starts)
-    if violation is not None:
-        return Verdict(None, violation)
-    return Verdict(float((starts + times).max()), None)
+    violation = permutation_violation(getattr(state, "sequence", None), times.size, "operation")
+    return schedule_verdict((times,), state, violation, schedule, schedule_violation)
 
 
 def schedule(times: NDArray[np.int32], sequence: NDArray[Any]) -> NDArray[np.int64]:
@@ -77,17 +71,16 @@ def schedule_violation(times: NDArray[np.int32], starts: NDArray[np.int64]) -> s
     """Return the first broken constraint of a schedule given by its start times; ``None`` if it is
     feasible.
     """
-    if starts.shape != times.shape:
-        return f"start times have shape {starts.shape}, expected {times.shape}"
-    if starts.min() < 0:
-        return "an operation starts before time 0"
+    violation = start_violation(times, starts)
+    if violation is not None:
+        return violation
     for kind, begin, duration in (("job", starts, times), ("machine", starts.T, times.T)):
         other = "machine" if kind == "job" else "job"
-        for index, (row, lengths) in enumerate(zip(begin.tolist(), duration.tolist(), strict=True)):
-            intervals = sorted((s, s + p, i) for i, (s, p) in enumerate(zip(row, lengths, strict=True)))
-            for (_, end, first), (start, _, second) in pairwise(intervals):
-                if start < end:
-                    return f"operations of {other}s {first} and {second} overlap on {kind} {index}"
+        rows = zip(begin.tolist(), (begin + duration).tolist(), strict=True)
+        intervals = (zip(*row, range(len(row[0])), strict=True) for row in rows)
+        violation = overlap_violation(enumerate(intervals), f"operations of {other}s", kind)
+        if violation is not None:
+            return violation
     return None
 
 

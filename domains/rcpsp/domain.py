@@ -17,7 +17,6 @@ import numpy as np
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.rcpsp import progen, reader
-from dga2d.domains.rcpsp.card import CARD, INVALID_SCORE
 from dga2d.domains.rcpsp.project import Project
 from dga2d.domains.rcpsp.reader import operator_environment
 from dga2d.domains.rcpsp.verifier import project_schedule_text, verify_sequence
@@ -31,8 +30,6 @@ class ProjectScheduling(LibraryDomain):
     `Instance.data` holds the arrays of a :class:`~dga2d.domains.rcpsp.project.Project`.
     """
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("justified_sampling", "genetic_search", "ruin_and_recreate")
     basic_pipeline = ("priority_rules", "simulated_annealing")
     ils_pipeline = ("priority_rules", "iterated_local_search")
@@ -52,8 +49,8 @@ class ProjectScheduling(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "CP-SAT")
         return Instance(self.name, "smoke", "eight", eight_activities().data(), reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", _REHEARSED.project().data())
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return _REHEARSED.project().data()
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""

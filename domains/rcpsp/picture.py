@@ -16,13 +16,7 @@ MAX_PROFILES = 6
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the activities as bars by start time, and for each resource its use and its capacity.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw the activities as bars by start time, and for each resource its use and its capacity."""
     data = instance.data
     objective = require_feasible(verify_sequence(data, state))
     starts = schedule(data, state.sequence)

@@ -13,17 +13,16 @@ project scheduling problems, Management Science 41(10), 1995.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.rcpsp.project import Project
 from dga2d.domains.shared.lehmer import LehmerGenerator
 
@@ -98,7 +97,7 @@ _FOUND_BY = {"CP-SAT": "{tool}", "safe baseline": "the domain's safe baseline"}
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    table = shipped_table(__package__)
     made_by = table["provenance"]
     refs = []
     for design in designs():

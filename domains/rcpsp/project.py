@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.instance_data import ReadOnlyArrays, fields_of
+
 MAX_TOTAL_DURATION = 1_000_000
 """Decoders keep the use of resources period by period, so the sum of the durations has a limit."""
 
@@ -22,7 +24,7 @@ class ProjectError(ValueError):
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(ReadOnlyArrays):
     """Activities 0..N − 1 and renewable resources 0..R − 1; all arrays are read-only.
 
     Raises
@@ -43,19 +45,13 @@ class Project:
     """int32 `(E, 2)`: pairs (u, v), sorted, no pair twice; v starts when u has finished."""
 
     def __post_init__(self) -> None:
-        for array in (self.durations, self.requests, self.capacities, self.edges):
-            array.setflags(write=False)
+        super().__post_init__()
         self._check_amounts()
         self._check_network()
 
     def data(self) -> dict[str, NDArray[np.int32]]:
         """Return the arrays by name, as instances hold them."""
-        return {
-            "durations": self.durations,
-            "requests": self.requests,
-            "capacities": self.capacities,
-            "edges": self.edges,
-        }
+        return fields_of(self)
 
     def _check_amounts(self) -> None:
         last = self.durations.size - 1

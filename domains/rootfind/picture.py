@@ -14,13 +14,7 @@ LEAST_SHOWN = 1e-17
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw residuals over evaluations, logarithmically, and the tolerance.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw residuals over evaluations, logarithmically, and the tolerance."""
     data = instance.data
     score = require_feasible(verify_root(data["family"], data["parameters"], TOLERANCE, state))
     residuals = np.maximum(np.asarray(state.metadata["measured_residuals"], np.float64), LEAST_SHOWN)

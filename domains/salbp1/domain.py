@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
-from dga2d.domains.core.library import LibraryDomain, fields_of
+from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.salbp1 import generator
-from dga2d.domains.salbp1.card import CARD, INVALID_SCORE
 from dga2d.domains.salbp1.line import LineData
-from dga2d.domains.salbp1.reader import operator_environment
 from dga2d.domains.salbp1.verifier import line_of, line_text, verify_sequence
 
 GENERATED_GROUP = "small"
@@ -32,8 +31,6 @@ _REHEARSED = generator.Setting(50, 0.6, "mixed", "bimodal", 47_110_815)
 class AssemblyLine(LibraryDomain):
     """Assembly line balancing with a fixed cycle time; the number of stations is minimised."""
 
-    card = CARD
-    invalid_score = float(INVALID_SCORE)
     safe_pipeline = ("priority_rules", "branch_bound_remember", "tabu_station_elimination")
     basic_pipeline = ("priority_rules", "station_annealing")
     ils_pipeline = ("priority_rules", "iterated_station_search")
@@ -54,12 +51,8 @@ class AssemblyLine(LibraryDomain):
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Scholl and Becker 2006; proven by CP-SAT")
         return Instance(self.name, "smoke", "jackson", fields_of(jackson()), reference)
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", fields_of(generator.generate(_REHEARSED)))
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        return operator_environment(**instance.data)
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return fields_of(generator.generate(_REHEARSED))
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         return verify_sequence(**instance.data, state=state)

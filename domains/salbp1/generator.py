@@ -16,16 +16,15 @@ of SALBPGen for assembly line balancing, European Journal of Operational Researc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.salbp1.line import LineData
 
 GraphKind = Literal["mixed", "chains", "bottleneck"]
@@ -71,8 +70,7 @@ def small_set() -> Mapping[str, Setting]:
 @cache
 def reference_table() -> tuple[str, Mapping[str, int]]:
     """Provenance of the optima of the small set, and the optima by name, from ``references.json``."""
-    text = (files("dga2d.domains.salbp1") / "references.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
+    table = shipped_table(__package__)
     return table["provenance"], dict(zip(small_set(), table["optima"], strict=True))
 
 

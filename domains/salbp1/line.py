@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.instance_data import ReadOnlyArrays
+
 
 @dataclass(frozen=True)
-class LineData:
+class LineData(ReadOnlyArrays):
     """One instance of SALBP-1; tasks are counted from 0.
 
     The arrays become read-only; relations are brought into lexicographic order.
@@ -24,8 +26,7 @@ class LineData:
     def __post_init__(self) -> None:
         order = np.lexsort((self.edges[:, 1], self.edges[:, 0]))
         object.__setattr__(self, "edges", np.ascontiguousarray(self.edges[order]))
-        self.times.setflags(write=False)
-        self.edges.setflags(write=False)
+        super().__post_init__()
 
 
 def tasks_on_cycles(n_tasks: int, edges: NDArray[np.int32]) -> list[int]:

@@ -10,13 +10,7 @@ from dga2d.domains.salbp1.verifier import line_of, verify_sequence
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the station loads; stations and tasks are counted from 1 as in `.alb` files.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw the station loads; stations and tasks are counted from 1 as in `.alb` files."""
     require_feasible(verify_sequence(**instance.data, state=state))
     stations = line_of(**instance.data, sequence=state.sequence)
     times, cycle_time = instance.data["times"].tolist(), instance.data["cycle_time"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from dga2d.domains.core.errors import InstanceFormatError
 
@@ -23,6 +25,24 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InstanceFormatError(path, None, f"cannot be read as text: {error}") from error
+
+
+def json_object(text: str, path: Path | str, *keys: str) -> dict[str, Any]:
+    """Return the object that a JSON text holds, which has these two or more keys and no others.
+
+    Raises
+    ------
+    InstanceFormatError
+        It is something else; `path` names the file.
+    """
+    try:
+        table: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InstanceFormatError(path, None, f"cannot be read as JSON: {error}") from error
+    if not isinstance(table, dict) or set(table) != set(keys):
+        names = " and ".join(f"'{key}'" for key in keys)
+        raise InstanceFormatError(path, None, f"expected an object with the keys {names}")
+    return table
 
 
 def integer_lines(text: str, path: Path | str) -> Iterator[tuple[int, list[int]]]:

@@ -13,7 +13,6 @@ from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict
 from dga2d.domains.core.errors import InvalidSolutionError
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import list_instances
-from dga2d.domains.tsp.card import CARD
 from dga2d.domains.tsp.generator import uniform_cities
 from dga2d.domains.tsp.reader import format_tour, operator_environment, read_tsplib
 from dga2d.domains.tsp.suite import find_generated, generated_refs
@@ -25,7 +24,6 @@ class TspDomain(LibraryDomain):
     :meth:`dga2d.domains.tsp.reader.TsplibFile.data` returns: ``coords`` alone where distances are EUC_2D.
     """
 
-    card = CARD
     invalid_score = 999_999_999.0
     safe_pipeline = ("greedy_edge", "or_two_opt", "iterated_lin_kernighan")
     basic_pipeline = ("greedy_edge", "two_opt", "or_opt", "simulated_annealing")
@@ -46,8 +44,8 @@ class TspDomain(LibraryDomain):
     def smoke_instance(self) -> Instance:
         return Instance(self.name, "smoke", "E16", _data(uniform_cities(16, 16)))
 
-    def rehearsal_instance(self) -> Instance:
-        return Instance(self.name, "rehearsal", "ordinary", _data(uniform_cities(200, 47_110_815)))
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return _data(uniform_cities(200, 47_110_815))
 
     def environment(self, instance: Instance) -> dict[str, Any]:
         return operator_environment(instance.data)

@@ -13,13 +13,7 @@ MAX_LABELLED_CITIES = 60
 
 
 def picture(instance: Instance, state: State) -> Drawing:
-    """Draw the cities and the closed tour through them.
-
-    Raises
-    ------
-    InvalidSolutionError
-        The state does not pass the verifier.
-    """
+    """Draw the cities and the closed tour through them."""
     coords = np.asarray(instance.data["coords"], dtype=np.float64)
     objective = require_feasible(verify_tour(instance.data, state.sequence))
     closed = coords[np.append(state.sequence, state.sequence[:1])]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.published import shipped_table
 from dga2d.domains.tsp.generator import clustered_cities, uniform_cities
 
 INSTANCES_PER_SIZE: Final[Mapping[int, int]] = {100: 6, 200: 6, 316: 5, 500: 4, 1000: 4}
@@ -51,7 +50,7 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table: dict[str, Any] = json.loads((files(__package__) / "references.json").read_text(encoding="utf-8"))
+    table = shipped_table(__package__)
     made_by = table["provenance"]
     source = f"{made_by['tool']} {made_by['version']}, best of {made_by['runs']} runs, {made_by['effort']}"
     refs = []

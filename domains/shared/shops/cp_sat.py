@@ -11,20 +11,21 @@ from ortools.sat.python import cp_model
 from dga2d.domains.shared.or_tools import solve_model
 
 
-def solve_shop(
-    machines: NDArray[Any],
+def shop_order(
+    machines: NDArray[Any] | None,
     times: NDArray[Any],
     is_ordered: bool,
     time_limit_s: float,
     seed: int,
     workers: int,
 ) -> NDArray[np.int64] | None:
-    """Start times, int64 `(jobs, operations)`, of the best schedule found; ``None`` if there was no time.
+    """Return the best order of operations found, see `by_start`; ``None`` if none was found in time.
 
     Parameters
     ----------
     machines, times
-        Machine and time of each operation, `(jobs, operations)`; no hints are given.
+        Machine and time of each operation, `(jobs, operations)`; where `machines` is ``None``, an operation's
+        column is its machine. No hints are given.
     is_ordered
         Whether a job's operations follow each other in the order of the columns (else they only may not
         overlap, as in an open shop).
@@ -34,6 +35,8 @@ def solve_shop(
     model = cp_model.CpModel()
     horizon = int(times.sum())
     n_jobs, n_operations = times.shape
+    if machines is None:
+        machines = np.broadcast_to(np.arange(n_operations), times.shape)
     starts = [[model.new_int_var(0, horizon, "") for _ in range(n_operations)] for _ in range(n_jobs)]
     by_machine: list[list[Any]] = [[] for _ in range(int(machines.max()) + 1)]
     makespan = model.new_int_var(0, horizon, "makespan")
@@ -55,7 +58,8 @@ def solve_shop(
     solved = solve_model(model, time_limit_s, seed, workers)
     if solved is None:
         return None
-    return np.array([[solved.solver.value(start) for start in row] for row in starts], dtype=np.int64)
+    begun = [[solved.solver.value(start) for start in row] for row in starts]
+    return by_start(np.array(begun, dtype=np.int64), times)
 
 
 def by_start(starts: NDArray[np.int64], times: NDArray[Any]) -> NDArray[np.int64]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
-from dga2d.domains.core.library import LibraryDomain, fields_of
-from dga2d.domains.core.published import reference_of
+from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import reference_of, shipped_table
 from dga2d.domains.drawing import Drawing, Panel, Task, gantt_panel
-from dga2d.domains.shared.shops.files import schedule_text
+from dga2d.domains.shared.shops.files import TABLE, schedule_text
 
 SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 """What Taillard's generators take, in their order; the flow shop's needs no machine seed."""
@@ -22,7 +22,7 @@ SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 class ShopDomain(LibraryDomain):
     """A shop whose instances have a table ``times``, int32 `(jobs, operations)`, and perhaps others.
 
-    Its package has a module ``taillard`` with the table of generated instances and their generator. The
+    Its package has the table of Taillard's instances and a module ``taillard`` with their generator. The
     functions of its modules ``reader`` and ``verifier`` take the tables that `tables` names, in that order.
     """
 
@@ -30,11 +30,8 @@ class ShopDomain(LibraryDomain):
     """Benchmark group of Taillard's instances."""
     tables: ClassVar[tuple[str, ...]] = ("times",)
     """Names of the tables of an instance."""
-
-    def environment(self, instance: Instance) -> dict[str, Any]:
-        """Return fresh, writable arrays: operators may scribble on them without harm to the instance."""
-        environment: dict[str, Any] = self._module("reader").operator_environment(*self._tables(instance))
-        return environment
+    rehearsed: ClassVar[tuple[int, ...]]
+    """Jobs, machines and seeds of the rehearsal instance, as the generator takes them."""
 
     def verify(self, instance: Instance, state: State) -> Verdict:
         verdict: Verdict = self._module("verifier").verify_sequence(*self._tables(instance), state)
@@ -45,25 +42,30 @@ class ShopDomain(LibraryDomain):
         starts: NDArray[np.int64] = self._module("verifier").schedule(*self._tables(instance), state.sequence)
         return starts
 
+    @property
+    def _taillard(self) -> Mapping[str, Mapping[str, Any]]:
+        instances: Mapping[str, Mapping[str, Any]] = shipped_table(self._package, TABLE)["instances"]
+        return instances
+
     def _tables(self, instance: Instance) -> tuple[NDArray[np.int32], ...]:
         return tuple(instance.data[name] for name in self.tables)
-
-    def _module(self, name: str) -> Any:
-        return import_module(f"{self._package}.{name}")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return Taillard's instances; their published files hold the same numbers."""
         return tuple(
-            InstanceRef(self.name, self.group, name, None, reference_of("taillard.json", name, entry))
-            for name, entry in sorted(self._module("taillard").table().items())
+            InstanceRef(self.name, self.group, name, None, reference_of(TABLE, name, entry))
+            for name, entry in sorted(self._taillard.items())
         )
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        taillard = self._module("taillard")
-        entry = taillard.table().get(ref.name)
-        if entry is None:
-            return None
-        return fields_of(taillard.generate(*(entry[key] for key in SEEDS if key in entry)))
+        entry = self._taillard.get(ref.name)
+        return None if entry is None else self._made(*(entry[key] for key in SEEDS if key in entry))
+
+    def rehearsal_data(self) -> Mapping[str, Any]:
+        return self._made(*self.rehearsed)
+
+    def _made(self, *numbers: int) -> Mapping[str, Any]:
+        return fields_of(self._module("taillard").generate(*numbers))
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Start times per job; the format is described in the package's module ``verifier``."""

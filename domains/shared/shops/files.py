@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.shared.integer_lines import integer_lines
+
+TABLE: Final = "taillard.json"
+"""Seeds, sizes and best-known values of Taillard's instances by name, in the package of each shop."""
 
 
 def job_lines(text: str, path: Path | str) -> tuple[int, list[tuple[int, list[int]]]]:
