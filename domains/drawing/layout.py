@@ -1,7 +1,8 @@
-"""Where panels, axes and legends lie on a drawing of the usual width, in pixels from the upper left."""
+"""Where panels, axes and legends lie on a drawing, in pixels from the upper left."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -12,13 +13,27 @@ from numpy.typing import NDArray
 from dga2d.domains.drawing.frames import Span, spans_of, ticks_of
 from dga2d.domains.drawing.model import Bar, Drawing, Line, Panel, Points, Role, Segments, Solid
 
+
+class Size(NamedTuple):
+    """How much room a drawing has."""
+
+    width: float
+    tallest: float
+    """Of a panel whose units are equally long."""
+    room: float
+    """Height of all panels together; what they ask for is shortened to it."""
+    most_named: int
+    """Categories up to which the legend names them."""
+
+
 WIDTH = 760.0
+MOST_NAMED = 24
+USUAL = Size(WIDTH, 560.0, math.inf, MOST_NAMED)
+SMALL = Size(460.0, 210.0, 210.0, 6)
+"""For a column of a page: letters are as large as they are elsewhere."""
 GAP, TITLE, LINE = 14.0, 24.0, 16.0
 CHARACTER = 6.1
 """About the width of a character of 11 pixels."""
-MOST_NAMED = 24
-"""Categories up to which the legend names them."""
-TALLEST_EQUAL = 560.0
 
 
 class Key(NamedTuple):
@@ -82,6 +97,7 @@ def _share(values: NDArray[Any], span: Span, is_log: bool) -> NDArray[np.float64
 class Sheet(NamedTuple):
     """A drawing with all places fixed."""
 
+    width: float
     height: float
     frames: tuple[Frame, ...]
     keys: tuple[Key, ...]
@@ -89,51 +105,47 @@ class Sheet(NamedTuple):
     """Height and text."""
 
 
-def laid_out(drawing: Drawing) -> Sheet:
+def laid_out(drawing: Drawing, size: Size = USUAL) -> Sheet:
     """Return where everything lies."""
     y = TITLE + 4
     frames: list[Frame] = []
+    asked = sum(max((panel.height for panel in row), default=0.0) for row in drawing.rows)
+    share = min(1.0, size.room / asked) if asked else 1.0
     for row in drawing.rows:
-        made = _row(row, y)
+        made = _row(row, y, size, share)
         frames += made
         y = max((frame.y + frame.height + _below(frame.panel) for frame in made), default=y) + GAP
-    keys, y = _legend(drawing, y)
-    notes = tuple((y + LINE * i, note) for i, note in enumerate(drawing.notes, start=1))
-    return Sheet(y + LINE * len(notes) + 8, tuple(frames), keys, notes)
+    keys, y = _legend(drawing, y, size)
+    texts = (*_unnamed(drawing, size), *drawing.notes)
+    notes = tuple((y + LINE * i, note) for i, note in enumerate(texts, start=1))
+    return Sheet(size.width, y + LINE * len(notes) + 8, tuple(frames), keys, notes)
 
 
-def _row(row: Sequence[Panel], top: float) -> list[Frame]:
-    width = (WIDTH - GAP * (len(row) + 1)) / max(len(row), 1)
-    return [_frame(panel, GAP + i * (width + GAP), top, width) for i, panel in enumerate(row)]
+def _row(row: Sequence[Panel], top: float, size: Size, share: float) -> list[Frame]:
+    width = (size.width - GAP * (len(row) + 1)) / max(len(row), 1)
+    return [_frame(panel, GAP + i * (width + GAP), top, width, size, share) for i, panel in enumerate(row)]
 
 
-def _frame(panel: Panel, left: float, top: float, width: float) -> Frame:
+def _frame(panel: Panel, left: float, top: float, width: float, size: Size, share: float) -> Frame:
     across, upwards = spans_of(panel)
-    y = top + (LINE if panel.title else 0.0)
+    y, height = top + (LINE if panel.title else 0.0), panel.height * share
     if not panel.has_frame:
-        frame = Frame(
-            panel,
-            left,
-            y,
-            width,
-            max(panel.height if width > WIDTH / 2 else 0.0, width * 0.9),
-            across,
-            upwards,
-        )
-        return _equal(frame)
-    draft = Frame(panel, left, y, width, panel.height, across, upwards)
+        least = height if width > size.width / 2 else 0.0
+        frame = Frame(panel, left, y, width, min(max(least, width * 0.9), size.room), across, upwards)
+        return _equal(frame, size)
+    draft = Frame(panel, left, y, width, height, across, upwards)
     texts = max((len(text) for _, text in draft.y_ticks), default=0)
     room = CHARACTER * min(texts, 24) + (LINE if panel.y.words else 0.0) + 8
-    frame = Frame(panel, left + room, y, width - room - 6, panel.height, across, upwards)
-    return _equal(frame) if panel.is_equal else frame
+    frame = Frame(panel, left + room, y, width - room - 6, height, across, upwards)
+    return _equal(frame, size) if panel.is_equal else frame
 
 
-def _equal(frame: Frame) -> Frame:
+def _equal(frame: Frame, size: Size) -> Frame:
     """Return the frame with its spans widened so that units are as long across as upwards."""
     wide, tall = (span[1] - span[0] for span in (frame.across, frame.upwards))
     height = frame.height
     if frame.panel.has_frame:
-        height = min(max(frame.width * tall / wide, frame.height), TALLEST_EQUAL)
+        height = min(max(frame.width * tall / wide, frame.height), size.tallest)
     unit = max(wide / frame.width, tall / height)
     more_x, more_y = (frame.width * unit - wide) / 2, (height * unit - tall) / 2
     return Frame(
@@ -151,24 +163,33 @@ def _below(panel: Panel) -> float:
     return (LINE if panel.has_frame else 0.0) + (LINE if panel.x.words else 0.0)
 
 
-def _legend(drawing: Drawing, top: float) -> tuple[tuple[Key, ...], float]:
+def _legend(drawing: Drawing, top: float, size: Size) -> tuple[tuple[Key, ...], float]:
     """Return the entries in rows, and where the last row ends."""
     keys: list[Key] = []
     x, y = GAP, top + LINE / 2
-    for draft in _entries(drawing):
+    for draft in _entries(drawing, size):
         width = 34 + CHARACTER * len(draft.name)
-        if keys and x + width > WIDTH - GAP:
+        if keys and x + width > size.width - GAP:
             x, y = GAP, y + LINE
         keys.append(draft._replace(x=x, y=y))
         x += width
     return tuple(keys), (y + LINE / 2 if keys else top)
 
 
-def _entries(drawing: Drawing) -> list[Key]:
+def _unnamed(drawing: Drawing, size: Size) -> list[str]:
+    """Return what is said of categories that are too many for the legend."""
+    return [
+        f"Colours and patterns: {panel.categories[0]} to {panel.categories[-1]}; pointing at one names it."
+        for panel in drawing.panels
+        if len(panel.categories) > size.most_named
+    ]
+
+
+def _entries(drawing: Drawing, size: Size) -> list[Key]:
     entries: dict[str, Key] = {}
     for panel in drawing.panels:
         used = {shape.category for shape in panel.shapes if isinstance(shape, Bar | Solid)}
-        if len(panel.categories) <= MOST_NAMED:
+        if len(panel.categories) <= size.most_named:
             for category, name in enumerate(panel.categories):
                 if category in used:
                     entries.setdefault(name, Key(0, 0, "fill", category, name))

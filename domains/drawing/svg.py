@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.drawing.described import described
-from dga2d.domains.drawing.layout import CHARACTER, LINE, TITLE, WIDTH, Frame, Key, Sheet, laid_out
+from dga2d.domains.drawing.layout import CHARACTER, LINE, TITLE, USUAL, Frame, Key, Sheet, Size, laid_out
 from dga2d.domains.drawing.looks import DASHES, EDGE, FILLS, HATCHES, STROKES, look_of
 from dga2d.domains.drawing.model import Bar, Dots, Drawing, Line, Role, Segments, Shape, Solid
 
@@ -71,13 +71,13 @@ def svg_file(drawing: Drawing) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(drawing, style)}\n'
 
 
-def svg_element(drawing: Drawing) -> str:
+def svg_element(drawing: Drawing, size: Size = USUAL) -> str:
     """Return an element for a page with `STYLE`. It may stand there more than once."""
-    return _svg(drawing, "")
+    return _svg(drawing, "", size)
 
 
-def _svg(drawing: Drawing, style: str) -> str:
-    sheet = laid_out(drawing)
+def _svg(drawing: Drawing, style: str, size: Size = USUAL) -> str:
+    sheet = laid_out(drawing, size)
     mark = "p" + hashlib.blake2b(repr(drawing.title).encode(), digest_size=4).hexdigest()
     is_explained = _n_items(drawing) <= MOST_EXPLAINED
     body = "".join(
@@ -88,8 +88,8 @@ def _svg(drawing: Drawing, style: str) -> str:
         said = f"More than {MOST_EXPLAINED} items: those of one kind are explained together."
         notes = (*notes, said)
         sheet = sheet._replace(height=sheet.height + LINE, notes=(*sheet.notes, (sheet.height, said)))
-    size = f'viewBox="0 0 {_n(WIDTH)} {_n(sheet.height)}"'
-    paper = f'<path class="sheet" d="M0 0H{_n(WIDTH)}V{_n(sheet.height)}H0z"/>' if style else ""
+    box = f'viewBox="0 0 {_n(sheet.width)} {_n(sheet.height)}"'
+    paper = f'<path class="sheet" d="M0 0H{_n(sheet.width)}V{_n(sheet.height)}H0z"/>' if style else ""
     parts = (
         f"{style}<defs>{_patterns(drawing, mark)}</defs>{paper}",
         f'<text class="title" x="14" y="{_n(TITLE - 6)}">{_text(drawing.title)}</text>{body}',
@@ -99,7 +99,7 @@ def _svg(drawing: Drawing, style: str) -> str:
         *(_words(14, y, note) for y, note in sheet.notes),
     )
     label = _text(". ".join((drawing.title, *notes)))
-    opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawn" {size} role="img" aria-label="{label}">'
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawn" {box} role="img" aria-label="{label}">'
     return f"{opening}<desc>{_text(described(sheet.frames))}</desc>{''.join(parts)}</svg>"
 
 

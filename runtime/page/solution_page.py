@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dga2d.domains.drawing import Drawing, Picture, aligned
+from dga2d.domains.drawing.layout import SMALL, USUAL
 from dga2d.events import BlobDigest, InstanceKey
 from dga2d.events.payloads import EvaluationRecorded
 from dga2d.runtime.page.answers import Runs, number_in_path, piece_answer, wanted_event
@@ -46,11 +47,12 @@ class SolutionPage:
         return Response(file, media_type="image/svg+xml", headers={"cache-control": "private, max-age=600"})
 
     async def picture(self, request: Request) -> Response:
-        """The same as a part of the page, or why there is none."""
+        """The same as a part of the page, or why there is none; ``size=small`` for one of its columns."""
+        size = SMALL if request.query_params.get("size") == "small" else USUAL
         file = f"{request.url.path}.svg"
         try:
             instance, picture = await self._drawn(request)
-            svg = await to_thread.run_sync(inline_svg, picture)
+            svg = await to_thread.run_sync(inline_svg, picture, size)
             drawn = SolutionPicture(instance, svg, image="" if svg else file, file=file)
         except NoPictureError as error:
             _, evaluation = await self._evaluation(request, number_in_path(request, "seq"))

@@ -16,6 +16,7 @@ from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.drawing import Drawing, Picture
 from dga2d.domains.drawing.figure import figure_of
+from dga2d.domains.drawing.layout import USUAL, Size
 from dga2d.domains.drawing.svg import svg_element, svg_file
 from dga2d.events import BlobDigest, Dga2dError, InstanceKey
 from dga2d.events.payloads import InstanceEntry, RunStarted
@@ -182,9 +183,9 @@ def picture_file(picture: Picture) -> bytes:
     return written.getvalue()
 
 
-def inline_svg(picture: Picture) -> Markup:
+def inline_svg(picture: Picture, size: Size = USUAL) -> Markup:
     """Return the SVG element of a drawing; nothing for a figure, whose SVG is a page of its own."""
-    return Markup(svg_element(picture)) if isinstance(picture, Drawing) else Markup()
+    return Markup(svg_element(picture, size)) if isinstance(picture, Drawing) else Markup()
 
 
 def embedded_picture(header: RunStarted, incumbent: Incumbent, solution: bytes) -> SolutionPicture:
