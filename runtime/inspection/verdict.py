@@ -195,7 +195,7 @@ def _details(split: str, place: str, found: PairedGaps, measure: Measure) -> str
         facts.append(f"95 % interval {measure.gain_span(points.bounds)}")
     facts.append(f"{found.won} won, {found.lost} lost")
     if found.failures or found.their_failures:
-        facts.append(f"failed on {found.failures}, the safe baseline on {found.their_failures}")
+        facts.append(f"failed on {found.failures}, the start on {found.their_failures}")
     chosen = "; these chose the algorithm, `dga2d test` compares on held-out ones" if split != "test" else ""
     return f"on {place} ({', '.join(facts)}){chosen}"
 

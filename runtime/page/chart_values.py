@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dga2d.runtime.inspection.measures import measure_in
-from dga2d.runtime.report.charts import AXES, Milestones
+from dga2d.runtime.report.charts import AXES
 from dga2d.runtime.report.data import ReportData
+from dga2d.runtime.report.milestones import Milestones
 from dga2d.runtime.terminal.output import shown_lines
 
 COLUMNS = (
@@ -17,8 +18,8 @@ COLUMNS = (
 
 
 def gap_values(data: ReportData) -> dict[str, Any]:
-    """Return the convergence of a run: a row per closed generation, levels, and accepted edits; figures are
-    in their own unit."""
+    """Return the convergence of a run: a row per closed generation, levels, accepted edits, and why the
+    best and the checkpoint changed; figures are in their own unit."""
     measure = measure_in(data.view)
     spent = {closing.generation: closing for closing in data.closings}
     intervals = {one.generation: one for one in data.milestones.validated}
@@ -56,6 +57,10 @@ def gap_values(data: ReportData) -> dict[str, Any]:
             for level in data.milestones.levels
         ],
         "edits": _edits(data.milestones),
+        "turns": [
+            (turn.kind, turn.generation, turn.seq, shown_lines(turn.text), turn.edit)
+            for turn in data.milestones.turns
+        ],
     }
 
 

@@ -14,7 +14,8 @@ from dga2d.runtime.inspection.measures import GAP, Measure, measure_in, measure_
 from dga2d.runtime.inspection.runs import status_of
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import best_gap, history_view, results_view, run_row
-from dga2d.runtime.report.data import LEVELS, ReportData
+from dga2d.runtime.report.data import ReportData
+from dga2d.runtime.report.milestones import LEVELS
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import EventStore, RunSummary
 

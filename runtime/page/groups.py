@@ -14,7 +14,8 @@ from dga2d.runtime.inspection.pairs import spread
 from dga2d.runtime.inspection.verdict import read_achievement
 from dga2d.runtime.inspection.views import history_view, results_view
 from dga2d.runtime.page.dashboard import ComparedRow, compared_row
-from dga2d.runtime.report.charts import Curve, GapPlot, Level, Point
+from dga2d.runtime.report.charts import Curve, GapPlot, Point
+from dga2d.runtime.report.milestones import Level
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import EventStore
 

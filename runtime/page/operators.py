@@ -8,9 +8,9 @@ from dga2d.events import OperatorId
 from dga2d.events import payloads as p
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.page.timeline import Timeline
-from dga2d.runtime.report.charts import EditMark
 from dga2d.runtime.report.graph_drawing import categories
 from dga2d.runtime.report.lineage import edit_text
+from dga2d.runtime.report.milestones import EditMark
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ GROUPS = {
     "log": ("events", "checking"),
 }
 """The panels in their order, by what they are about."""
+TAB_WORDS = {"walks": "walk", "incumbent": "incumbent", "lineage": "lineage", "events": "event"}
+"""Panel → the word of the glossary that its tab's name is."""
 EVENTS_SHOWN = 60
 LATEST = 40
 """Edits and calls that are listed at once; those before them are a list to open."""

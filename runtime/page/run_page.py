@@ -31,7 +31,7 @@ from dga2d.runtime.page.answers import (
 )
 from dga2d.runtime.page.dashboard import Dashboard
 from dga2d.runtime.page.operators import tell_operator
-from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, context_for
+from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, TAB_WORDS, context_for
 from dga2d.runtime.page.streams import Streams
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
@@ -75,6 +75,7 @@ class RunPage:
             known=self._dashboard.known(run_id, length),
             length=length,
             groups=GROUPS,
+            tab_words=TAB_WORDS,
             acts=self._acts,
         )
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dga2d.runtime.inspection.measures import GAP, Measure
+from dga2d.runtime.report.milestones import EVOLVED_HELD_OUT, EditMark, Level, Milestones, Turn, ValidatedBest
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 30
 WIDE = (720, 280)
 NARROW = (360, 220)
 NAMED = (880, 280)
 """Size of a chart that names its lines at the right of its plot, where they hide nothing."""
-NAMES, NAME_HEIGHT = 170, 27
-"""Width of the room for such names, and height of one of two lines."""
+NAMES, NAME_HEIGHT = 190, 14
+"""Width of the room for such names with what leads to them, and height of one."""
 STACKED_MARKS = 5
 """Marks of edits that are drawn above each other; further ones of a generation share the last place."""
 Axis = Literal["generation", "calls", "tokens", "minutes"]
@@ -25,7 +26,6 @@ AXES: dict[Axis, str] = {
     "tokens": "tokens of model calls",
     "minutes": "minutes by the clock",
 }
-EVOLVED_HELD_OUT = "evolved, held-out"
 CurveKind = Literal["steps", "dots", "intervals"]
 
 
@@ -51,45 +51,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Level:
-    """A gap that holds for the whole run, such as the safe baseline's."""
-
-    name: str
-    gap_percent: float
-    curve: int | None = None
-    """Place of the curve that it belongs to, where there is one for each run."""
-
-
-@dataclass(frozen=True)
-class EditMark:
-    """An accepted edit, by the generation that made it."""
-
-    generation: int
-    seq: int
-    text: str
-    brings_code: bool = False
-
-
-@dataclass(frozen=True)
-class ValidatedBest:
-    """The best pipeline of a validation."""
-
-    generation: int
-    gap_percent: float
-    interval_percent: tuple[float, float] | None
-    instances: int
-
-
-@dataclass(frozen=True)
-class Milestones:
-    """What a run is measured by beside its training batch."""
-
-    validated: tuple[ValidatedBest, ...] = ()
-    levels: tuple[Level, ...] = ()
-    edits: tuple[EditMark, ...] = ()
-
-
-@dataclass(frozen=True)
 class GapPlot:
     """Gaps in percent, or scores, over an axis."""
 
@@ -101,6 +62,8 @@ class GapPlot:
     levels: tuple[Level, ...] = ()
     edits: tuple[tuple[float, EditMark], ...] = ()
     """With their place on the axis."""
+    turns: tuple[tuple[Point, Turn], ...] = ()
+    """With the point of the curve that they moved."""
 
     @property
     def axis_name(self) -> str:
@@ -135,8 +98,15 @@ def convergence(
         Curve("validation", "intervals", _points(measure, history, axis, "validation_gap_percent", found)),
     )
     edits = tuple((places[edit.generation], edit) for edit in told.edits if edit.generation in places)
+    turned = {"best": "best_so_far_percent", "checkpoint": "validation_gap_percent"}
+    rows = {row["generation"]: row for row in history}
+    turns = tuple(
+        (Point(places[turn.generation], measure.value(gap), turn.text), turn)
+        for turn in told.turns
+        if (gap := rows.get(turn.generation, {}).get(turned[turn.kind])) is not None
+    )
     span = (float(history[0][axis]), float(history[-1][axis]))
-    return GapPlot(measure, axis, span, curves, told.levels, edits)
+    return GapPlot(measure, axis, span, curves, told.levels, edits, turns)
 
 
 def comparison(
@@ -239,6 +209,18 @@ class DrawnEdit:
 
 
 @dataclass(frozen=True)
+class DrawnTurn:
+    """Middle of the mark that says why a curve moved."""
+
+    x: float
+    y: float
+    kind: Literal["best", "checkpoint"]
+    text: str
+    edit: int | None
+    """As in `Turn`."""
+
+
+@dataclass(frozen=True)
 class Chart:
     """A plot as coordinates."""
 
@@ -250,6 +232,7 @@ class Chart:
     series: tuple[Series, ...]
     levels: tuple[DrawnLevel, ...]
     edits: tuple[DrawnEdit, ...]
+    turns: tuple[DrawnTurn, ...]
     y_ticks: tuple[tuple[float, str], ...]
     x_ticks: tuple[tuple[float, str], ...]
     right: int = RIGHT
@@ -330,6 +313,10 @@ def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
         series=tuple(scale.series(curve) for curve in plot.curves),
         levels=_levels(scale, plot.levels, plot.measure),
         edits=_edits(scale, plot.edits),
+        turns=tuple(
+            DrawnTurn(scale.x(point.x), scale.y(point.value), turn.kind, _told(turn), turn.edit)
+            for point, turn in plot.turns
+        ),
         y_ticks=tuple((scale.y(value), f"{value:.4g}") for value in _ticks(low, high, 5)),
         x_ticks=tuple(
             (scale.x(value), _whole(value))
@@ -353,6 +340,10 @@ def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[D
         DrawnLevel(level.name, measure.text(level.gap_percent), y, place, level.curve)
         for level, y, place in zip(found, heights, places, strict=True)
     )
+
+
+def _told(turn: Turn) -> str:
+    return f"generation {turn.generation}: {turn.text}"
 
 
 def _edits(scale: _Scale, edits: Iterable[tuple[float, EditMark]]) -> tuple[DrawnEdit, ...]:

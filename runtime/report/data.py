@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, Literal, get_args
 
 from anyio import to_thread
@@ -18,14 +17,9 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view
 from dga2d.runtime.inspection.measures import Measure, measure_of
-from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
-from dga2d.runtime.inspection.verdict import (
-    GapEstimate,
-    achievement_of,
-    estimate_gap,
-)
+from dga2d.runtime.inspection.validations import ValidationRecord
+from dga2d.runtime.inspection.verdict import GapEstimate, achievement_of
 from dga2d.runtime.inspection.views import run_view
-from dga2d.runtime.report.charts import EVOLVED_HELD_OUT, EditMark, Level, Milestones, ValidatedBest
 from dga2d.runtime.report.code import CodeLine, trace_lines
 from dga2d.runtime.report.evaluations import (
     EvaluationTable,
@@ -49,6 +43,7 @@ from dga2d.runtime.report.lineage import (
     edit_text,
     restored_lines,
 )
+from dga2d.runtime.report.milestones import EditMark, Milestones, code_brought, gather_milestones
 from dga2d.runtime.report.notes import Change, Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
@@ -97,6 +92,11 @@ class Described:
             self.marks[change.seq] = EditMark(change.payload.generation, change.seq, text, brings_code)
         return self.marks[change.seq]
 
+    def edit_marks(self, state: RunState, notes: Notes) -> tuple[EditMark, ...]:
+        """Return the marks of all changes, in their order."""
+        measure = measure_of(state.header)
+        return tuple(self.mark(change, measure) for change in notes.changes)
+
     async def add_edit(self, store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
         """Return the description of an edit, which is made once; `state` is any after it."""
         if change.seq not in self.edits:
@@ -143,7 +143,6 @@ class ReportData:
     """Settings that are not those of the preset."""
     sandbox: dict[str, str]
     policy_name: str
-    baseline: tuple[str, ...]
     evaluations: dict[str, Counter[str]]
     """Split → outcome (``ok`` or the kind of failure) → count."""
     policy: dict[int, p.PolicyUpdated]
@@ -243,7 +242,6 @@ async def gather_report_data(
         },
         sandbox=dict(header.sandbox),
         policy_name=header.policy,
-        baseline=tuple(step.operator for step in header.baseline),
         evaluations=_outcomes(notes.evaluations if "outcomes" in parts else ()),
         policy={update.generation: update for _, update in notes.policy},
         closings=tuple(notes.closings),
@@ -252,7 +250,14 @@ async def gather_report_data(
         incidents=tuple(notes.incidents),
         utilisation=utilisation_of(state, notes) if "utilisation" in parts else None,
         milestones=(
-            _milestones(state, notes, record, achievement.test or {}, known)
+            gather_milestones(
+                state,
+                notes,
+                record,
+                achievement.test or {},
+                known.edit_marks(state, notes),
+                known.validations,
+            )
             if "milestones" in parts
             else Milestones()
         ),
@@ -276,48 +281,6 @@ def _validations(state: RunState, notes: Notes) -> ValidationRecord:
             evaluation.generation, evaluation.candidate, evaluation.instance, evaluation.objective
         )
     return record
-
-
-def _milestones(
-    state: RunState,
-    notes: Notes,
-    record: ValidationRecord,
-    test: Mapping[str, GapEstimate],
-    known: Described,
-) -> Milestones:
-    before = record.gaps(state.header, state.header.baseline, state.completed + 1)
-    estimates = {"safe baseline, validation": estimate_gap(before)} if before else {}
-    estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
-    levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
-    measure = measure_of(state.header)
-    edits = tuple(known.mark(change, measure) for change in notes.changes)
-    return Milestones(_validated(state, record, known.validations), tuple(levels), edits)
-
-
-LEVELS = {
-    "evolved": EVOLVED_HELD_OUT,
-    "baseline": "safe baseline, held-out",
-    "hand_tuned": "hand-tuned baseline, held-out",
-}
-"""Label of a held-out test → name of its line."""
-
-
-def _validated(
-    state: RunState, record: ValidationRecord, known: dict[tuple[int, int, int], GapEstimate]
-) -> tuple[ValidatedBest, ...]:
-    """Return the best pipeline of every validation, those that failed left out."""
-    found: dict[int, ValidatedBest] = {}
-    for (generation, candidate), objectives in sorted(record.objectives.items(), key=itemgetter(0)):
-        key = generation, candidate, len(objectives)
-        if key not in known:
-            known[key] = estimate_gap(gaps_of(state.header, "validation", objectives))
-        estimate = known[key]
-        gap = estimate.gap
-        if gap is None or (generation in found and found[generation].gap_percent <= gap.mean):
-            continue
-        bounds = None if gap.low is None or gap.high is None else (gap.low, gap.high)
-        found[generation] = ValidatedBest(generation, gap.mean, bounds, estimate.instances)
-    return tuple(found.values())
 
 
 async def _picture(store: BlobReader, state: RunState, found: Sequence[Incumbent]) -> SolutionPicture | None:
@@ -353,13 +316,7 @@ async def _algorithm(
         return ()
     means = position_means(program.steps, evaluations_of(notes, program.steps))
     digests = {str(name): str(digest) for name, digest in state.sources.items()}
-    measure = measure_of(state.header)
-    marks = [known.mark(change, measure) for change in notes.changes]
-    brought = {
-        change.payload.implementation: mark
-        for change, mark in zip(notes.changes, marks, strict=True)
-        if mark.brings_code and not isinstance(change.payload, p.EdgeReplaced | p.OperatorRetired)
-    }
+    brought = code_brought(notes.changes, known.edit_marks(state, notes))
     found = []
     for step, mean in zip(program.steps, means, strict=True):
         name, key = step.implementation, (str(step.implementation), bool(edits))

@@ -140,6 +140,7 @@ class Notes:
     changes: list[Change] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
     closings: list[Closing] = field(default_factory=list)
+    checkpoints: list[Noted[p.CheckpointSelected]] = field(default_factory=list)
     first_edges: tuple[p.Edge, ...] = ()
     """Of the graph with which the run began."""
 
@@ -158,6 +159,7 @@ class Notes:
             _until(self.changes, seq),
             _until(self.incidents, seq),
             _until(self.closings, seq),
+            _until(self.checkpoints, seq),
             self.first_edges,
         )
 
@@ -205,6 +207,8 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
         notes.scores.append(Noted(event.seq, payload))
     elif isinstance(payload, p.GenerationScored):
         notes.scorings.append(Noted(event.seq, payload))
+    elif isinstance(payload, p.CheckpointSelected):
+        notes.checkpoints.append(Noted(event.seq, payload))
     elif isinstance(payload, p.PolicyUpdated):
         notes.policy.append(Noted(event.seq, payload))
     elif isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationDeleted):

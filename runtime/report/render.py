@@ -16,6 +16,7 @@ from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.code import highlight_lines, side_by_side
 from dga2d.runtime.report.data import ReportData
+from dga2d.runtime.report.words import OUTCOME_WORDS, WORDS, money_note
 from dga2d.runtime.terminal.output import shown_lines
 
 
@@ -43,6 +44,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
         lstrip_blocks=True,
     )
     made.globals.update(side_by_side=side_by_side, highlight_lines=highlight_lines)
+    made.globals.update(words=WORDS, money_note=money_note, outcome_words=OUTCOME_WORDS)
     made.globals["drawing_style"] = Markup(STYLE)
     made.filters["utc"] = _utc
     made.filters["fenced"] = _fenced

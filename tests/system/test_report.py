@@ -16,15 +16,8 @@ import pytest
 from dga2d.events.payloads import CallsResumed, CallsSuspended, LLMCallRefused
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report import ReportData, read_report_data, render_html, render_markdown
-from dga2d.runtime.report.charts import (
-    EditMark,
-    Level,
-    Milestones,
-    ValidatedBest,
-    comparison,
-    convergence,
-    draw_chart,
-)
+from dga2d.runtime.report.charts import comparison, convergence, draw_chart
+from dga2d.runtime.report.milestones import EditMark, Level, Milestones, ValidatedBest
 from dga2d.runtime.report.notes import Incident, Notes, note
 
 HOSTILE = '</pre><script>alert(1)</script><img src="http://example.org/x" onerror=alert(2)>\n```\n# heading'
@@ -95,7 +88,7 @@ def test_hostile_text_stays_text(data: ReportData) -> None:
         calls=calls,
         edits=tuple(replace(edit, what=HOSTILE, code=HOSTILE) for edit in data.edits),
         algorithm=tuple(replace(step, source=HOSTILE, operator=HOSTILE) for step in data.algorithm),
-        baseline=(HOSTILE,),
+        start=(HOSTILE,),
         incidents=(Incident(1, 0, HOSTILE),),
     )
     tags = {tag for tag, _ in Elements(render_html(hostile)).found}
@@ -169,7 +162,7 @@ def test_validations_the_baseline_and_the_held_out_gap_lie_inside_the_plot() -> 
     history = [row(1, 3.0, 3.0) | {"validation_gap_percent": 9.0}, row(2, 1.0, 1.0)]
     told = Milestones(
         (ValidatedBest(1, 9.0, (2.0, 16.0), 8),),
-        (Level("safe baseline, validation", 11.0), Level("evolved, held-out", -1.0)),
+        (Level("start, validation", 11.0), Level("evolved, held-out", -1.0)),
         (EditMark(1, 40, "climb.new added"), EditMark(1, 41, "kick.new added"), EditMark(3, 99, "later")),
     )
     plot = convergence(history, milestones=told)
@@ -181,7 +174,7 @@ def test_validations_the_baseline_and_the_held_out_gap_lie_inside_the_plot() -> 
     assert mark.high is not None
     assert 0 < mark.high < mark.y < mark.low < 280
     assert mark.label == "generation 1: 9.00 % on 8 instances, 95 % interval 2.00 to 16.00"
-    assert [level.name for level in chart.levels] == ["safe baseline, validation", "evolved, held-out"]
+    assert [level.name for level in chart.levels] == ["start, validation", "evolved, held-out"]
     assert 0 < chart.levels[0].y < mark.y < chart.levels[1].y < 280
     assert [(edit.seq, edit.text) for edit in chart.edits] == [
         (40, "climb.new added"),

@@ -1,15 +1,17 @@
 // Charts of gaps or scores, drawn by Observable Plot: zoom, reading by keyboard, log axis, export. Texts are set as text.
 
+import { LEADER, linesNamed, markEdits, markTurns } from "./chart_marks.js";
+
 /** @type {any} */
 const Plot = /** @type {any} */ (globalThis).Plot;
 const COLOURS = { best: "var(--c1)", own: "var(--c2)", validation: "var(--c3)", held: "var(--c4)", edit: "var(--c5)" };
 
-/** Sizes in pixels: of the room above, below, at the left of a chart and at its right for names, of a name of two lines; width of a chart with no room for names. */
-const [ABOVE, BELOW, LEFT, RIGHT, NAME_HEIGHT, NARROW] = [14, 44, 46, 158, 29, 520];
+/** Sizes in pixels: of the room above, below, at the left of a chart and at its right for names; width of a chart with no room for names. */
+const [ABOVE, BELOW, LEFT, RIGHT, NARROW] = [24, 44, 46, 196, 520];
 /** Height of a chart: a share of its width, between two bounds in pixels. */
 const [SHARE, LOWEST, HIGHEST] = [0.34, 220, 560];
-/** Most generations that are dots, pixels from one mark of an edit to the next, edits that one mark names. */
-const [DOTTED, MARK, NAMED] = [150, 9, 8];
+/** Most generations that are dots, and how far below the plot its axis is named, in pixels. */
+const [DOTTED, AXIS_NAME] = [150, 36];
 const XLINK = "http://www.w3.org/1999/xlink";
 
 /** What a reader chose, by chart; it outlives the panel, which is drawn anew at every step through time. */
@@ -34,8 +36,17 @@ function make(name, attributes, ...children) {
 function unpacked(told) {
   const named = (/** @type {any[]} */ row) => Object.fromEntries(told.columns.map((/** @type {string} */ name, /** @type {number} */ i) => [name, row[i]]));
   const edits = told.edits.map((/** @type {any[]} */ [generation, seq, text, bringsCode]) => ({ generation, seq, text, bringsCode }));
-  return { ...told, rows: told.rows.map(named), edits };
+  const turns = told.turns.map((/** @type {any[]} */ [kind, generation, seq, text, edit]) => ({ kind, generation, seq, text, edit }));
+  return { ...told, rows: told.rows.map(named), edits, turns };
 }
+
+/** Sign, word of the glossary and text of each kind of mark. @type {Record<string, [string, string, string]>} */
+const LEGEND = {
+  best: ["●", "training", "best so far, training"], turn: ["○", "training", "new best: why"], own: ["●", "generation", "best of generation"],
+  validation: ["◆", "validation", "validation"], checkpoint: ["◇", "checkpoint", "new checkpoint: why"], edit: ["▲", "edit", "accepted edit"],
+};
+/** Colour of each of them. @type {Record<string, string>} */
+const LEGEND_COLOURS = { ...COLOURS, turn: COLOURS.best, checkpoint: COLOURS.validation };
 
 class GapChart {
   /** @param {HTMLElement} holder */
@@ -87,11 +98,11 @@ class GapChart {
     const all = make("button", { type: "button", title: "Show all (0)" }, "all");
     all.addEventListener("click", () => this.zoom(null));
     const legend = make("span", { class: "soft legends" });
-    const entries = { best: "● best so far, training", own: "● best of generation", validation: "◆ validation", edit: "▲ accepted edit" };
-    for (const [key, text] of Object.entries(entries)) {
-      const [sign, ...words] = text.split(" ");
-      const swatch = make("i", { "aria-hidden": "true", style: `color:${COLOURS[/** @type {"best"} */ (key)]}` }, sign);
-      legend.append(make("span", {}, swatch, ` ${words.join(" ")}`), " "); // lines break at blanks
+    for (const [key, [sign, word, text]] of Object.entries(LEGEND)) {
+      if (!this.hasMarks(key)) continue;
+      const swatch = make("i", { "aria-hidden": "true", style: `color:${LEGEND_COLOURS[key]}` }, sign);
+      const name = make("a", { class: "word", href: `#word-${word}`, "aria-describedby": `means-${word}` }, text);
+      legend.append(make("span", {}, swatch, " ", name), " "); // lines break at blanks
     }
     const buttons = make("span", { class: "chart-buttons" }, axis, this.log, all);
     const tools = make("div", { class: "chart-tools" }, legend, buttons);
@@ -101,6 +112,16 @@ class GapChart {
       buttons.append(button);
     }
     return tools;
+  }
+
+  /** Whether the chart has marks of a kind. @param {string} kind */
+  hasMarks(kind) {
+    const { rows, turns, edits } = this.told;
+    const isThere = /** @type {Record<string, boolean>} */ ({
+      validation: rows.some((/** @type {any} */ row) => row.validation !== null), edit: edits.length > 0,
+      turn: turns.some((/** @type {any} */ t) => t.kind === "best"), checkpoint: turns.some((/** @type {any} */ t) => t.kind === "checkpoint"),
+    });
+    return isThere[kind] ?? true;
   }
 
   turnLog() {
@@ -150,23 +171,30 @@ class GapChart {
     const isNarrow = width < NARROW * letter; // then lines are named below the chart
     const lines = this.told.levels.filter((/** @type {any} */ l) => positive(l.value));
     const beside = isNarrow || lines.length === 0 ? 14 : right;
-    const stacked = this.stack(places, shown, width - left - beside);
-    const names = this.nameLines(lines, bottom, top);
+    const stacked = markEdits(this.told.edits, places, shown, width - left - beside);
+    const turns = markTurns(this.told.turns, inside, this.told.rows);
+    const share = (/** @type {number} */ value) => (isLog ? Math.log(value / bottom) / Math.log(top / bottom) : (value - bottom) / (top - bottom));
+    const names = linesNamed(lines, share, this.frame, (/** @type {number} */ value) => this.figureText(value));
+    const lineColour = (/** @type {any} */ l) => (l.name.startsWith("evolved") ? COLOURS.held : COLOURS.own);
+    const turned = (/** @type {string} */ kind, /** @type {any} */ look) => Plot.dot(turns.filter((t) => t.kind === kind && positive(t.value)), {
+      x: (/** @type {any} */ t) => t.row[axis], y: "value", fill: "transparent", strokeWidth: 2, href: "to", ariaLabel: "text", title: "text", ...look,
+    });
     this.below.hidden = !isNarrow;
     const chart = Plot.plot({
       width, height: this.frame.height, marginLeft: left, marginRight: beside, marginTop: above, marginBottom: below,
       style: { background: "transparent", fontSize: `${12 * letter}px`, fontFamily: "inherit", overflow: "visible" },
       className: "gap-chart",
-      x: { domain: shown, label: this.told.axes[axis], ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
+      x: { domain: shown, label: null, ...(axis === "generation" && shown[1] - shown[0] < 12 ? { ticks: Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i), tickFormat: "d" } : {}) },
       y: { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
       marks: [
         Plot.ruleY(lines, {
-          y: "value", stroke: (/** @type {any} */ l) => (l.name.includes("baseline") ? COLOURS.own : COLOURS.held),
-          strokeDasharray: "6 4", strokeWidth: 1.5,
+          y: "value", stroke: lineColour, strokeDasharray: "6 4", strokeWidth: 1.5,
         }),
-        ...(isNarrow ? [] : names.map(({ text, shift, level }) => Plot.text([level], {
-          y: "value", x: shown[1], text: () => text, textAnchor: "start", dx: 12, dy: shift, lineHeight: 1.1, fill: "var(--ink)",
-        }))),
+        Plot.text([`${this.told.axes[axis]} →`], { frameAnchor: "bottom-right", textAnchor: "end", dy: AXIS_NAME * letter }),
+        ...(isNarrow ? [] : names.flatMap(({ text, shift, level }) => [
+          Plot.text([level], { y: "value", x: shown[1], text: () => text, textAnchor: "start", dx: (LEADER + 3) * letter, dy: shift, fill: "var(--ink)" }),
+          leader(level, shown[1], shift, LEADER * letter, lineColour(level)),
+        ])),
         isLong
           ? Plot.line(rows.filter((/** @type {any} */ r) => positive(r.own)), { x: axis, y: "own", stroke: COLOURS.own, strokeWidth: 0.75, strokeOpacity: 0.8 })
           : Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.own)), {
@@ -178,6 +206,8 @@ class GapChart {
           x: axis, y1: (/** @type {any} */ r) => r.bounds[0], y2: (/** @type {any} */ r) => r.bounds[1], stroke: COLOURS.validation, strokeWidth: 1.5,
         }),
         Plot.dot(rows.filter((/** @type {any} */ r) => positive(r.validation)), { x: axis, y: "validation", r: 4, symbol: "diamond", fill: COLOURS.validation }),
+        turned("best", { symbol: "circle", r: 6, stroke: COLOURS.best }),
+        turned("checkpoint", { symbol: "diamond", r: 8, stroke: COLOURS.validation }),
         Plot.dot(stacked, {
           x: "x", frameAnchor: "bottom", dy: 0, symbol: "triangle", r: 4, fill: COLOURS.edit, stroke: "var(--paper)", strokeWidth: 0.5,
           href: (/** @type {any} */ e) => `#code-of-${e.seq}`, ariaLabel: "text", title: "text",
@@ -189,50 +219,6 @@ class GapChart {
     this.chart = chart;
     this.figure.replaceChildren(chart);
     this.read(this.choice.at, false);
-  }
-
-  /**
-   * Names of lines at the right of the chart, where no point lies, each clear of the next.
-   * @param {any[]} lines @param {number} bottom @param {number} top
-   * @returns {{text: string, shift: number, level: any}[]} their vertical distance from their line, in pixels
-   */
-  nameLines(lines, bottom, top) {
-    const share = (/** @type {number} */ value) => (this.choice.isLog ? Math.log(value / bottom) / Math.log(top / bottom) : (value - bottom) / (top - bottom));
-    const reach = this.frame.height - this.frame.above - this.frame.below;
-    const apart = NAME_HEIGHT * this.frame.letter;
-    const sorted = lines.map((level) => ({ level, y: (1 - share(level.value)) * reach })).sort((a, b) => a.y - b.y);
-    const places = sorted.map(({ y }) => y);
-    for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
-    for (let i = places.length - 1, most = reach; i >= 0; i--, most -= apart) places[i] = Math.min(places[i], most);
-    return sorted.map(({ level, y }, i) => ({ level, shift: places[i] - y, text: `${level.name.replace(", ", ",\n")} ${this.figureText(level.value)}` }));
-  }
-
-  /**
-   * Marks of edits, those of a generation beside each other; where there is no room for that one mark stands for several.
-   * @param {Map<number, number>} places @param {number[]} shown @param {number} room pixels of the axis
-   */
-  stack(places, shown, room) {
-    const pixel = (shown[1] - shown[0]) / Math.max(200, room);
-    /** @type {Map<number, number>} */
-    const counts = new Map();
-    /** @type {Map<number, {x: number, seq: number, texts: string[]}>} */
-    const marks = new Map();
-    for (const edit of this.told.edits) {
-      const place = places.get(edit.generation);
-      if (place === undefined || place < shown[0] || place > shown[1]) continue;
-      const count = counts.get(place) ?? 0;
-      counts.set(place, count + 1);
-      const x = Math.min(shown[1], place + Math.min(count, MARK) * MARK * pixel);
-      const slot = Math.round((x - shown[0]) / (MARK * pixel));
-      const mark = marks.get(slot) ?? { x, seq: edit.seq, texts: [] };
-      if (edit.bringsCode) mark.seq = edit.seq; // it leads to the last difference that it names
-      mark.texts.push(`generation ${edit.generation}: ${edit.text}`);
-      marks.set(slot, mark);
-    }
-    return [...marks.values()].map(({ x, seq, texts }) => {
-      const more = texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [];
-      return { x, seq, text: [...texts.slice(0, NAMED), ...more].join("\n") };
-    });
   }
 
   /** Makes the drawing part of the page: its style is the page's, its links are plain. @param {Element} chart */
@@ -247,6 +233,9 @@ class GapChart {
       link.removeAttributeNS(XLINK, "href");
       link.setAttribute("href", to);
       link.setAttribute("aria-label", mark?.getAttribute("aria-label") ?? "edit");
+      const [, seq, panel] = /^(?:\?seq=([0-9]+))?#([a-z]+)$/.exec(to) ?? []; // a place of this page
+      if (panel !== undefined) link.setAttribute("data-panel", panel);
+      if (seq !== undefined) link.setAttribute("data-seq", seq);
     }
   }
 
@@ -259,6 +248,7 @@ class GapChart {
       const bounds = row.bounds ? ` (${row.bounds[0].toFixed(digits)} to ${row.bounds[1].toFixed(digits)}, ${row.instances} instances)` : "";
       lines.push(`validation ${text(row.validation)}${bounds}`);
     }
+    lines.push(...this.told.turns.filter((/** @type {any} */ t) => t.generation === row.generation).map((/** @type {any} */ t) => t.text));
     if (row.failed) lines.push(`${row.failed} failed`);
     return lines.join("\n");
   }
@@ -351,6 +341,19 @@ class GapChart {
     canvas.toBlob((blob) => blob && download(name, blob));
     return undefined;
   }
+}
+
+/**
+ * A mark for Plot: a short line from the end of a level to its name.
+ * @param {any} level @param {number} end @param {number} shift @param {number} reach @param {string} colour
+ */
+function leader(level, end, shift, reach, colour) {
+  return (/** @type {any} */ _index, /** @type {any} */ { x, y }) => {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const [from, height] = [x(end), y(level.value)];
+    for (const [key, value] of Object.entries({ d: `M${from} ${height}h3L${from + reach} ${height + shift}`, stroke: colour, fill: "none", class: "leader" })) path.setAttribute(key, value);
+    return path;
+  };
 }
 
 /** The drawing with its colours written out, on the page's paper. @param {SVGSVGElement} chart */

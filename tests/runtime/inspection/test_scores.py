@@ -11,7 +11,8 @@ from dga2d.runtime.inspection.measures import GAP as GAPS
 from dga2d.runtime.inspection.measures import SCORE, measure_in, measured_rows
 from dga2d.runtime.inspection.verdict import compare
 from dga2d.runtime.inspection.views import figure_text
-from dga2d.runtime.report.charts import Level, Milestones, convergence, draw_chart
+from dga2d.runtime.report.charts import convergence, draw_chart
+from dga2d.runtime.report.milestones import Level, Milestones
 
 GAP: dict[str, Any] = {"gap_percent": -86.32, "interval_percent": [-86.53, -86.11], "instances": 33}
 

@@ -81,21 +81,21 @@ def test_an_interval_is_students() -> None:
             gaps(1.0, 2.0, None),
             gaps(2.0, 3.0, 4.0),
             "not improved: 1.00 points better on 3 held-out instances (95 % interval 1.00 to 1.00, "
-            "2 won, 1 lost, failed on 1, the safe baseline on 0)",
+            "2 won, 1 lost, failed on 1, the start on 0)",
             id="a failure more",
         ),
         pytest.param(
             gaps(1.0, 2.0, 3.0),
             gaps(None, None, None),
             "improved: 3 fewer failed, else no difference on 3 held-out instances "
-            "(3 won, 0 lost, failed on 0, the safe baseline on 3)",
+            "(3 won, 0 lost, failed on 0, the start on 3)",
             id="only the baseline fails",
         ),
         pytest.param(
             gaps(1.0, 2.0, 3.0),
             gaps(2.0, 1.5, None),
             "improved: 1 fewer failed, else 0.25 points better, within the noise, on 3 held-out instances "
-            "(95 % interval -9.28 to 9.78, 2 won, 1 lost, failed on 0, the safe baseline on 1)",
+            "(95 % interval -9.28 to 9.78, 2 won, 1 lost, failed on 0, the start on 1)",
             id="a failure less",
         ),
     ],
