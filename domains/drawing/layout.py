@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,11 +30,13 @@ class Size(NamedTuple):
 WIDTH = 760.0
 MOST_NAMED = 24
 USUAL = Size(WIDTH, 560.0, math.inf, MOST_NAMED)
-SMALL = Size(460.0, 210.0, 210.0, 6)
+SMALL = Size(410.0, 190.0, 190.0, 6)
 """For a column of a page: letters are as large as they are elsewhere."""
 GAP, TITLE, LINE = 14.0, 24.0, 16.0
 CHARACTER = 6.1
 """About the width of a character of 11 pixels."""
+BOLD, TITLE_LINE = 8.0, 17.0
+"""About the width of a character of the title, and the height of its lines."""
 
 
 class Key(NamedTuple):
@@ -99,6 +102,8 @@ class Sheet(NamedTuple):
 
     width: float
     height: float
+    title: tuple[str, ...]
+    """Its lines."""
     frames: tuple[Frame, ...]
     keys: tuple[Key, ...]
     notes: tuple[tuple[float, str], ...]
@@ -107,7 +112,8 @@ class Sheet(NamedTuple):
 
 def laid_out(drawing: Drawing, size: Size = USUAL) -> Sheet:
     """Return where everything lies."""
-    y = TITLE + 4
+    title = tuple(wrap(drawing.title, int((size.width - 2 * GAP) / BOLD)))
+    y = TITLE + 4 + TITLE_LINE * max(len(title) - 1, 0)
     frames: list[Frame] = []
     asked = sum(max((panel.height for panel in row), default=0.0) for row in drawing.rows)
     share = min(1.0, size.room / asked) if asked else 1.0
@@ -118,7 +124,7 @@ def laid_out(drawing: Drawing, size: Size = USUAL) -> Sheet:
     keys, y = _legend(drawing, y, size)
     texts = (*_unnamed(drawing, size), *drawing.notes)
     notes = tuple((y + LINE * i, note) for i, note in enumerate(texts, start=1))
-    return Sheet(size.width, y + LINE * len(notes) + 8, tuple(frames), keys, notes)
+    return Sheet(size.width, y + LINE * len(notes) + 8, title, tuple(frames), keys, notes)
 
 
 def _row(row: Sequence[Panel], top: float, size: Size, share: float) -> list[Frame]:

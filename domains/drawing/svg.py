@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.drawing.described import described
-from dga2d.domains.drawing.layout import CHARACTER, LINE, TITLE, USUAL, Frame, Key, Sheet, Size, laid_out
+from dga2d.domains.drawing.layout import (
+    CHARACTER,
+    LINE,
+    TITLE,
+    TITLE_LINE,
+    USUAL,
+    Frame,
+    Key,
+    Sheet,
+    Size,
+    laid_out,
+)
 from dga2d.domains.drawing.looks import DASHES, EDGE, FILLS, HATCHES, STROKES, look_of
 from dga2d.domains.drawing.model import Bar, Dots, Drawing, Line, Role, Segments, Shape, Solid
 
@@ -92,7 +103,7 @@ def _svg(drawing: Drawing, style: str, size: Size = USUAL) -> str:
     paper = f'<path class="sheet" d="M0 0H{_n(sheet.width)}V{_n(sheet.height)}H0z"/>' if style else ""
     parts = (
         f"{style}<defs>{_patterns(drawing, mark)}</defs>{paper}",
-        f'<text class="title" x="14" y="{_n(TITLE - 6)}">{_text(drawing.title)}</text>{body}',
+        f"{_title(sheet)}{body}",
         '<g class="keys">',
         *_keys(sheet, mark),
         "</g>",
@@ -115,6 +126,13 @@ def _text(text: str) -> str:
 def _n(value: float) -> str:
     """Return a number of pixels with at most two digits after the point."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _title(sheet: Sheet) -> str:
+    """Return the title, which a reader without eyes hears as one line."""
+    first, *others = (_text(line) for line in sheet.title or ("",))
+    more = "".join(f' <tspan x="14" dy="{_n(TITLE_LINE)}">{line}</tspan>' for line in others)
+    return f'<text class="title" x="14" y="{_n(TITLE - 6)}">{first}{more}</text>'
 
 
 def _words(x: float, y: float, text: str, kind: str = "", turn: str = "") -> str:

@@ -33,7 +33,7 @@ from dga2d.runtime.report.evaluations import (
     make_tables,
     position_means,
 )
-from dga2d.runtime.report.family_tree import FamilyNode, family_trees
+from dga2d.runtime.report.family_tree import CallOutcome, FamilyNode, call_outcomes, family_trees
 from dga2d.runtime.report.lineage import (
     BlobReader,
     Descent,
@@ -151,6 +151,8 @@ class ReportData:
     credit: HeatMap
     calls: tuple[dict[str, Any], ...]
     """As in ``dga2d audit --json``, with ``prompt_text`` and ``response_text`` where texts were asked for."""
+    became: dict[int, tuple[CallOutcome, ...]]
+    """By call what its answer brought."""
     incidents: tuple[Incident, ...]
     """Outages of the endpoint and calls that a limit did not allow."""
     utilisation: Utilisation | None
@@ -247,6 +249,9 @@ async def gather_report_data(
         closings=tuple(notes.closings),
         credit=credit_map(notes.closings if "credit" in parts else ()),
         calls=await _calls(store, state, "call texts" in parts) if "calls" in parts else (),
+        became=call_outcomes(state, notes.changes, known.edit_marks(state, notes))
+        if "calls" in parts
+        else {},
         incidents=tuple(notes.incidents),
         utilisation=utilisation_of(state, notes) if "utilisation" in parts else None,
         milestones=(

@@ -1,4 +1,4 @@
-"""Who descends from whom: the implementations of a run as trees, a tree per implementation of the library."""
+"""Who descends from whom, a tree per implementation of the library, and what became of what a model wrote."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dga2d.events import ImplementationId
+from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report.lineage import ReportedEdit, ancestry
+from dga2d.runtime.report.milestones import EditMark
+from dga2d.runtime.report.notes import Change
 
 
 @dataclass(frozen=True)
@@ -67,3 +70,40 @@ def _fates(state: RunState, edits: Sequence[ReportedEdit]) -> Mapping[str, str]:
         elif edit.implementation and not edit.code:
             fates.setdefault(edit.implementation, f"deleted in generation {edit.generation}")
     return fates
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """An edit that the answer to a call brought, and where its code or edge is now."""
+
+    edit: EditMark
+    standing: str
+
+
+def call_outcomes(
+    state: RunState, changes: Sequence[Change], marks: Sequence[EditMark]
+) -> dict[int, tuple[CallOutcome, ...]]:
+    """Return by call what its answer brought; `marks` are those of `changes`."""
+    found: dict[int, tuple[CallOutcome, ...]] = {}
+    for change, mark in zip(changes, marks, strict=True):
+        if isinstance(change.payload, p.ImplementationDeleted | p.OperatorRetired):
+            continue
+        if (call := change.payload.call) is not None:
+            outcome = CallOutcome(mark, _standing(state, change.payload))
+            found[call] = (*found.get(call, ()), outcome)
+    return found
+
+
+def _standing(
+    state: RunState,
+    payload: p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded | p.EdgeReplaced,
+) -> str:
+    if isinstance(payload, p.EdgeReplaced):
+        edges = state.graph.edges if state.graph is not None else frozenset()
+        return "in the graph" if edges.issuperset(payload.added) else "no longer in the graph"
+    program = state.checkpoint or state.best
+    used = set() if program is None else {state.unconfigured(step.implementation) for step in program.steps}
+    if payload.implementation in used:
+        return "in the algorithm"
+    is_kept = payload.implementation in state.pools.get(payload.operator, ())
+    return "in its pool" if is_kept else "no longer in its pool"
