@@ -41,6 +41,7 @@ from dga2d.events.payloads import (
     Standing,
     Step,
 )
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.incumbent import incumbent
@@ -162,7 +163,7 @@ def _race(state: RunState, duty: StartRace, proposals: Sequence[Proposal]) -> Ra
         for c in proposal.configured
         if ImplementationId(c.text.id) not in state.sources
     }
-    rounds, selecting = plan_rounds(state, len(proposals))
+    rounds, selecting = plan_rounds(state.settings, len(proposals))
     own = Contender(move="incumbent", change="", pipeline=incumbent(state))
     others = (Contender(move=p.move, change=p.change, pipeline=p.steps) for p in proposals)
     return RaceStarted(
@@ -175,13 +176,13 @@ def _race(state: RunState, duty: StartRace, proposals: Sequence[Proposal]) -> Ra
     )
 
 
-def plan_rounds(state: RunState, contenders: int) -> tuple[tuple[int, ...], int]:
+def plan_rounds(settings: RunSettings, contenders: int) -> tuple[tuple[int, ...], int]:
     """Return the instances used up to the end of each round, and how many rounds select.
 
     The first round has as many instances as the batch, each selecting round `race_growth` times those of the
     one before, at most as many as the finalist meets the incumbent on; that is done in two halves.
     """
-    settings, sizes = state.settings, list[int]()
+    sizes = list[int]()
     left, size = contenders, float(settings.batch_size)
     while left > 1:
         sizes.append(min(math.ceil(size), settings.race_instances))
@@ -194,15 +195,15 @@ def plan_rounds(state: RunState, contenders: int) -> tuple[tuple[int, ...], int]
     return tuple(rounds), selecting
 
 
-def race_evaluations(state: RunState, contenders: int) -> int:
+def race_evaluations(settings: RunSettings, contenders: int) -> int:
     """Return how many evaluations a race of so many contenders takes if none of them leaves early."""
-    rounds, selecting = plan_rounds(state, contenders)
+    rounds, selecting = plan_rounds(settings, contenders)
     left, used, total = contenders, 0, 0
     for number, size in enumerate(rounds):
         total += (1 + left) * (size - used)
         used = size
         if number < selecting:
-            left = stay_of(left, state.settings.race_growth)
+            left = stay_of(left, settings.race_growth)
     return total
 
 

@@ -179,7 +179,7 @@ def _estimate_lines(view: dict[str, Any]) -> list[str]:
     hours = view["hours"]
     time = "known when the first run has ended" if hours is None else f"about {hours_in_words(hours)}"
     return [
-        f"left      {view['runs']} runs, {view['training_evaluations']} training evaluations",
+        f"left      {view['runs']} runs, about {view['evaluations']} evaluations and the held-out tests",
         f"calls     {view['calls']} at most",
         f"tokens    {tokens}",
         f"money     {money}",

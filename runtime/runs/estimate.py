@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dga2d.agents.conductor import LEAST_PAIRS
+from dga2d.agents.racer import race_evaluations
 from dga2d.replay.settings import RunSettings
+
+BESIDE_THE_BEAM = 2
+"""Programs that a validation looks at besides those of the beam: the checkpoint and the incumbent."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,13 @@ class RunEstimate:
     money_usd: float | None
     """Most US dollars; ``None``: no limit is set."""
     training_evaluations: int
-    """Evaluations of the policy's samples; races, gates and validations come on top."""
+    """Evaluations of the policy's samples."""
+    evaluations: int
+    """About all of the search, with races, gates and validations; for another method, of a program for each
+    call."""
     hours: float | None
-    """Of these evaluations, by the clock; ``None`` for a budget in work units whose seconds were not measured
-    (`trial_evaluation`)."""
+    """Of all these evaluations, by the clock; ``None`` for a budget in work units whose seconds were not
+    measured (`trial_evaluation`)."""
 
     @property
     def is_free(self) -> bool:
@@ -40,8 +49,8 @@ class RunEstimate:
         money = "no limit" if self.money_usd is None else f"{self.money_usd:g} US dollars at most"
         time = "measured when it begins" if self.hours is None else f"about {hours_in_words(self.hours)}"
         return [
-            f"training  {self.training_evaluations} evaluations",
-            f"time      {time}; validations, races, gates and trials come on top",
+            f"search    about {self.evaluations} evaluations, {self.training_evaluations} of samples",
+            f"time      {time}",
             f"calls     {self.calls} at most",
             f"tokens    {tokens}",
             f"money     {money}",
@@ -66,8 +75,8 @@ def estimate_run(
     Tokens and money are counted for models that are paid alone; calls are counted whoever answers them.
     """
     is_free = is_free_of_charge(settings)
-    evaluations = training_evaluations(settings, generations_closed)
     evaluators = settings.evaluators or os.cpu_count() or 1
+    evaluations = search_evaluations(settings, generations_closed)
     each = settings.time_limit if settings.work is None else work_seconds
     seconds = None  # nor is the size of a cluster known beforehand
     if each is not None and isinstance(evaluators, int):
@@ -76,7 +85,8 @@ def estimate_run(
         calls=settings.llm_calls - calls_used,
         tokens=0 if is_free else settings.llm_tokens,
         money_usd=0.0 if is_free else settings.llm_money_usd,
-        training_evaluations=evaluations,
+        training_evaluations=training_evaluations(settings, generations_closed),
+        evaluations=evaluations,
         hours=None if seconds is None else seconds / 3600.0,
     )
 
@@ -87,6 +97,30 @@ def is_free_of_charge(settings: RunSettings) -> bool:
     return all(
         name.split(":")[0] in ("offline", "recorded", "local") and ",then=" not in name for name in names
     )
+
+
+def search_evaluations(settings: RunSettings, generations_closed: int = 0) -> int:
+    """Return about how many evaluations the search of a run still has."""
+    generations = max(0, settings.generations - generations_closed)
+    if not settings.evolves_pipelines:
+        return settings.llm_calls * settings.batch_size if generations else 0
+    every = settings.validation_interval or settings.generations
+    validations = math.ceil(settings.generations / every) - generations_closed // every
+    validated = settings.validation_instances or LEAST_PAIRS
+    return pipeline_evaluations(settings, generations, validations, settings.batch_size, validated)
+
+
+def pipeline_evaluations(
+    settings: RunSettings, generations: int, validations: int, batch: int, validated: int
+) -> int:
+    """Return about how many evaluations so many generations and validations have: of sampled pipelines on
+    `batch` instances, of new code against its parent, of races, and on `validated` instances of each
+    validation.
+    """
+    each = settings.pipelines * batch + race_evaluations(settings, settings.race_contenders)
+    if settings.evolution:
+        each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
+    return each * generations + validations * (settings.beam_width + BESIDE_THE_BEAM) * validated
 
 
 def training_evaluations(settings: RunSettings, generations_closed: int = 0) -> int:

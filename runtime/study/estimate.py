@@ -54,8 +54,8 @@ def estimate(
     plan: StudyPlan, progress: Sequence[CellProgress], jobs: int, work_seconds: WorkSeconds
 ) -> dict[str, Any]:
     """Return what the runs that are not tested yet may use: ``runs``, ``calls`` (bound), ``tokens`` and
-    ``money_usd`` (bounds; ``None`` where a run has none), ``training_evaluations``, ``hours`` (see
-    `hours_left`).
+    ``money_usd`` (bounds; ``None`` where a run has none), ``training_evaluations``, ``evaluations``,
+    ``hours`` (see `hours_left`).
 
     Money is counted for arms that ask a paid model alone; calls are counted whoever answers them.
     """
@@ -68,6 +68,7 @@ def estimate(
         "tokens": None if None in tokens else sum(token for token in tokens if token is not None),
         "money_usd": None if None in money else sum(one for one in money if one is not None),
         "training_evaluations": sum(run.training_evaluations for run in runs),
+        "evaluations": sum(run.evaluations for run in runs),
         "hours": hours_left(plan, progress, jobs, work_seconds),
     }
 
@@ -76,8 +77,8 @@ def hours_left(
     plan: StudyPlan, progress: Sequence[CellProgress], jobs: int, work_seconds: WorkSeconds
 ) -> float | None:
     """Return hours by the clock: for each run the mean of its domain's tested runs, else of all tested ones,
-    else training evaluations alone, for a budget in work units by `work_seconds`; ``None`` where nothing is
-    known.
+    else the evaluations of its search (held-out tests come on top), for a budget in work units by
+    `work_seconds`; ``None`` where nothing is known.
     """
     times: dict[str, list[float]] = {}
     for found in progress:

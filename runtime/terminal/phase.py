@@ -6,12 +6,11 @@ import math
 
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.run_state import RunState
+from dga2d.runtime.runs.estimate import pipeline_evaluations
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 ENOUGH_EVALUATIONS = 5
 """From so many on, their rate says something."""
-BESIDE_THE_BEAM = 2
-"""Programs that a validation looks at besides those of the beam: the checkpoint and the incumbent."""
 
 
 def is_testing(state: RunState) -> bool:
@@ -139,23 +138,17 @@ def _done(generation: GenerationState | None) -> int:
 
 
 def expected_evaluations(state: RunState, first: int, last: int) -> int:
-    """Return about how many evaluations the generations `first` to `last` have: of sampled pipelines, of new
-    code against its parent, of races, and of validations.
-    """
+    """Return about how many evaluations the generations `first` to `last` have."""
     from dga2d.agents.conductor import validation_instances, validation_is_due
-    from dga2d.agents.racer import race_evaluations
 
     settings = state.settings
     if not settings.evolves_pipelines:
         seen = [summary.candidates for summary in state.history.values()]
         each = sum(seen) / max(len(seen), 1) * len(state.header.batch)
         return max(1, round(each * (last - first + 1))) if first <= last else 0
-    each = settings.pipelines * len(state.header.batch) + race_evaluations(state, settings.race_contenders)
-    if settings.evolution:
-        each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
     validations = sum(validation_is_due(state, number) for number in range(first, last + 1))
-    candidates = settings.beam_width + BESIDE_THE_BEAM
-    return each * (last - first + 1) + validations * candidates * len(validation_instances(state))
+    sizes = len(state.header.batch), len(validation_instances(state))
+    return pipeline_evaluations(settings, last - first + 1, validations, *sizes)
 
 
 def generations_left(state: RunState) -> float:

@@ -321,7 +321,7 @@ def test_rounds_grow_as_the_field_shrinks(
 ) -> None:
     state, _ = before(raced[1], RaceStarted)[0]
     changed = state.settings.model_copy(update={"race_growth": growth})
-    assert plan_rounds(replace(state, settings=changed), contenders) == expected
+    assert plan_rounds(changed, contenders) == expected
 
 
 def test_an_evaluation_outside_the_round_is_refused(raced: tuple[RunState, MemoryLog], record: Any) -> None:

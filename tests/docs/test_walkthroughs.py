@@ -26,10 +26,14 @@ dga2d serve --port 0 --json > served.json & page=$!
 until address=$(python -c 'import json; print(json.load(open("served.json"))["address"])' 2> /dev/null); do
   kill -0 $page; sleep 0.1
 done
-python -c "import urllib.request; urllib.request.urlopen('$address').read()"
+python -c "
+from urllib.request import HTTPCookieProcessor, build_opener
+build_opener(HTTPCookieProcessor()).open('$address').read()
+" && answered=1 || answered=
 kill $page
+test "$answered"
 """
-"""A page that answers once and is then ended."""
+"""A page that answers once, with a cookie for its token if it has one, and is then ended."""
 
 KILLED = """\
 dga2d evolve jsp --config night.toml --seed 7 --run-id night 2> night.log & run=$!
@@ -56,6 +60,7 @@ SMALLER: dict[Path, dict[str, str]] = {
         "--generation 2 ": "--generation 1 ",
         "dga2d resume demo ": "dga2d resume demo --generations 3 ",
         "dga2d serve  ": SERVED,
+        "dga2d serve --act ": SERVED.replace("--port", "--act --port").replace("served", "acting"),
     },
     TUTORIALS / "first-run.md": {
         "make setup\n. .venv/bin/activate": f"make --dry-run -C {ROOT} setup\nls -d {ROOT}/Makefile",

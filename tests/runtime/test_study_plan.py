@@ -133,7 +133,7 @@ def test_hours_of_work_budgets_are_estimated_from_a_measured_evaluation() -> Non
     found = estimate(plan, fresh, 1, seconds)
     workers = plan.effective(plan.cells[0]).evaluators
     workers = workers if isinstance(workers, int) else os.cpu_count() or 1
-    assert found["hours"] == pytest.approx(found["training_evaluations"] * 3.0 / workers / 3600)
+    assert found["hours"] == pytest.approx(found["evaluations"] * 3.0 / workers / 3600)
 
 
 def test_work_budgets_are_measured_for_domains_no_run_of_which_was_tested() -> None:

@@ -67,7 +67,12 @@ def run_and_kill(url: str, attempt: int, delay_s: float) -> list[tuple[int, str,
 
 
 @pytest.mark.parametrize(
-    "attempts", [2, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
+    "attempts",
+    [
+        2,
+        pytest.param(15, marks=[pytest.mark.slow, pytest.mark.timeout(300)]),
+        pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(900)]),
+    ],
 )
 async def test_acknowledged_events_survive_kill_9(url: str, run_id: RunId, attempts: int) -> None:
     rng = random.Random(0)
