@@ -204,7 +204,7 @@ def _verdict(
     state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
 ) -> RunVerdict | None:
     baseline = state.header.baseline
-    kept = RunVerdict("baseline kept", None, "not improved: baseline kept")
+    kept = RunVerdict("baseline kept", None, "not improved: the start was kept")
     is_kept, test = program.steps == baseline, state.test
     tested = _tested_pairs(state, is_kept)
     if tested is None or test is None or test.candidates[0].pipeline != program.steps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
@@ -27,6 +28,7 @@ from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.page.actions import Actions
 from dga2d.runtime.page.answers import Runs, error_answer, html_answer, templates
+from dga2d.runtime.page.chart_values import compared_values
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
 from dga2d.runtime.page.guard import Guard
@@ -101,11 +103,8 @@ class Page:
             [(data.view["run"], data.view["history"], data.milestones.levels) for data in alike],
             measure,
         )
-        chart = None if plot is None else charts.draw_chart(plot)
         rows = compare_runs(reports)
-        return html_answer(
-            "compare.html.j2", names=names, columns=None, rows=rows, chart=chart, plot=charts, all=names
-        )
+        return html_answer("compare.html.j2", names=names, columns=None, rows=rows, all=names, **_drawn(plot))
 
     async def _compare_groups(self, names: list[str]) -> Response:
         try:
@@ -124,9 +123,8 @@ class Page:
             names=[f"{len(names)} runs"],
             columns=[group.name for group in groups],
             rows=compare_groups(groups) if groups else [],
-            chart=None if plot is None else charts.draw_chart(plot),
-            plot=charts,
             all=names,
+            **_drawn(plot),
         )
 
     async def act(self, request: Request) -> Response:
@@ -160,6 +158,13 @@ class _Asked(BaseModel):
 
     fields: dict[str, str]
     confirmed: str = ""
+
+
+def _drawn(plot: charts.GapPlot | None) -> dict[str, Any]:
+    """Return a comparison's chart as the browser draws it, and as it is without JavaScript."""
+    if plot is None:
+        return {"chart": None, "plot": charts}
+    return {"chart": charts.draw_chart(plot), "told": compared_values(plot), "plot": charts}
 
 
 def warm_up() -> None:

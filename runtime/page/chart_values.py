@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dga2d.runtime.inspection.measures import measure_in
-from dga2d.runtime.report.charts import AXES
+from dga2d.runtime.inspection.measures import Measure, measure_in
+from dga2d.runtime.report.charts import AXES, GapPlot
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.report.milestones import Milestones
 from dga2d.runtime.terminal.output import shown_lines
@@ -43,12 +43,7 @@ def gap_values(data: ReportData) -> dict[str, Any]:
             )
         )
     return {
-        "measure": {
-            "word": measure.word,
-            "axis": measure.axis,
-            "unit": measure.unit,
-            "digits": measure.digits,
-        },
+        "measure": _told(measure),
         "axes": {axis: name for axis, name in AXES.items() if _moves(rows, axis)},
         "columns": COLUMNS,
         "rows": rows,
@@ -61,6 +56,37 @@ def gap_values(data: ReportData) -> dict[str, Any]:
             (turn.kind, turn.generation, turn.seq, shown_lines(turn.text), turn.edit)
             for turn in data.milestones.turns
         ],
+    }
+
+
+def compared_values(plot: GapPlot) -> dict[str, Any]:
+    """Return what a chart of several runs shows: a line per run, or per group of them with its band."""
+    return {
+        "measure": _told(plot.measure),
+        "series": [
+            {
+                "name": shown_lines(curve.name),
+                "points": [(point.x, point.value, point.low, point.high) for point in curve.points],
+            }
+            for curve in plot.curves
+        ],
+        "levels": [
+            {
+                "name": shown_lines(level.name),
+                "value": plot.measure.value(level.gap_percent),
+                "curve": level.curve,
+            }
+            for level in plot.levels
+        ],
+    }
+
+
+def _told(measure: Measure) -> dict[str, Any]:
+    return {
+        "word": measure.word,
+        "axis": measure.axis,
+        "unit": measure.unit,
+        "digits": measure.digits,
     }
 
 

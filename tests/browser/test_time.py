@@ -139,16 +139,6 @@ async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fi
 
 
 @pytest.mark.slow
-async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
-    page = await tab.open("/compare?run=fifty&run=hostile&run=live")
-    await expect(page.locator("polyline")).to_have_count(3)
-    differing = await page.locator("tr.differs th").all_inner_texts()
-    assert {"generations", "llm_calls"} <= set(differing)
-    assert "batch_size" not in differing
-    assert "evolved, held-out" in await page.locator("tbody th").all_inner_texts()
-
-
-@pytest.mark.slow
 async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says_so(
     tab: Tab, served: Served, fifty: Recording
 ) -> None:

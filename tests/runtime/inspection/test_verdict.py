@@ -229,7 +229,7 @@ def test_a_checkpoint_that_is_the_baseline_is_no_improvement(labels: tuple[str, 
     done = after_test(state, dict.fromkeys(labels, STEPS))
     view = results_view(done, achievement_of(done, record))
     assert view["verdict"]["outcome"] == "baseline kept"
-    assert view["verdict"]["sentence"] == "not improved: baseline kept"
+    assert view["verdict"]["sentence"] == "not improved: the start was kept"
     assert view["test"]["gap_percent"]["baseline"] == 3.0
     assert set(view["test"]["gap_percent"]) == {"evolved", "baseline"}
 
