@@ -10,20 +10,12 @@ Complexity: O(SHAPES n^2 log n), O(SHAPES n log n) for many customers. Work unit
 
 import numpy as np
 from numba import njit
+from parts.generic.union_find import root_of
 from parts.routes import take_shortest
 
 SHAPES = 7  # tunable: int 1..20
 LOW = 0.7  # tunable: float 0.3..1.0
 HIGH = 1.3  # tunable: float 1.0..2.0
-
-
-@njit(cache=True)
-def route_end(root, node):
-    """The route that `node` belongs to, with path compression."""
-    while root[node] != node:
-        root[node] = root[root[node]]
-        node = root[node]
-    return node
 
 
 @njit(cache=True)
@@ -38,7 +30,7 @@ def merge_by_saving(first, second, links, root, load, demands, capacity):
         a, b = first[i], second[i]
         if links[a, 1] or links[b, 1]:
             continue
-        one, other = route_end(root, a), route_end(root, b)
+        one, other = root_of(a, root), root_of(b, root)
         if one == other or load[one] + load[other] > capacity:
             continue
         root[other] = one

@@ -11,6 +11,7 @@ Complexity: O(n w) per operation for n jobs and w eligible machines.
 
 import numpy as np
 from numba import njit
+from parts.generic.tries import best_built
 from parts.jsp.priorities import priority
 from parts.plans import prepare, put_plan
 
@@ -62,17 +63,14 @@ def schedule(shop, options, n_machines, rule, noise, plan, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most RESTARTS schedules; the first one follows the bare rule."""
-    budget, rng = env_data["budget"], env_data["rng"]
     shop, options = prepare(env_data)[:2]
     plan = np.empty((2, env_data["total_ops"]), np.int32)
-    best = None
-    for restart in range(RESTARTS):
-        noise = NOISE if restart else 0.0
-        makespan = schedule(shop, options, env_data["num_machines"], RULES.index(RULE), noise, plan, rng)
-        budget.charge(1)
-        if best is None or makespan < best:
-            best = makespan
-            put_plan(env_data, state, plan)
-        if budget.exhausted():
-            break
+
+    def plans():
+        for restart in range(RESTARTS):
+            noise, rule = NOISE if restart else 0.0, RULES.index(RULE)
+            makespan = schedule(shop, options, env_data["num_machines"], rule, noise, plan, env_data["rng"])
+            yield plan.copy(), makespan
+
+    put_plan(env_data, state, best_built(plans(), env_data["budget"]))
     return state

@@ -12,6 +12,7 @@ Complexity: O(n w) per operation for n jobs and w eligible machines.
 """
 
 import numpy as np
+from parts.generic.tries import best_built
 from parts.plans import dispatch, prepare, put_plan
 
 RESTARTS = 20  # tunable: int 1..1000
@@ -20,16 +21,14 @@ NOISE = 0.2  # tunable: float 0.0..2.0
 
 def run(env_data, state, calc_makespan_fn):
     """Give `state` the best of at most RESTARTS schedules."""
-    budget, rng = env_data["budget"], env_data["rng"]
     shop, options = prepare(env_data)[:2]
     plan = np.empty((2, env_data["total_ops"]), np.int32)
-    best = None
-    for restart in range(RESTARTS):
-        makespan = dispatch(shop, options, env_data["num_machines"], NOISE if restart else 0.0, plan, rng)
-        budget.charge(1)
-        if best is None or makespan < best:
-            best = makespan
-            put_plan(env_data, state, plan)
-        if budget.exhausted():
-            break
+
+    def plans():
+        for restart in range(RESTARTS):
+            noise = NOISE if restart else 0.0
+            makespan = dispatch(shop, options, env_data["num_machines"], noise, plan, env_data["rng"])
+            yield plan.copy(), makespan
+
+    put_plan(env_data, state, best_built(plans(), env_data["budget"]))
     return state

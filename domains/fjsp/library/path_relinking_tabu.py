@@ -16,6 +16,7 @@ Complexity: O(N) per operation of the critical path and tabu iteration for N ope
 
 import numpy as np
 from parts.plans import dispatch, distance, path_point, plan_of, put_plan
+from parts.shops.relinking import relink_pairs
 from parts.tabu import improve, open_search
 
 POOL_SIZE = 12  # tunable: int 4..40
@@ -49,17 +50,6 @@ def relink(search, origin, guide):
     return found if found[0] < best[0] else best
 
 
-def insert(search, pool, entry):
-    """Put `entry` into the pool in place of its worst member, unless it is worse or already there."""
-    makespan, plan = entry
-    for value, member in pool:
-        if value == makespan and distance(plan, member, search.arrays[0][3]) == 0:
-            return
-    worst = max(range(len(pool)), key=lambda i: pool[i][0])
-    if makespan <= pool[worst][0]:
-        pool[worst] = entry
-
-
 def fill(search, start):
     """The first pool: the given schedule and fresh ones, each within its part of FILL_SHARE of the budget."""
     step = FILL_SHARE / POOL_SIZE
@@ -75,14 +65,7 @@ def run(env_data, state, calc_makespan_fn):
     search = open_search(env_data)
     before = calc_makespan_fn(state)
     pool = fill(search, plan_of(env_data, state))
-    best = min(pool, key=lambda entry: entry[0])
-    while len(pool) > 1 and best[0] > search.target and not search.budget.exhausted():
-        i, j = search.rng.choice(len(pool), 2, replace=False)
-        first, second = pool[i][1], pool[j][1]
-        for origin, guide in ((first, second), (second, first)):
-            if not search.budget.exhausted():
-                insert(search, pool, relink(search, origin, guide))
-        best = min(best, *pool, key=lambda entry: entry[0])
+    best = relink_pairs(search, pool, relink, lambda a, b: distance(a, b, search.arrays[0][3]) == 0)
     if best[0] <= before:
         put_plan(env_data, state, best[1])
     return state

@@ -17,7 +17,7 @@ import numpy as np
 from parts.completion import lower_bound
 from parts.jsp.border_swaps import block_moves as block_moves
 from parts.jsp.critical_moves import shake
-from parts.jsp.schedule import lay_out
+from parts.jsp.schedule import arrays_of, lay_out
 from parts.jsp.tabu import Search, improve
 
 PATIENCE = 20000  # tunable: int 500..100000
@@ -26,23 +26,9 @@ CHUNK_OPERATIONS = 400_000  # iterations of one kernel call times operations of 
 
 
 def prepare(env_data):
-    """Arrays of an instance and of one schedule; operation k of job j has number j * machines + k.
-
-    problem: numbers of jobs and machines; machine, time, job predecessor and job successor of an operation.
-    topology: a topological order and the places in it. links: machine predecessors and successors,
-    completion times, tails (own time included). work: critical path, heads in a move, moved operations and
-    their marks. The number of operations stands for "none".
-    """
-    n, m = env_data["num_jobs"], env_data["num_machines"]
-    size = n * m
-    machine, p = np.full(size + 1, -1, np.int32), np.zeros(size + 1, np.int32)
-    machine[:size] = np.tile(np.arange(m), n)
-    p[:size] = np.asarray(env_data["processing_times"]).T.ravel()
-    jp, js = np.arange(-1, size, dtype=np.int32), np.arange(1, size + 2, dtype=np.int32)
-    jp[: size + 1 : m] = js[m - 1 :: m] = jp[size] = js[size] = size
-    blank = [np.zeros(size + 1, np.int32) for _ in range(8)]
-    topology, links = (np.zeros(size, np.int32), blank[0]), tuple(blank[1:5])
-    return (n, m, machine, p, jp, js), topology, links, (*blank[5:], np.zeros(size + 1, np.bool_))
+    """The arrays of :func:`arrays_of` for an instance: operation k of a job is on machine k."""
+    times = np.asarray(env_data["processing_times"]).T
+    return arrays_of(np.broadcast_to(np.arange(times.shape[1]), times.shape), times)
 
 
 def open_search(env_data):

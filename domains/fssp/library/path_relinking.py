@@ -12,10 +12,9 @@ Complexity: O(n²) per path and O(n m) per reinsertion for n jobs on m machines;
 """
 
 from numba import njit
-from parts.completion import close_order, lower_bound, open_order, work_arrays
 from parts.disturbance import kick
 from parts.insertion import improve
-from parts.pool import admit
+from parts.pool import improve_pool
 from parts.random_ties import choose_place as choose_place
 
 POOL = 8  # tunable: int 2..50
@@ -63,16 +62,11 @@ def relinked(pool, times, work, budget, rng):
 
 def run(env_data, state, calc_makespan_fn):
     """Improve `state` until the share of the budget is spent or a lower bound is met."""
-    n, budget, rng = env_data["num_jobs"], env_data["budget"], env_data["rng"]
-    times, given, order, value = open_order(env_data, state, calc_makespan_fn)
-    work, target = work_arrays(times), lower_bound(times)
-    pool, failures = [(value, order)], 0
-    while n > 2 and pool[0][0] > target and not budget.exhausted():
-        if failures >= PATIENCE:
-            pool, failures = pool[:1], 0
+    budget, rng = env_data["budget"], env_data["rng"]
+
+    def proposal(pool, failures, times, work):
         if len(pool) < POOL and (len(pool) < 2 or failures % 2 == 0):
-            found = kicked(pool[0][1], times, work, budget, rng)
-        else:
-            found = relinked(pool, times, work, budget, rng)
-        failures = 0 if admit(pool, *found, POOL) else failures + 1
-    return close_order(env_data, state, pool[0][1], pool[0][0], given)
+            return kicked(pool[0][1], times, work, budget, rng)
+        return relinked(pool, times, work, budget, rng)
+
+    return improve_pool(env_data, state, calc_makespan_fn, POOL, PATIENCE, proposal)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from parts.adjacent_swaps import block_moves as block_moves
 from parts.critical_moves import list_moves, move_backward, move_forward, rate_backward, rate_forward
-from parts.schedule import critical_path, lay_out, longest_path, prepare, update_heads, update_tails
+from parts.schedule import critical_path, longest_path, open_schedule, update_heads, update_tails
 
 START_TEMPERATURE = 0.01  # tunable: float 0.001..0.1
 END_TEMPERATURE = 0.0005  # tunable: float 0.00001..0.005
@@ -65,17 +65,15 @@ def anneal(trials, temperature, problem, topology, links, work, moves, status, b
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent."""
     budget, rng = env_data["budget"], env_data["rng"]
-    problem, topology, links, work = prepare(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    makespan = lay_out(sequence, problem, topology, links)
-    moves = np.zeros((4 * sequence.size, 3), np.int32)
+    schedule, makespan = open_schedule(env_data, state)
+    problem, (order, _place) = schedule[:2]
     status = np.array([makespan, makespan], np.int64)
-    best = topology[0].copy()
-    trials = max(50, CHUNK_OPERATIONS // sequence.size)
+    best = order.copy()
+    trials = max(50, CHUNK_OPERATIONS // order.size)
     while not budget.exhausted():
         cooling = (END_TEMPERATURE / START_TEMPERATURE) ** (1.0 - budget.remaining())
         temperature = makespan * START_TEMPERATURE * cooling
-        anneal(trials, temperature, problem, topology, links, work, moves, status, best, rng)
+        anneal(trials, temperature, *schedule, status, best, rng)
         budget.charge(trials)
     state.sequence = best // np.int32(problem[1])
     return state

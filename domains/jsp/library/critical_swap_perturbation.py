@@ -12,18 +12,15 @@ Complexity: O(N) per swap for N operations.
 import numpy as np
 from parts.adjacent_swaps import block_moves as block_moves
 from parts.critical_moves import shake
-from parts.schedule import lay_out, prepare
+from parts.schedule import open_schedule
 
 SWAPS = 12  # tunable: int 1..200
 
 
 def run(env_data, state, calc_makespan_fn):
     """Swap SWAPS random critical pairs of `state`; the result may be worse."""
-    problem, topology, links, work = prepare(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    lay_out(sequence, problem, topology, links)
-    moves = np.zeros((4 * sequence.size, 3), np.int32)
-    shake(SWAPS, problem, topology, links, work, moves, env_data["rng"])
+    schedule, _makespan = open_schedule(env_data, state)
+    shake(SWAPS, *schedule, env_data["rng"])
     env_data["budget"].charge(SWAPS)
-    state.sequence = topology[0] // np.int32(problem[1])
+    state.sequence = schedule[1][0] // np.int32(schedule[0][1])
     return state

@@ -16,6 +16,7 @@ from parts.between_sequences import dispatch, machine_distance, path_point
 from parts.block_insertions import block_moves as block_moves
 from parts.critical_moves import descend, shake
 from parts.schedule import lay_out, prepare
+from parts.shops.relinking import insert_new
 
 POPULATION = 30  # tunable: int 4..200
 MUTATION_MOVES = 4  # tunable: int 0..60
@@ -64,12 +65,6 @@ def run(env_data, state, calc_makespan_fn):
         i, j = rng.choice(len(pool), 2, replace=False)
         path_point(pool[i][1], pool[j][1], 0.5, problem[0], problem[1], child, rng)
         entry = local_optimum(env_data, arrays, child, MUTATION_MOVES)
-        worst = max(range(len(pool)), key=lambda k: pool[k][0])
-        is_copy = any(
-            entry[0] == value and machine_distance(entry[1], member, *problem[:3]) == 0
-            for value, member in pool
-        )
-        if entry[0] <= pool[worst][0] and not is_copy:
-            pool[worst] = entry
+        insert_new(pool, entry, lambda a, b: machine_distance(a, b, *problem[:3]) == 0)
     state.sequence = min(pool, key=lambda member: member[0])[1]
     return state

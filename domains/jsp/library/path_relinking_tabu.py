@@ -17,6 +17,7 @@ Complexity: O(N) per tabu iteration for N operations (heads and tails behind the
 import numpy as np
 from parts.between_sequences import dispatch, machine_distance, path_point
 from parts.block_insertions import block_moves as block_moves
+from parts.shops.relinking import relink_pairs
 from parts.tabu import improve, open_search
 
 POOL_SIZE = 12  # tunable: int 4..40
@@ -49,17 +50,6 @@ def relink(search, origin, guide):
     return found if found[0] < best[0] else best
 
 
-def insert(search, pool, entry):
-    """Put `entry` into the pool in place of its worst member, unless it is worse or already there."""
-    makespan, sequence = entry
-    for value, member in pool:
-        if value == makespan and machine_distance(sequence, member, *search.problem[:3]) == 0:
-            return
-    worst = max(range(len(pool)), key=lambda i: pool[i][0])
-    if makespan <= pool[worst][0]:
-        pool[worst] = entry
-
-
 def fill(search, start):
     """The first pool: the given schedule and fresh ones, as many as FILL_SHARE of the budget allows."""
     pool = [improve(search, start, PATIENCE)]
@@ -83,14 +73,7 @@ def run(env_data, state, calc_makespan_fn):
     sequence = np.array(state.sequence, dtype=np.int32)
     warm_up(search, sequence)
     pool = fill(search, sequence)
-    best = min(pool, key=lambda entry: entry[0])
-    while len(pool) > 1 and best[0] > search.target and not search.budget.exhausted():
-        i, j = search.rng.choice(len(pool), 2, replace=False)
-        first, second = pool[i][1], pool[j][1]
-        for origin, guide in ((first, second), (second, first)):
-            if not search.budget.exhausted():
-                insert(search, pool, relink(search, origin, guide))
-        best = min(best, *pool, key=lambda entry: entry[0])
+    best = relink_pairs(search, pool, relink, lambda a, b: machine_distance(a, b, *search.problem[:3]) == 0)
     if best[0] <= before:
         state.sequence = best[1]
     return state

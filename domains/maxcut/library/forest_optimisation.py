@@ -10,17 +10,9 @@ Complexity: O((n + m) log n) per forest. Work units: one per forest.
 
 import numpy as np
 from numba import njit
+from parts.generic.union_find import root_of
 
 PATIENCE = 60  # tunable: int 5..500
-
-
-@njit(cache=True)
-def root_of(v, parent):
-    """Representative of v's tree in the union-find structure, with path halving."""
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
 
 
 @njit(cache=True)

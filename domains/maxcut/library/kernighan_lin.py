@@ -10,7 +10,7 @@ Complexity: O(n + m) per pass. Work units: one per pass.
 
 import numpy as np
 from numba import njit
-from parts.gains import flip, gains_of, largest_gain
+from parts.gains import flip, largest_gain, open_cut, sides_of
 from parts.tabu import enter, leave
 
 DEPTH = 0.5  # tunable: float 0.05..1.0
@@ -55,16 +55,14 @@ def deep_pass(x, gains, offsets, neighbors, weights, span, depth, order):
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    gains_of(x, offsets, neighbors, weights, gains)
-    span = largest_gain(offsets, weights)
+    graph, x, gains, _cut = open_cut(env_data, state)
+    span = largest_gain(graph[0], graph[2])
     depth = max(1, int(DEPTH * n))
     idle = 0
     while idle < PATIENCE and not budget.exhausted():
         order = rng.permutation(n).astype(np.int32)
-        gained = deep_pass(x, gains, offsets, neighbors, weights, span, depth, order)
+        gained = deep_pass(x, gains, *graph, span, depth, order)
         budget.charge(1)
         idle = 0 if gained > 0 else idle + 1
-    state.sequence = ((x + 1) // 2).astype(np.int32)
+    state.sequence = sides_of(x)
     return state

@@ -8,7 +8,7 @@ Complexity: O(EFFORT n degree) per child. Work units: one per n arcs looked at.
 """
 
 import numpy as np
-from parts.gains import gains_of, largest_gain, sides_of
+from parts.gains import gains_of, largest_gain, open_cut, sides_of
 from parts.pool import opening, replace_worst, search_tabu
 
 POPULATION = 10  # tunable: int 3..40
@@ -25,17 +25,15 @@ def child_of(first, second, rng):
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    span = largest_gain(offsets, weights)
-    pool, values = opening(x, POPULATION, offsets, neighbors, weights, span, budget, rng)
+    graph, x, gains, _cut = open_cut(env_data, state)
+    span = largest_gain(graph[0], graph[2])
+    pool, values = opening(x, POPULATION, *graph, span, budget, rng)
     while not budget.exhausted():
         a, b = (int(k) for k in rng.choice(len(pool), 2, replace=False))
         mirrored = pool[b] if int(pool[a] @ pool[b]) >= 0 else -pool[b]
         child = child_of(pool[a], mirrored, rng)
-        cut = gains_of(child, offsets, neighbors, weights, gains)
-        steps = EFFORT * n
-        found = search_tabu(child, gains, cut, offsets, neighbors, weights, span, steps, budget, rng)
+        cut = gains_of(child, *graph, gains)
+        found = search_tabu(child, gains, cut, *graph, span, EFFORT * n, budget, rng)
         replace_worst(pool, values, *found)
     state.sequence = sides_of(pool[int(np.argmax(values))])
     return state

@@ -12,7 +12,7 @@ per path.
 
 import numpy as np
 from numba import njit
-from parts.gains import flip, gains_of, largest_gain, sides_of
+from parts.gains import flip, gains_of, largest_gain, open_cut, sides_of
 from parts.pool import opening, replace_worst, search_tabu
 
 POPULATION = 10  # tunable: int 3..40
@@ -65,20 +65,18 @@ def relink(x, goal, gains, cut, offsets, neighbors, weights, margin, longest, rn
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    span = largest_gain(offsets, weights)
-    pool, values = opening(x, POPULATION, offsets, neighbors, weights, span, budget, rng)
+    graph, x, gains, _cut = open_cut(env_data, state)
+    span = largest_gain(graph[0], graph[2])
+    pool, values = opening(x, POPULATION, *graph, span, budget, rng)
     longest = max(1, min(n, 8_000_000 // n))
     while not budget.exhausted():
         a, b = (int(k) for k in rng.choice(len(pool), 2, replace=False))
         goal = pool[b] if int(pool[a] @ pool[b]) >= 0 else -pool[b]
         child = pool[a].copy()
-        cut = gains_of(child, offsets, neighbors, weights, gains)
-        cut = relink(child, goal, gains, cut, offsets, neighbors, weights, MARGIN, longest, rng)
+        cut = gains_of(child, *graph, gains)
+        cut = relink(child, goal, gains, cut, *graph, MARGIN, longest, rng)
         budget.charge(1)
-        steps = EFFORT * n
-        found = search_tabu(child, gains, cut, offsets, neighbors, weights, span, steps, budget, rng)
+        found = search_tabu(child, gains, cut, *graph, span, EFFORT * n, budget, rng)
         replace_worst(pool, values, *found)
     state.sequence = sides_of(pool[int(np.argmax(values))])
     return state

@@ -5,9 +5,8 @@ Source: P. Festa, P. Pardalos, M. Resende, C. Ribeiro, "Randomized heuristics fo
 Complexity: O(n) per flip. Work units: one per FLIPS_PER_UNIT flips.
 """
 
-import numpy as np
 from numba import njit
-from parts.gains import flip, gains_of
+from parts.gains import flip, open_cut, sides_of
 
 FLIPS_PER_UNIT = 50  # tunable: int 10..500
 
@@ -32,13 +31,11 @@ def steepest_flips(x, gains, offsets, neighbors, weights, count, rng):
 
 def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
-    offsets, neighbors, weights = env_data["offsets"], env_data["neighbors"], env_data["edge_weights"]
-    x, gains = np.array(2 * state.sequence - 1, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    gains_of(x, offsets, neighbors, weights, gains)
+    graph, x, gains, _cut = open_cut(env_data, state)
     part = max(1, min(FLIPS_PER_UNIT, 2_000_000 // n))
     moved = True
     while moved and not budget.exhausted():
-        moved = steepest_flips(x, gains, offsets, neighbors, weights, part, rng)
+        moved = steepest_flips(x, gains, *graph, part, rng)
         budget.charge(1)
-    state.sequence = ((x + 1) // 2).astype(np.int32)
+    state.sequence = sides_of(x)
     return state

@@ -14,7 +14,7 @@ Complexity: O(n / 64 log k) word operations per move, k: size of the set. Work u
 
 import numpy as np
 from numba import njit
-from parts.bit_sets import descent, has, insert, open_bits, outside
+from parts.bit_sets import descent, has, insert, open_bits, work_words
 from parts.xorshift import draw
 
 DELAY = 2  # tunable: int 1..100
@@ -26,13 +26,7 @@ CHUNK_WORK = 2_000_000
 def search(rows, planes, members, penalty, state, best, sizes, place, n_moves, stream):
     """Descents until `n_moves` moves were made; state[0]: penalty rounds since the last fall."""
     n, n_words = rows.shape
-    carry, free, level = (
-        np.empty(n_words, np.uint64),
-        np.empty(n_words, np.uint64),
-        np.empty(n_words, np.uint64),
-    )
-    unused = outside(n, n_words)
-    closed = np.empty(n_words, np.uint64)
+    unused, carry, free, level, closed = work_words(n, n_words)
     moves = 0
     while moves < n_moves:
         closed[:] = unused | members

@@ -14,7 +14,7 @@ from numba import njit
 from parts.critical_moves import list_moves, make_move, rate
 from parts.jsp.adjacent_swaps import block_moves as block_moves
 from parts.ruin_and_recreate import accepts
-from parts.schedule import critical_path, lay_out, prepare
+from parts.schedule import critical_path, open_schedule
 
 START_TEMPERATURE = 0.05  # tunable: float 0.001..0.5
 END_TEMPERATURE = 0.003  # tunable: float 0.0001..0.05
@@ -52,20 +52,15 @@ def anneal(trials, temperature, target, problem, topology, links, work, moves, s
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent or a lower bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    problem, topology, links, work = prepare(env_data)
-    sequence = np.array(state.sequence, dtype=np.int32)
-    makespan = int(lay_out(sequence, problem, topology, links))
-    moves = np.zeros((4 * sequence.size, 3), np.int32)
+    schedule, makespan = open_schedule(env_data, state)
+    order = schedule[1][0]
     status = np.array([makespan, makespan], np.int64)
-    best = topology[0].copy()
-    trials = made = max(50, CHUNK_OPERATIONS // sequence.size)
+    best = order.copy()
+    trials = made = max(50, CHUNK_OPERATIONS // order.size)
     while made == trials and not budget.exhausted():
         cooling = (END_TEMPERATURE / START_TEMPERATURE) ** (1.0 - budget.remaining())
         temperature = makespan * START_TEMPERATURE * cooling
-        made = anneal(
-            trials, temperature, env_data["lower_bound"], problem, topology, links, work, moves, status, best,
-            rng,
-        )  # fmt: skip
+        made = anneal(trials, temperature, env_data["lower_bound"], *schedule, status, best, rng)
         budget.charge(made)
     state.sequence = best
     return state

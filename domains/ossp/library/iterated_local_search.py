@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from parts.critical_moves import descend, shake
 from parts.jsp.block_insertions import block_moves as block_moves
-from parts.schedule import lay_out, prepare
+from parts.schedule import lay_out, open_schedule
 
 SWAPS = 6  # tunable: int 1..100
 PATIENCE = 30  # tunable: int 1..1000
@@ -57,17 +57,13 @@ def iterate(moves_left, swaps, patience, plateau, problem, topology, links, work
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the budget's share is used up; the best schedule found."""
     budget, rng = env_data["budget"], env_data["rng"]
-    problem, topology, links, work = prepare(env_data)
+    schedule, makespan = open_schedule(env_data, state)
     sequence = np.array(state.sequence, dtype=np.int32)
-    makespan = int(lay_out(sequence, problem, topology, links))
-    moves = np.zeros((4 * sequence.size, 3), np.int32)
     found = np.array([makespan, makespan, 0], np.int64)
     orders = (sequence.copy(), sequence.copy(), sequence)
     chunk = max(20, CHUNK_OPERATIONS // sequence.size)
     while not budget.exhausted():
-        made = iterate(
-            chunk, SWAPS, PATIENCE, PLATEAU, problem, topology, links, work, moves, found, orders, rng
-        )
+        made = iterate(chunk, SWAPS, PATIENCE, PLATEAU, *schedule, found, orders, rng)
         budget.charge(int(made))
     state.sequence = sequence
     return state

@@ -12,13 +12,13 @@ Complexity: O(N²) per child for N operations.
 
 import numpy as np
 from numba import njit
-from parts.reinsertion import reinsert_each
+from parts.reinsertion import reinsert_all
 from parts.schedule import lay_out, prepare
+from parts.shops.relinking import insert_new
 
 POPULATION = 20  # tunable: int 2..200
 DISTURBED = 0.3  # tunable: float 0.01..1.0
 MUTATION = 0.03  # tunable: float 0.0..1.0
-CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
 
 
 # exchangeable: path-point
@@ -50,19 +50,11 @@ def disturb(share, sequence, rng):
 
 def improved(env_data, arrays, sequence, disturbed):
     """(makespan, sequence) after disturbing a copy and reinserting every operation; charges the work."""
-    budget, rng = env_data["budget"], env_data["rng"]
     problem, (order, place), links, work = arrays
     sequence = sequence.copy()
-    disturb(disturbed, sequence, rng)
+    disturb(disturbed, sequence, env_data["rng"])
     makespan = int(lay_out(sequence, problem, (order, place), links))
-    queue = rng.permutation(order.size).astype(np.int32)
-    chunk = max(5, CHUNK_OPERATIONS // order.size)
-    for start in range(0, queue.size, chunk):
-        some = queue[start : start + chunk]
-        makespan = int(reinsert_each(some, makespan, problem, order, links, work, rng))
-        budget.charge(some.size)
-        if budget.exhausted():
-            break
+    makespan = reinsert_all(makespan, problem, order, links, work, env_data)
     return makespan, order.copy()
 
 
@@ -86,9 +78,6 @@ def run(env_data, state, calc_makespan_fn):
         path_point(pool[i][1], pool[j][1], 0.5, child, rng)
         entry = improved(env_data, arrays, child, MUTATION)
         best = min(best, entry, key=lambda member: member[0])
-        worst = max(range(len(pool)), key=lambda k: pool[k][0])
-        is_copy = any(entry[0] == value and (entry[1] == member).all() for value, member in pool)
-        if entry[0] <= pool[worst][0] and not is_copy:
-            pool[worst] = entry
+        insert_new(pool, entry, lambda a, b: (a == b).all())
     state.sequence = best[1]
     return state

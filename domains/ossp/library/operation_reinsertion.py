@@ -11,30 +11,22 @@ Complexity: O(N) per operation, O(N²) per pass for N operations.
 """
 
 import numpy as np
-from parts.reinsertion import reinsert_each
+from parts.reinsertion import reinsert_all
 from parts.schedule import lay_out, prepare
 
 PASSES = 5  # tunable: int 1..1000
-CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
 
 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until PASSES passes brought nothing or the share of the budget is spent."""
-    budget, rng = env_data["budget"], env_data["rng"]
+    budget = env_data["budget"]
     problem, (order, place), links, (_path, _head, _moved, mark) = prepare(env_data)
     makespan = int(lay_out(np.array(state.sequence, dtype=np.int32), problem, (order, place), links))
     work = (mark, np.zeros((3, sum(problem[:2]) + 1), np.int32), np.zeros((7, order.size + 1), np.int32))
-    chunk = max(5, CHUNK_OPERATIONS // order.size)
     failures = 0
     while failures < PASSES and makespan > env_data["lower_bound"] and not budget.exhausted():
-        queue = rng.permutation(order.size).astype(np.int32)
         before = makespan
-        for start in range(0, queue.size, chunk):
-            some = queue[start : start + chunk]
-            makespan = int(reinsert_each(some, makespan, problem, order, links, work, rng))
-            budget.charge(some.size)
-            if budget.exhausted():
-                break
+        makespan = reinsert_all(makespan, problem, order, links, work, env_data)
         failures = 0 if makespan < before else failures + 1
     state.sequence = order
     return state

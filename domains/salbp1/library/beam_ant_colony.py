@@ -14,9 +14,9 @@ extensions.
 
 import numpy as np
 from numba import njit
-from parts.line_graph import follower_matrix, least_stations, open_predecessors, reversed_graph
+from parts.line_graph import follower_matrix, open_predecessors, reversed_graph
 from parts.station_loads import best_children, place_loads, room_for_children
-from parts.stations import first_fit, in_order_of_stations, open_line
+from parts.stations import first_fit, in_order_of_stations, open_bounded_line
 
 BEAM = 8  # tunable: int 1..200
 EXTENSIONS = 5  # tunable: int 1..100
@@ -120,9 +120,7 @@ def one_line(problem, pheromone, budget, rng):
 def run(env_data, state, calc_makespan_fn):
     """Let the colony look for lines shorter than `state` until the share is spent or the bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    (capacity, times, graph), sequence, best, load, fewest = open_line(env_data, state)
-    bound = least_stations(times, capacity)
-    budget.charge(1)
+    (capacity, times, graph), sequence, best, load, fewest, bound = open_bounded_line(env_data, state)
     n = times.size
     codes = rng.integers(0, 2**64, n, dtype=np.uint64)
     follows = follower_matrix(graph)

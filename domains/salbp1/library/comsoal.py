@@ -10,6 +10,7 @@ Complexity: O(n²) per line for n tasks.
 """
 
 import numpy as np
+from parts.generic.tries import best_built
 from parts.line_graph import least_stations, line_data, reversed_graph
 from parts.stations import greedy_line
 
@@ -31,14 +32,12 @@ def run(env_data, state, calc_makespan_fn):
     bound = least_stations(times, capacity)
     sides = graph, reversed_graph(graph)
     sequence = np.empty(times.size, np.int32)
-    fewest = times.size + 1
-    for sample in range(SAMPLES):
-        keys = draw_keys(times, capacity, BIAS, rng)
-        stations = greedy_line(keys, capacity, times, sides[sample % 2], sequence)
-        budget.charge(1)
-        if stations < fewest:
-            fewest = stations
-            state.sequence = sequence[:: 1 - 2 * (sample % 2)].copy()
-        if fewest <= bound or budget.exhausted():
-            break
+
+    def lines():
+        for sample in range(SAMPLES):
+            keys = draw_keys(times, capacity, BIAS, rng)
+            stations = greedy_line(keys, capacity, times, sides[sample % 2], sequence)
+            yield sequence[:: 1 - 2 * (sample % 2)].copy(), stations
+
+    state.sequence = best_built(lines(), budget, bound)
     return state

@@ -13,8 +13,7 @@ task.
 """
 
 from numba import njit
-from parts.line_graph import least_stations
-from parts.stations import first_fit, in_order_of_stations, may_swap, open_line, station_window
+from parts.stations import first_fit, in_order_of_stations, may_swap, open_bounded_line, station_window
 
 KICK_MOVES = 4  # tunable: int 1..200
 SWAPS_PER_TASK = 10  # tunable: int 1..500
@@ -135,9 +134,7 @@ def search(trials, moves, swaps_per_task, tolerance, capacity, times, graph, sta
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share is spent or the bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    (capacity, times, graph), sequence, station, load, fewest = open_line(env_data, state)
-    bound = least_stations(times, capacity)
-    budget.charge(1)
+    (capacity, times, graph), sequence, station, load, fewest, bound = open_bounded_line(env_data, state)
     while fewest > bound and not budget.exhausted():
         tried = search(
             CHUNK_TRIALS, KICK_MOVES, SWAPS_PER_TASK, TOLERANCE, capacity, times, graph, station, load,

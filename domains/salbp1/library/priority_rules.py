@@ -15,6 +15,7 @@ Complexity: O(n²) per line for n tasks, O(n m) once for m relations.
 """
 
 import numpy as np
+from parts.generic.tries import best_built
 from parts.line_graph import follower_matrix, least_stations, line_data, reversed_graph
 from parts.stations import greedy_line
 
@@ -64,19 +65,17 @@ def run(env_data, state, calc_makespan_fn):
         sides.append((side, rule_values(times, kin, np.diff(side[0]), paths, capacity)))
     rules = len(sides[0][1])
     sequence = np.empty(times.size, np.int32)
-    fewest = times.size + 1
-    for restart in range(RESTARTS):
-        side, values = sides[restart % 2]
-        if restart < 2 * rules:
-            priority = values[restart // 2].copy()
-        else:
-            spread = np.maximum(np.ptp(values, axis=1), 1e-9)
-            priority = (rng.random(rules) ** SHARPNESS / spread) @ values
-        stations = greedy_line(priority, capacity, times, side, sequence)
-        budget.charge(1)
-        if stations < fewest:
-            fewest = stations
-            state.sequence = sequence[:: 1 - 2 * (restart % 2)].copy()
-        if fewest <= bound or budget.exhausted():
-            break
+
+    def lines():
+        for restart in range(RESTARTS):
+            side, values = sides[restart % 2]
+            if restart < 2 * rules:
+                priority = values[restart // 2].copy()
+            else:
+                spread = np.maximum(np.ptp(values, axis=1), 1e-9)
+                priority = (rng.random(rules) ** SHARPNESS / spread) @ values
+            stations = greedy_line(priority, capacity, times, side, sequence)
+            yield sequence[:: 1 - 2 * (restart % 2)].copy(), stations
+
+    state.sequence = best_built(lines(), budget, bound)
     return state

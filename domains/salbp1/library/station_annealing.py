@@ -13,8 +13,7 @@ Complexity: O(d) per move with d relations of a task.
 
 import numpy as np
 from numba import njit
-from parts.line_graph import least_stations
-from parts.stations import first_fit, in_order_of_stations, may_swap, open_line, station_window
+from parts.stations import first_fit, in_order_of_stations, may_swap, open_bounded_line, station_window
 
 FIRST_TEMPERATURE = 0.2  # tunable: float 0.001..2.0
 LAST_TEMPERATURE = 0.002  # tunable: float 0.00001..0.1
@@ -70,9 +69,7 @@ def anneal(moves, temperature, cooling, swap_share, capacity, times, graph, stat
 def run(env_data, state, calc_makespan_fn):
     """Anneal from the best line, again and again, until the share is spent or the bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    (capacity, times, graph), sequence, station, load, fewest = open_line(env_data, state)
-    bound = least_stations(times, capacity)
-    budget.charge(1)
+    (capacity, times, graph), sequence, station, load, fewest, bound = open_bounded_line(env_data, state)
     used = fewest
     round_moves = ROUND_MOVES * times.size
     while fewest > bound and not budget.exhausted():

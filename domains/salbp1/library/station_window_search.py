@@ -14,9 +14,9 @@ Complexity: O(n + L (l + a)) per station of the window for L loads of l tasks an
 
 import numpy as np
 from numba import njit
-from parts.line_graph import follower_matrix, least_stations, reversed_graph
+from parts.line_graph import follower_matrix, reversed_graph
 from parts.station_loads import dominance_matrix, fill_station
-from parts.stations import first_fit, in_order_of_stations, open_line
+from parts.stations import first_fit, in_order_of_stations, open_bounded_line
 
 LEAST_WINDOW = 2  # tunable: int 2..10
 MOST_WINDOW = 6  # tunable: int 2..50
@@ -88,9 +88,7 @@ def rebuild(
 def run(env_data, state, calc_makespan_fn):
     """Rebuild windows of `state` until the share is spent or the bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    (capacity, times, graph), order, station, load, fewest = open_line(env_data, state)
-    bound = least_stations(times, capacity)
-    budget.charge(1)
+    (capacity, times, graph), order, station, load, fewest, bound = open_bounded_line(env_data, state)
     n = times.size
     follows = follower_matrix(graph)
     backward = reversed_graph(graph)

@@ -15,8 +15,7 @@ Complexity: O(o n d) per iteration with o tasks in overloaded stations and d rel
 
 import numpy as np
 from numba import njit
-from parts.line_graph import least_stations
-from parts.stations import first_fit, in_order_of_stations, may_swap, open_line, station_window
+from parts.stations import first_fit, in_order_of_stations, may_swap, open_bounded_line, station_window
 
 PATIENCE = 3000  # tunable: int 50..100000
 MERGERS = 40  # tunable: int 1..10000
@@ -122,9 +121,7 @@ def merged(station, load, used, rng):
 def run(env_data, state, calc_makespan_fn):
     """Take away stations one by one, from `state`, until the share is spent or the bound is met."""
     budget, rng = env_data["budget"], env_data["rng"]
-    (capacity, times, graph), sequence, station, load, fewest = open_line(env_data, state)
-    bound = least_stations(times, capacity)
-    budget.charge(1)
+    (capacity, times, graph), sequence, station, load, fewest, bound = open_bounded_line(env_data, state)
     n = times.size
     failures = 0
     while fewest > bound and failures < MERGERS and not budget.exhausted():

@@ -5,6 +5,7 @@
 
 import numpy as np
 from numba import njit
+from parts.generic.tries import best_built
 
 
 @njit(cache=True)
@@ -110,13 +111,5 @@ def open_row(env_data, state):
 
 def take_shortest(env_data, state, solutions):
     """Give `state` the shortest of `solutions`, pairs of sequence and length, while the budget lasts."""
-    budget = env_data["budget"]
-    best, best_length = None, 0
-    for sequence, length in solutions:
-        budget.charge(1)
-        if best is None or length < best_length:
-            best, best_length = sequence, length
-        if budget.exhausted():
-            break
-    state.sequence = best
+    state.sequence = best_built(solutions, env_data["budget"])
     return state

@@ -1,6 +1,6 @@
 """The schedule of a sequence as a graph: heads, tails and a topological order.
 
-An operation's tail is the longest path from its start to the end of the schedule. :func:`prepare` explains
+An operation's tail is the longest path from its start to the end of the schedule. :func:`arrays_of` explains
 the arrays.
 """
 
@@ -9,7 +9,7 @@ from numba import njit
 from parts.shops.critical_path import follow
 
 
-def prepare(env_data):
+def arrays_of(machines, times):
     """Arrays of an instance and of one schedule; operation k of job j has number j * machines + k.
 
     problem: numbers of jobs and machines; machine, time, job predecessor and job successor of an operation.
@@ -17,16 +17,30 @@ def prepare(env_data):
     completion times, tails (own time included). work: critical path, heads in a move, moved operations and
     their marks. The number of operations stands for "none".
     """
-    n, m = env_data["num_jobs"], env_data["num_machines"]
+    n, m = times.shape
     size = n * m
     machine, p = np.full(size + 1, -1, np.int32), np.zeros(size + 1, np.int32)
-    machine[:size] = np.asarray(env_data["machines_matrix"]).ravel()
-    p[:size] = np.asarray(env_data["times_matrix"]).ravel()
+    machine[:size] = machines.ravel()
+    p[:size] = times.ravel()
     jp, js = np.arange(-1, size, dtype=np.int32), np.arange(1, size + 2, dtype=np.int32)
     jp[: size + 1 : m] = js[m - 1 :: m] = jp[size] = js[size] = size
     blank = [np.zeros(size + 1, np.int32) for _ in range(8)]
     topology, links = (np.zeros(size, np.int32), blank[0]), tuple(blank[1:5])
     return (n, m, machine, p, jp, js), topology, links, (*blank[5:], np.zeros(size + 1, np.bool_))
+
+
+def prepare(env_data):
+    """The arrays of :func:`arrays_of` for the instance."""
+    return arrays_of(np.asarray(env_data["machines_matrix"]), np.asarray(env_data["times_matrix"]))
+
+
+def open_schedule(env_data, state):
+    """The arrays of :func:`arrays_of` with the schedule of `state`, behind them rows for moves, int32
+    (4 N, 3); the makespan.
+    """
+    problem, topology, links, work = prepare(env_data)
+    makespan = lay_out(np.array(state.sequence, dtype=np.int32), problem, topology, links)
+    return (problem, topology, links, work, np.zeros((4 * topology[0].size, 3), np.int32)), makespan
 
 
 @njit(cache=True)

@@ -42,6 +42,14 @@ def outside(n, n_words):
 
 
 @njit(cache=True)
+def work_words(n, n_words):
+    """What `outside` gives, and four arrays of words to work in."""
+    first, second = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
+    third, fourth = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
+    return outside(n, n_words), first, second, third, fourth
+
+
+@njit(cache=True)
 def count_in(planes, carry, row):
     """Vertex with neighbours `row` enters the set: add one to the counts of its neighbours."""
     for w in range(row.size):

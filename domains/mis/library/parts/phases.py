@@ -2,7 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.bit_sets import descent, has, insert, open_bits, outside
+from parts.bit_sets import descent, has, insert, open_bits, work_words
 from parts.xorshift import draw
 
 RANDOM_DESCENTS = 50  # tunable: int 0..1000
@@ -49,13 +49,7 @@ def search_in_phases(rows, planes, members, values, phase, delay, best, sizes, p
     phase = [rule, descents made under it]; delay: see penalise.
     """
     n, n_words = rows.shape
-    carry, free, level = (
-        np.empty(n_words, np.uint64),
-        np.empty(n_words, np.uint64),
-        np.empty(n_words, np.uint64),
-    )
-    unused = outside(n, n_words)
-    closed = np.empty(n_words, np.uint64)
+    unused, carry, free, level, closed = work_words(n, n_words)
     lengths = (RANDOM_DESCENTS, PENALTY_DESCENTS, DEGREE_DESCENTS)
     moves = 0
     while moves < n_moves:

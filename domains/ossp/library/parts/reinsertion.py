@@ -5,6 +5,8 @@ from numba import njit
 from parts.jsp.schedule import update_heads, update_tails
 from parts.schedule import longest_path
 
+CHUNK_OPERATIONS = 400_000  # operations reinserted by one kernel call times operations of the instance
+
 
 @njit(cache=True)
 def list_gaps(x, order, n_machines, job, p, c, t, gaps):
@@ -143,4 +145,18 @@ def reinsert_each(some, makespan, problem, order, links, work, rng):
             makespan = found
         else:
             restore(order, links, saved)
+    return makespan
+
+
+def reinsert_all(makespan, problem, order, links, work, env_data):
+    """Reinsert all operations in random order while the share of the budget lasts; returns the makespan."""
+    budget, rng = env_data["budget"], env_data["rng"]
+    queue = rng.permutation(order.size).astype(np.int32)
+    chunk = max(5, CHUNK_OPERATIONS // order.size)
+    for start in range(0, queue.size, chunk):
+        some = queue[start : start + chunk]
+        makespan = int(reinsert_each(some, makespan, problem, order, links, work, rng))
+        budget.charge(some.size)
+        if budget.exhausted():
+            break
     return makespan

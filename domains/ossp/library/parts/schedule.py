@@ -28,6 +28,14 @@ def prepare(env_data):
     return (n, m, job, p), topology, links, (*blank[7:], np.zeros(size + 1, np.bool_))
 
 
+def open_schedule(env_data, state):
+    """What a search on critical moves begins with: the arrays of `prepare` for the schedule of `state`, with
+    moves, int32 (4 N, 3), as the last of them, and the makespan."""
+    problem, topology, links, work = prepare(env_data)
+    makespan = lay_out(np.array(state.sequence, dtype=np.int32), problem, topology, links)
+    return (problem, topology, links, work, np.zeros((4 * topology[0].size, 3), np.int32)), makespan
+
+
 @njit(cache=True)
 def longest_path(t):
     """Makespan: the longest tail of an operation."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.line_graph import line_data
+from parts.line_graph import least_stations, line_data
 from parts.sequences.precedence import count_waits, release
 
 
@@ -94,3 +94,10 @@ def open_line(env_data, state):
     station, load = np.empty(times.size, np.int64), np.empty(times.size, np.int64)
     used = first_fit(sequence, capacity, times, graph, station, load)
     return (capacity, times, graph), sequence, station, load, used
+
+
+def open_bounded_line(env_data, state):
+    """The same and, as the last, the least number of stations that there may be; charges a unit of work."""
+    problem, *line = open_line(env_data, state)
+    env_data["budget"].charge(1)
+    return problem, *line, least_stations(problem[1], problem[0])
