@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dga2d.domains.core.contract import InstanceRef, Reference
 from dga2d.domains.core.errors import InstanceFormatError
@@ -77,6 +77,39 @@ def shipped_table(package: str, file: str = "references.json") -> Mapping[str, A
     """Return what a JSON file among the files of a package holds; it is read once."""
     table: Mapping[str, Any] = json.loads((files(package) / file).read_text(encoding="utf-8"))
     return table
+
+
+class Generated(Protocol):
+    """An instance that a domain generates."""
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def shipped_refs(
+    package: str,
+    instances: Iterable[Generated],
+    reference: Callable[[Mapping[str, Any], Mapping[str, Any]], Reference],
+) -> tuple[InstanceRef, ...]:
+    """Return the generated `instances` of a domain's package with the references of its ``references.json``.
+
+    The file has ``provenance``, and ``references`` by ``group/name``; `reference` makes a reference of an
+    entry and the provenance.
+    """
+    domain, table = package.rpartition(".")[2], shipped_table(package)
+    return tuple(
+        InstanceRef(
+            domain,
+            one.group,
+            one.name,
+            None,
+            reference(table["references"][f"{one.group}/{one.name}"], table["provenance"]),
+        )
+        for one in instances
+    )
 
 
 def reference_of(path: Path | str, key: str, entry: Any) -> Reference:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import shipped_table
+from dga2d.domains.core.published import shipped_refs
 from dga2d.domains.cvrp.generator import CustomerPositioning, DemandPattern, DepotPositioning, Recipe
 
 SIZES: Final = (60, 80, 100, 120, 150, 180, 210, 240, 280, 320)
@@ -53,16 +54,13 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table = shipped_table(__package__)
-    made_by = table["provenance"]
+    return shipped_refs(__package__, generated_instances(), _reference)
+
+
+def _reference(entry: Mapping[str, Any], made_by: Mapping[str, Any]) -> Reference:
     tool = f"{made_by['tool']} {made_by['version']}"
-    refs = []
-    for instance in generated_instances():
-        entry = table["references"][f"{instance.group}/{instance.name}"]
-        source = f"{entry['by']}, {entry['seconds']:g} s; {tool} and the safe baseline were run, not proven"
-        reference = Reference(float(entry["value"]), "computed", source)
-        refs.append(InstanceRef("cvrp", instance.group, instance.name, None, reference))
-    return tuple(refs)
+    source = f"{entry['by']}, {entry['seconds']:g} s; {tool} and the safe baseline were run, not proven"
+    return Reference(float(entry["value"]), "computed", source)
 
 
 def find_generated(group: str, name: str) -> GeneratedInstance | None:

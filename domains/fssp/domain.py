@@ -16,8 +16,8 @@ import numpy as np
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.fssp import taillard
-from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
+from dga2d.domains.shared.shops.files import ProcessingTimes
 
 FOLDER = "taillard"
 """Folder of Taillard's published files; their groups, as the DGA2D paper splits them, are the sizes."""
@@ -69,6 +69,6 @@ _TIMES = (
 )
 
 
-def eight_by_four() -> FlowShopData:
+def eight_by_four() -> ProcessingTimes:
     """Return the times of the instance."""
-    return FlowShopData(np.array(_TIMES, dtype=np.int32))
+    return ProcessingTimes(np.array(_TIMES, dtype=np.int32))

@@ -7,7 +7,6 @@ Comment lines start with ``#``; the first data line is ``jobs machines``; then f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.fssp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
-from dga2d.domains.shared.shops.files import first_machine, job_lines
+from dga2d.domains.shared.shops.files import ProcessingTimes, first_machine, job_lines
 
 SUFFIXES = ("", ".txt", ".jss")
 """Names an instance file may end in."""
 
 
-@dataclass(frozen=True)
-class FlowShopData(ReadOnlyArrays):
-    """Processing times: a read-only int32 `(jobs, machines)` array."""
-
-    times: NDArray[np.int32]
-
-
-def read_instance(path: Path) -> FlowShopData:
+def read_instance(path: Path) -> ProcessingTimes:
     """Read one file of the format.
 
     Raises
@@ -44,14 +35,14 @@ def read_instance(path: Path) -> FlowShopData:
     return parse_instance(read_text(path), path)
 
 
-def parse_instance(text: str, path: Path | str) -> FlowShopData:
+def parse_instance(text: str, path: Path | str) -> ProcessingTimes:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
     n_machines, lines = job_lines(text, path)
     first = first_machine((machine for _, values in lines for machine in values[::2]), n_machines)
     times = np.array([_job(path, line, values, n_machines, first) for line, values in lines], dtype=np.int64)
     if int(times.sum()) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
-    return FlowShopData(times.astype(np.int32))
+    return ProcessingTimes(times.astype(np.int32))
 
 
 def _job(path: Path | str, line: int, values: list[int], n_machines: int, first: int) -> list[int]:

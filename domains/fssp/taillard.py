@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 
 from dga2d.domains.core.published import shipped_table
-from dga2d.domains.fssp.reader import FlowShopData
 from dga2d.domains.shared.lehmer import LehmerGenerator
-from dga2d.domains.shared.shops.files import TABLE
+from dga2d.domains.shared.shops.files import TABLE, ProcessingTimes
 
 
-def generate(n_jobs: int, n_machines: int, time_seed: int) -> FlowShopData:
+def generate(n_jobs: int, n_machines: int, time_seed: int) -> ProcessingTimes:
     """Return an instance of Taillard's type: times U[1, 99], drawn machine by machine."""
     draw = LehmerGenerator(time_seed)
     times = [[draw.uniform(1, 99) for _ in range(n_jobs)] for _ in range(n_machines)]
-    return FlowShopData(np.array(times, dtype=np.int32).T.copy())
+    return ProcessingTimes(np.array(times, dtype=np.int32).T.copy())
 
 
 def table() -> Mapping[str, Mapping[str, Any]]:

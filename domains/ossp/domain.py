@@ -13,8 +13,8 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.ossp.reader import OpenShopData
 from dga2d.domains.shared.shops.domain import ShopDomain
+from dga2d.domains.shared.shops.files import ProcessingTimes
 
 
 class OpenShop(ShopDomain):
@@ -37,6 +37,6 @@ SMOKE_OPTIMUM = 193
 _TIMES = ((34, 2, 54, 61), (15, 89, 70, 9), (38, 19, 28, 87), (95, 7, 34, 29))
 
 
-def four_by_four() -> OpenShopData:
+def four_by_four() -> ProcessingTimes:
     """Return the times of the instance."""
-    return OpenShopData(np.array(_TIMES, dtype=np.int32))
+    return ProcessingTimes(np.array(_TIMES, dtype=np.int32))

@@ -6,7 +6,6 @@ its processing time on each machine (column = machine).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.ossp.card import INVALID_SCORE
 from dga2d.domains.shared.integer_lines import read_text
-from dga2d.domains.shared.shops.files import job_lines
+from dga2d.domains.shared.shops.files import ProcessingTimes, job_lines
 
 SUFFIXES = ("", ".txt")
 """Names an instance file may end in."""
 
 
-@dataclass(frozen=True)
-class OpenShopData(ReadOnlyArrays):
-    """Processing times: a read-only int32 `(jobs, machines)` array."""
-
-    times: NDArray[np.int32]
-
-
-def read_instance(path: Path) -> OpenShopData:
+def read_instance(path: Path) -> ProcessingTimes:
     """Read one file of the format.
 
     Raises
@@ -42,7 +33,7 @@ def read_instance(path: Path) -> OpenShopData:
     return parse_instance(read_text(path), path)
 
 
-def parse_instance(text: str, path: Path | str) -> OpenShopData:
+def parse_instance(text: str, path: Path | str) -> ProcessingTimes:
     """Parse the text of a file; `path` names it in errors. See :func:`read_instance`."""
     n_machines, lines = job_lines(text, path)
     for line, values in lines:
@@ -52,7 +43,7 @@ def parse_instance(text: str, path: Path | str) -> OpenShopData:
             raise InstanceFormatError(path, line, f"negative time {min(values)}")
     if sum(sum(values) for _, values in lines) >= INVALID_SCORE:
         raise InstanceFormatError(path, None, f"times add up to {INVALID_SCORE} or more")
-    return OpenShopData(np.array([values for _, values in lines], dtype=np.int32))
+    return ProcessingTimes(np.array([values for _, values in lines], dtype=np.int32))
 
 
 def operator_environment(times: NDArray[np.int32]) -> dict[str, Any]:

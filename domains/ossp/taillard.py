@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from dga2d.domains.jsp.taillard import generate as generate_job_shop
-from dga2d.domains.ossp.reader import OpenShopData
+from dga2d.domains.shared.shops.files import ProcessingTimes
 
 
-def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> OpenShopData:
+def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> ProcessingTimes:
     """Return an instance of Taillard's type.
 
     It is drawn like a job-shop instance: times U[1, 99] job by job, then a machine permutation per job. The
@@ -23,4 +23,4 @@ def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) ->
     shop = generate_job_shop(n_jobs, n_machines, time_seed, machine_seed)
     times = np.empty_like(shop.times)
     np.put_along_axis(times, shop.machines.astype(np.int64), shop.times, axis=1)
-    return OpenShopData(times)
+    return ProcessingTimes(times)

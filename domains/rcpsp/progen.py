@@ -13,16 +13,16 @@ project scheduling problems, Management Science 41(10), 1995.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import shipped_table
+from dga2d.domains.core.published import shipped_refs
 from dga2d.domains.rcpsp.project import Project
 from dga2d.domains.shared.lehmer import LehmerGenerator
 
@@ -97,17 +97,14 @@ _FOUND_BY = {"CP-SAT": "{tool}", "safe baseline": "the domain's safe baseline"}
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table = shipped_table(__package__)
-    made_by = table["provenance"]
-    refs = []
-    for design in designs():
-        entry = table["references"][f"{design.group}/{design.name}"]
-        tool = _FOUND_BY.get(entry["by"], entry["by"]).format(**made_by)
-        source = f"{tool}, {entry['seconds']} s on one core; bound {entry['bound']} by {made_by['tool']}"
-        kind = "optimal" if entry["bound"] == entry["value"] else "computed"
-        reference = Reference(float(entry["value"]), kind, source)  # type: ignore[arg-type]
-        refs.append(InstanceRef("rcpsp", design.group, design.name, None, reference))
-    return tuple(refs)
+    return shipped_refs(__package__, designs(), _reference)
+
+
+def _reference(entry: Mapping[str, Any], made_by: Mapping[str, Any]) -> Reference:
+    tool = _FOUND_BY.get(entry["by"], entry["by"]).format(**made_by)
+    source = f"{tool}, {entry['seconds']} s on one core; bound {entry['bound']} by {made_by['tool']}"
+    is_proven = entry["bound"] == entry["value"]
+    return Reference(float(entry["value"]), "optimal" if is_proven else "computed", source)
 
 
 def find_design(key: str) -> Design | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import shipped_table
+from dga2d.domains.core.published import shipped_refs
 from dga2d.domains.tsp.generator import clustered_cities, uniform_cities
 
 INSTANCES_PER_SIZE: Final[Mapping[int, int]] = {100: 6, 200: 6, 316: 5, 500: 4, 1000: 4}
@@ -50,15 +50,12 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
 @cache
 def generated_refs() -> tuple[InstanceRef, ...]:
     """Return the generated instances with their computed references, sorted by key."""
-    table = shipped_table(__package__)
-    made_by = table["provenance"]
+    return shipped_refs(__package__, generated_instances(), _reference)
+
+
+def _reference(entry: Mapping[str, Any], made_by: Mapping[str, Any]) -> Reference:
     source = f"{made_by['tool']} {made_by['version']}, best of {made_by['runs']} runs, {made_by['effort']}"
-    refs = []
-    for instance in generated_instances():
-        key = f"{instance.group}/{instance.name}"
-        reference = Reference(float(table["references"][key]["value"]), "computed", source)
-        refs.append(InstanceRef("tsp", instance.group, instance.name, None, reference))
-    return tuple(refs)
+    return Reference(float(entry["value"]), "computed", source)
 
 
 def find_generated(group: str, name: str) -> GeneratedInstance:

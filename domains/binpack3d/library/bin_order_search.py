@@ -13,7 +13,8 @@ Complexity: one decoding per order.
 
 import numpy as np
 from numba import njit
-from parts.first_fit import first_fit, prepare, read_bins
+from parts.first_fit import first_fit, open_packing, read_bins
+from parts.generic.keeping import keep_least
 from parts.repacking import write_bins
 
 PATIENCE = 300  # tunable: int 10..10000
@@ -41,10 +42,7 @@ def put_last(step, items, arrays, free, member, n_member, trial, best, score):
     order[n_bins - 1] = last
     write_bins(member, n_member, order, trial)
     value = first_fit(trial, items, arrays, free)
-    if value < score:
-        score = value
-        best[:] = trial
-    return score
+    return keep_least(value, score, trial, best)
 
 
 @njit(cache=True)
@@ -69,11 +67,9 @@ def search(rounds, status, items, arrays, free, member, n_member, trial, best, r
 def run(env_data, state, calc_makespan_fn):
     """Reorder the bins of `state` until nothing improves or the share is spent."""
     budget, rng = env_data["budget"], env_data["rng"]
-    items, arrays = prepare(env_data)
-    best = np.array(state.sequence, dtype=np.int32)
-    trial, n, free = best.copy(), best.size, np.zeros(best.size, np.int64)
+    items, arrays, best, free, score = open_packing(env_data, state)
+    trial, n = best.copy(), best.size
     member, n_member = np.zeros((n, arrays[0].shape[1]), np.int32), np.zeros(n, np.int32)
-    score = first_fit(best, items, arrays, free)
     step = 0
     while step < read_bins(best, items, arrays, free, member, n_member) and not budget.exhausted():
         score = put_last(step, items, arrays, free, member, n_member, trial, best, score)

@@ -14,7 +14,7 @@ Complexity: one decoding per step.
 
 import numpy as np
 from numba import njit
-from parts.first_fit import first_fit, prepare, read_bins
+from parts.first_fit import first_fit, open_packing, read_bins
 from parts.repacking import sort_by, write_bins
 
 BINS_OUT = 3  # tunable: int 1..10
@@ -74,11 +74,9 @@ def search(rounds, settings, slack, status, items, arrays, free, member, n_membe
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share is spent."""
     budget, rng = env_data["budget"], env_data["rng"]
-    items, arrays = prepare(env_data)
-    best = np.array(state.sequence, dtype=np.int32)
-    current, n, free = best.copy(), best.size, np.zeros(best.size, np.int64)
+    items, arrays, best, free, score = open_packing(env_data, state)
+    current, n = best.copy(), best.size
     member, n_member = np.zeros((n, arrays[0].shape[1]), np.int32), np.zeros(n, np.int32)
-    score = first_fit(best, items, arrays, free)
     status = np.array([score, score])
     rounds = max(1, CHUNK_PLACED // (2 * n))
     while not budget.exhausted():

@@ -17,7 +17,8 @@ Complexity: O(b p) per step for b boxes and p candidate points in the bins that 
 
 import numpy as np
 from numba import njit
-from parts.first_fit import first_fit, prepare, read_bins
+from parts.first_fit import first_fit, open_packing, read_bins
+from parts.generic.keeping import keep_least
 from parts.repacking import gather, repack, sort_by, write_bins
 
 BINS_OUT = 3  # tunable: int 1..6
@@ -148,23 +149,19 @@ def best_concatenation(tries, n_bins, items, arrays, free, packing, trial, best,
         sort_by(keys, order, n_bins)
         write_bins(member, n_member, order, trial)
         value = first_fit(trial, items, arrays, free)
-        if value < score:
-            score = value
-            best[:] = trial
+        score = keep_least(value, score, trial, best)
     return score
 
 
 def run(env_data, state, calc_makespan_fn):
     """Lower the number of bins of `state` one by one until the bound or the end of the share."""
     budget, rng = env_data["budget"], env_data["rng"]
-    items, arrays = prepare(env_data)
-    best = np.array(state.sequence, dtype=np.int32)
+    items, arrays, best, free, score = open_packing(env_data, state)
     n, most = best.size, arrays[0].shape[1]
     packing = np.zeros(n, np.int32), np.zeros((n, most), np.int32), np.zeros(n, np.int32)
     work = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(BINS_OUT, np.int64), np.zeros(n)
-    free, trial, history = np.zeros(n, np.int64), best.copy(), np.zeros(HISTORY)
+    trial, history = best.copy(), np.zeros(HISTORY)
     settings = BINS_OUT, NOISE, KEEP_ORDER, WEIGHT_STEP, PATIENCE
-    score = first_fit(best, items, arrays, free)
     n_bins = read_bins(best, items, arrays, free, packing[1], packing[2])
     bound = bin_bound(items[0], items[2])
     score = best_concatenation(1, n_bins, items, arrays, free, packing, trial, best, score, rng)

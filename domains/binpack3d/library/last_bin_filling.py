@@ -17,7 +17,7 @@ placements for each growth of the chosen bin.
 
 import numpy as np
 from numba import njit
-from parts.first_fit import first_fit, prepare, read_bins
+from parts.first_fit import first_fit, open_packing, read_bins
 from parts.repacking import gather, repack, sort_by, write_bins
 
 BINS_OUT = 3  # tunable: int 2..6
@@ -101,14 +101,12 @@ def search(limit, settings, n_bins, last, status, items, arrays, free, packing, 
 def run(env_data, state, calc_makespan_fn):
     """Search from `state` until the share is spent; each time nothing grows any more, start at it again."""
     budget, rng = env_data["budget"], env_data["rng"]
-    items, arrays = prepare(env_data)
-    best = np.array(state.sequence, dtype=np.int32)
+    items, arrays, best, free, score = open_packing(env_data, state)
     n, most = best.size, arrays[0].shape[1]
     packing = np.zeros((n, most), np.int32), np.zeros(n, np.int32)
     work = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(BINS_OUT, np.int64), np.zeros(n)
-    free, trial = np.zeros(n, np.int64), best.copy()
+    trial = best.copy()
     settings = BINS_OUT, NOISE, KEEP_ORDER, OTHERS_ONLY, PATIENCE
-    score = first_fit(best, items, arrays, free)
     volumes, rounds = items[1], 0
     while not budget.exhausted():
         n_bins = read_bins(best, items, arrays, free, *packing)

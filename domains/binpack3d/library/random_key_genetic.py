@@ -13,7 +13,7 @@ Complexity: one decoding per child.
 
 import numpy as np
 from numba import njit
-from parts.first_fit import first_fit, prepare
+from parts.first_fit import first_fit, open_packing
 
 POPULATION = 60  # tunable: int 10..400
 ELITE = 0.15  # tunable: float 0.05..0.4
@@ -54,10 +54,8 @@ def breed(rank, last, n_elite, n_mutants, bias, old, new, scores, items, arrays,
 def run(env_data, state, calc_makespan_fn):
     """Evolve from `state` until the share is spent."""
     budget, rng = env_data["budget"], env_data["rng"]
-    items, arrays = prepare(env_data)
-    best = np.array(state.sequence, dtype=np.int32)
-    n, free = best.size, np.zeros(best.size, np.int64)
-    score = first_fit(best, items, arrays, free)
+    items, arrays, best, free, score = open_packing(env_data, state)
+    n = best.size
     n_elite, n_mutants = max(1, int(ELITE * POPULATION)), int(MUTANTS * POPULATION)
     keys = np.empty((POPULATION, n))
     keys[:, best] = (np.arange(n) + 0.5) / n

@@ -14,6 +14,7 @@ Complexity: one decoding per order.
 import numpy as np
 from numba import njit
 from parts.first_fit import first_fit, prepare
+from parts.generic.keeping import keep_least
 
 TRIES = 400  # tunable: int 4..20000
 NOISE = 0.3  # tunable: float 0.0..1.0
@@ -33,9 +34,7 @@ def search(first, last, criteria, noise, items, arrays, free, best, score, rng):
                 keys[item] *= 1.0 - noise * rng.random()
         sequence = np.argsort(keys, kind="mergesort").astype(np.int32)
         value = first_fit(sequence, items, arrays, free)
-        if value < score:
-            score = value
-            best[:] = sequence
+        score = keep_least(value, score, sequence, best)
     return score
 
 

@@ -13,6 +13,7 @@ Complexity: three or four schedules per pass, each O(N (eligible activities + pe
 
 import numpy as np
 from numba import njit
+from parts.generic.keeping import keep_least
 from parts.project import longest_tails, set_up
 from parts.sampling import sample_in_chunks, sampled_list
 from parts.serial_schedules import justify, serial, turn
@@ -37,9 +38,7 @@ def sample(passes, since, keys, bias, project, before, after, free, work, lists,
             turn(turned, turned_finish, makespan, bucket, order)
         makespan = serial(order, project, before, free, finish)
         makespan = justify(order, finish, makespan, project, before, after, free, work)
-        if makespan < value:
-            value = makespan
-            best[:] = order
+        value = keep_least(makespan, value, order, best)
     return value
 
 

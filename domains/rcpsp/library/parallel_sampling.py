@@ -12,9 +12,11 @@ Complexity: O(N (waiting + running activities)) per schedule for N activities.
 
 import numpy as np
 from numba import njit
-from parts.eligible import is_enough, list_first
+from parts.eligible import is_enough
+from parts.generic.keeping import keep_least
 from parts.project import set_up
 from parts.sampling import all_keys, sample_in_chunks
+from parts.sequences.precedence import count_waits, release
 from parts.serial_schedules import serial, turn
 
 PASSES = 500  # tunable: int 1..100000
@@ -53,7 +55,7 @@ def parallel(order, keys, bias, project, before, after, finish, rng):
     waits_for, waiting, running = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     fits = np.empty(n, np.bool_)
     left = capacity.copy()
-    n_waiting = list_first(waiting, before, waits_for)
+    n_waiting = count_waits(before[0], waits_for, waiting)
     n_running = listed = 0
     now = np.int64(0)
     while listed < n:
@@ -82,12 +84,7 @@ def parallel(order, keys, bias, project, before, after, finish, rng):
                 kept += 1
                 continue
             left += need[x]
-            for i in range(after[0][x], after[0][x + 1]):
-                y = after[1][i]
-                waits_for[y] -= 1
-                if waits_for[y] == 0:
-                    waiting[n_waiting] = y
-                    n_waiting += 1
+            n_waiting = release(x, after[0], after[1], waits_for, waiting, n_waiting)
         n_running = kept
 
 
@@ -104,9 +101,7 @@ def sample(passes, since, keys, bias, project, before, after, free, lists, finis
             makespan = serial(turned, project, after, free, finish)
             turn(turned, finish, makespan, bucket, order)
         makespan = serial(order, project, before, free, finish)
-        if makespan < value:
-            value = makespan
-            best[:] = order
+        value = keep_least(makespan, value, order, best)
     return value
 
 

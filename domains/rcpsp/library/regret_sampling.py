@@ -11,6 +11,7 @@ Complexity: O(N (eligible activities + periods searched)) per schedule for N act
 
 import numpy as np
 from numba import njit
+from parts.generic.keeping import keep_least
 from parts.project import set_up
 from parts.sampling import all_keys, sampled_list
 from parts.serial_schedules import serial
@@ -28,9 +29,7 @@ def sample(passes, keys, bias, project, before, after, free, lists, finish, valu
     for _ in range(passes):
         sampled_list(order, keys, bias, before, after, rng)
         makespan = serial(order, project, before, free, finish)
-        if makespan < value:
-            value = makespan
-            best[:] = order
+        value = keep_least(makespan, value, order, best)
     return value
 
 

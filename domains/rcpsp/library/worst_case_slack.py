@@ -11,8 +11,9 @@ Complexity: O(N f² a) per schedule for N activities, f that fit together with a
 
 import numpy as np
 from numba import njit
-from parts.eligible import is_enough, list_first
+from parts.eligible import is_enough
 from parts.project import longest_tails, prepare
+from parts.sequences.precedence import count_waits, release
 from parts.serial_schedules import serial, turn
 
 RIVALS = 30  # tunable: int 1..1000
@@ -73,7 +74,7 @@ def schedule(order, rivals, noise, latest, project, before, after, finish, rng):
     n = durations.size
     waits_for, waiting, running = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     left = capacity.copy()
-    n_waiting = list_first(waiting, before, waits_for)
+    n_waiting = count_waits(before[0], waits_for, waiting)
     n_running = listed = 0
     now = np.int64(0)
     while listed < n:
@@ -101,12 +102,7 @@ def schedule(order, rivals, noise, latest, project, before, after, finish, rng):
             x = running[ended]
             ended += 1
             left += need[x]
-            for i in range(after[0][x], after[0][x + 1]):
-                y = after[1][i]
-                waits_for[y] -= 1
-                if waits_for[y] == 0:
-                    waiting[n_waiting] = y
-                    n_waiting += 1
+            n_waiting = release(x, after[0], after[1], waits_for, waiting, n_waiting)
         n_running -= ended
         for i in range(n_running):
             running[i] = running[i + ended]

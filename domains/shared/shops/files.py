@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.instance_data import ReadOnlyArrays
 from dga2d.domains.shared.integer_lines import integer_lines
 
 TABLE: Final = "taillard.json"
 """Seeds, sizes and best-known values of Taillard's instances by name, in the package of each shop."""
+
+
+@dataclass(frozen=True)
+class ProcessingTimes(ReadOnlyArrays):
+    """All that a flow or open shop consists of: an int32 `(jobs, machines)` array."""
+
+    times: NDArray[np.int32]
 
 
 def job_lines(text: str, path: Path | str) -> tuple[int, list[tuple[int, list[int]]]]:

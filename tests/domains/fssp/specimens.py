@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance
-from dga2d.domains.fssp.reader import FlowShopData
+from dga2d.domains.shared.shops.files import ProcessingTimes
 
 
 def random_instance(n_jobs: int, n_machines: int, seed: int, low: int = 1) -> Instance:
     """An instance of a given size, times from `low` to 20."""
     times = np.random.default_rng(seed).integers(low, 21, (n_jobs, n_machines)).astype(np.int32)
-    arrays = {"times": FlowShopData(times).times}
+    arrays = {"times": ProcessingTimes(times).times}
     return Instance("fssp", "random", f"{n_jobs}x{n_machines}-{seed}", arrays)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance
-from dga2d.domains.ossp.reader import OpenShopData
+from dga2d.domains.shared.shops.files import ProcessingTimes
 
 
 def random_instance(n_jobs: int, n_machines: int, seed: int, low: int = 1) -> Instance:
     """An instance of a given size, times from `low` to 20."""
     rng = np.random.default_rng(seed)
-    data = OpenShopData(rng.integers(low, 21, (n_jobs, n_machines)).astype(np.int32))
+    data = ProcessingTimes(rng.integers(low, 21, (n_jobs, n_machines)).astype(np.int32))
     return Instance("ossp", "random", f"{n_jobs}x{n_machines}-{seed}", {"times": data.times})
 
 

@@ -26,6 +26,14 @@ def read_bins(sequence, items, arrays, free, member, n_member):
     return n_bins
 
 
+def open_packing(env_data, state):
+    """What a search begins with: all that `prepare` gives; sequence, empty volume of each bin, score."""
+    items, arrays = prepare(env_data)
+    best = np.array(state.sequence, dtype=np.int32)
+    free = np.zeros(best.size, np.int64)
+    return items, arrays, best, free, first_fit(best, items, arrays, free)
+
+
 def prepare(env_data):
     """Data of the items (sides, volumes, bin, smallest sides) and the work arrays of the placement.
 

@@ -1,21 +1,7 @@
 """Activities that may be listed next."""
 
 from numba import njit
-
-
-@njit(cache=True)
-def list_first(order, before, waits_for):
-    """Put the activities without a predecessor first in `order`; returns their number.
-
-    `waits_for` becomes the number of predecessors of each activity.
-    """
-    count = 0
-    for x in range(order.size):
-        waits_for[x] = before[0][x + 1] - before[0][x]
-        if waits_for[x] == 0:
-            order[count] = x
-            count += 1
-    return count
+from parts.sequences.precedence import release
 
 
 @njit(cache=True)
@@ -28,12 +14,7 @@ def list_chosen(i, j, order, count, first, others, waits_for):
     x = order[j]
     order[j] = order[i]
     order[i] = x
-    for k in range(first[x], first[x + 1]):
-        waits_for[others[k]] -= 1
-        if waits_for[others[k]] == 0:
-            order[count] = others[k]
-            count += 1
-    return count
+    return release(x, first, others, waits_for, order, count)
 
 
 @njit(cache=True)

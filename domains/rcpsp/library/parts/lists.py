@@ -2,9 +2,9 @@
 
 import numpy as np
 from numba import njit
-from parts.eligible import list_chosen, list_first
+from parts.eligible import list_chosen
 from parts.sequences.entry_move import move_entry
-from parts.sequences.precedence import free_range
+from parts.sequences.precedence import count_waits, free_range
 
 
 @njit(cache=True)
@@ -13,7 +13,7 @@ def random_list(order, before, after, rng):
     first, others = after
     n = order.size
     waits_for = np.empty(n, np.int64)
-    count = list_first(order, before, waits_for)
+    count = count_waits(before[0], waits_for, order)
     for i in range(n):
         j = i + int(rng.random() * (count - i))
         count = list_chosen(i, j, order, count, first, others, waits_for)

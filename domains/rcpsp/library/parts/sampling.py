@@ -2,8 +2,9 @@
 
 import numpy as np
 from numba import njit
-from parts.eligible import list_chosen, list_first
+from parts.eligible import list_chosen
 from parts.project import longest_tails
+from parts.sequences.precedence import count_waits
 
 
 def count_followers(after):
@@ -64,7 +65,7 @@ def sampled_list(order, keys, bias, before, after, rng):
     first, others = after
     n = order.size
     waits_for, weights = np.empty(n, np.int64), np.empty(n, np.float64)
-    count = list_first(order, before, waits_for)
+    count = count_waits(before[0], waits_for, order)
     for i in range(n):
         j = i
         if count > i + 1:
