@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -356,6 +357,8 @@ async def test_the_graph_lights_filters_and_tells_of_an_operator(tab: Tab) -> No
     assert await page.locator(".link.incumbent").count() >= 2
     node = page.locator("a[data-operator]").nth(1)
     name = await node.get_attribute("data-operator") or ""
+    pointed = await node.locator("title").text_content() or ""
+    assert re.fullmatch(rf"{name}: credit [+-]\d\.\d{{4}}, \d+ implementations, visited \d+ times", pointed)
     await node.focus()
     near = await page.locator(".link.near").evaluate_all(
         "(all) => all.map((l) => [l.dataset.from, l.dataset.to])"
