@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -112,16 +112,22 @@ def _highlighted_sides(lines: Sequence[str]) -> list[tuple[Markup, Markup]]:
 
 
 async def trace_lines(
-    store: BlobReader, sources: dict[str, str], name: str, edits: Sequence[ReportedEdit]
+    store: BlobReader,
+    sources: dict[str, str],
+    name: str,
+    edits: Sequence[ReportedEdit],
+    configured: Mapping[str, str] | None = None,
 ) -> list[CodeLine]:
     """Return the code of an implementation, each line with the edit that brought it.
 
     A line is traced through the parents of `edits`, from the library on: it belongs to the first
-    implementation of that chain that has it. `sources` are digests of the texts by implementation.
+    implementation of that chain that has it. `sources` are digests of the texts by implementation;
+    `configured` says of which implementation one is a configuration.
     """
     made = {edit.implementation: edit for edit in edits if edit.code}
+    parents = dict(configured or {}) | {one: edit.parent for one, edit in made.items()}
     chain = [name]
-    while chain[-1] in made and (parent := made[chain[-1]].parent) and parent not in chain:
+    while (parent := parents.get(chain[-1])) and parent not in chain:
         chain.append(parent)
     lines: list[str] = []
     origins: list[Origin | None] = []

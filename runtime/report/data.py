@@ -116,6 +116,8 @@ class PositionShare:
     """The same, highlighted, with the edits that brought its lines where edits were asked for."""
     origin: EditMark | None
     """The edit that brought its code; ``None`` where it is the library's."""
+    has_other_constants: bool = False
+    """Whether a race gave that code other constants."""
 
 
 @dataclass(frozen=True)
@@ -322,13 +324,16 @@ async def _algorithm(
     means = position_means(program.steps, evaluations_of(notes, program.steps))
     digests = {str(name): str(digest) for name, digest in state.sources.items()}
     brought = code_brought(notes.changes, known.edit_marks(state, notes))
+    configured = {str(name): str(parent) for name, parent in state.configured.items()}
     found = []
     for step, mean in zip(program.steps, means, strict=True):
         name, key = step.implementation, (str(step.implementation), bool(edits))
         source = (await store.get_blob(state.sources[name])).decode()
         if key not in known.traced:
-            known.traced[key] = tuple(await trace_lines(store, digests, name, edits))
-        found.append(PositionShare(step.operator, name, mean, source, known.traced[key], brought.get(name)))
+            known.traced[key] = tuple(await trace_lines(store, digests, name, edits, configured))
+        written = state.unconfigured(name)
+        origin, has_others = brought.get(written), written != name
+        found.append(PositionShare(step.operator, name, mean, source, known.traced[key], origin, has_others))
     return tuple(found)
 
 

@@ -41,7 +41,8 @@ def family_trees(state: RunState, edits: Sequence[ReportedEdit]) -> tuple[Family
     made = {edit.implementation: edit for edit in edits if edit.code}
     children: dict[str, list[str]] = {}
     for name, edit in made.items():
-        children.setdefault(edit.parent, []).append(name)
+        parent = state.unconfigured(ImplementationId(edit.parent))  # other constants are no code of their own
+        children.setdefault(str(parent), []).append(name)
     best, fates = ancestry(state, made), _fates(state, edits)
 
     def node(name: str) -> FamilyNode:

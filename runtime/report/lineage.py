@@ -241,7 +241,8 @@ def ancestry(state: RunState, made: dict[str, ReportedEdit]) -> set[str]:
         name = str(step.implementation)
         while name and name not in found:
             found.add(name)
-            name = made[name].parent if name in made else ""
+            before = state.configured.get(ImplementationId(name), "")
+            name = made[name].parent if name in made else str(before)
     return found
 
 

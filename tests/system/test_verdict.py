@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 import anyio
@@ -20,7 +21,9 @@ def test_every_command_and_file_says_the_same(tested: Tested, command: Command) 
     assert sentence.startswith(("improved", "no clear improvement", "not improved"))
     assert command("show", "done", "--json", program=program).json["verdict"] == view["verdict"]
     assert f"verdict      {sentence}\n" in command("show", "done", program=program).out
-    assert html.escape(sentence) in (program.folder / "report.html").read_text(encoding="utf-8")
+    page = (program.folder / "report.html").read_text(encoding="utf-8")
+    told = " ".join(html.unescape(re.sub("<[^>]+>", "", page)).split())
+    assert sentence[1:] in re.sub(r" in equal (work|seconds)(?= on )", "", told)
     command("report", "done", "-o", "report.md", program=program)
     assert f"Verdict: {sentence}.\n" in (program.folder / "report.md").read_text(encoding="utf-8")
     assert sentence in command("solver", "done", "-o", "solver.py", program=program).out

@@ -67,3 +67,12 @@ async def test_each_line_is_traced_to_the_edit_that_brought_it() -> None:
         (9, 5),
     ]
     assert [line.origin for line in await trace_lines(store, sources, "climb.old", edits)] == [None] * 3
+
+
+@pytest.mark.asyncio
+async def test_a_configuration_keeps_the_edits_of_the_code_that_it_configures() -> None:
+    store = Texts(old="RATE = 1\nb", new="RATE = 1\nX", tuned="RATE = 7\nX")
+    sources = {f"climb.{name}": name for name in store.texts}
+    edits = [ReportedEdit(7, 1, "new", 3, "climb", "climb.new", "", "climb.old", "diff")]
+    lines = await trace_lines(store, sources, "climb.tuned", edits, {"climb.tuned": "climb.new"})
+    assert [line.origin and line.origin.seq for line in lines] == [None, 7]

@@ -17,10 +17,18 @@ def shape(node: FamilyNode) -> Any:
     return {node.name: [shape(child) for child in node.children]}
 
 
-def state(pools: dict[str, tuple[str, ...]], best: str) -> Any:
+def state(pools: dict[str, tuple[str, ...]], best: str, configured: dict[str, str] | None = None) -> Any:
     program = SimpleNamespace(steps=(SimpleNamespace(implementation=best),))
     names = {name: operator for operator, pool in pools.items() for name in pool}
-    return SimpleNamespace(pools=pools, operator_of=names, checkpoint=program, best=program)
+    parents = configured or {}
+    return SimpleNamespace(
+        pools=pools,
+        operator_of=names,
+        checkpoint=program,
+        best=program,
+        configured=parents,
+        unconfigured=lambda name: parents.get(name, name),
+    )
 
 
 def test_descendants_hang_under_their_parents_with_their_fates() -> None:
@@ -41,3 +49,11 @@ def test_descendants_hang_under_their_parents_with_their_fates() -> None:
 
 def test_a_run_without_new_code_has_no_trees() -> None:
     assert family_trees(state({"climb": ("a",)}, "a"), []) == ()
+
+
+def test_other_constants_are_no_branch_and_no_end_of_a_tree() -> None:
+    edits = [edit(1, "a1", "a"), edit(2, "a2", "a1.tuned")]
+    configured = {"a1.tuned": "a1", "a2.tuned": "a2"}
+    (tree,) = family_trees(state({"climb": ("a", "a1", "a2")}, "a2.tuned", configured), edits)
+    assert shape(tree) == {"a": [{"a1": [{"a2": []}]}]}
+    assert tree.is_best
