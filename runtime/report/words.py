@@ -139,4 +139,4 @@ def money_note(settings: Mapping[str, Any], calls: int, cost_usd: float) -> str:
         return "recorded answers, paid for before"
     if not settings["llm_price_prompt"] and not settings["llm_price_answer"]:
         return "the settings name no prices"
-    return "less than a cent"
+    return "nothing was charged"

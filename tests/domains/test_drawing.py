@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from dga2d.domains.drawing import (
     look_of,
 )
 from dga2d.domains.drawing.frames import spans_of, ticks_of
-from dga2d.domains.drawing.layout import Frame, laid_out
+from dga2d.domains.drawing.layout import SMALL, Frame, laid_out
 from dga2d.domains.drawing.looks import HATCHES
 from dga2d.domains.drawing.shapes import back_to_front
 from dga2d.domains.drawing.svg import MOST_EXPLAINED, STYLE, svg_element, svg_file
@@ -223,3 +224,20 @@ def test_the_style_asks_for_nothing_and_knows_dark_and_light() -> None:
     assert "url(" not in STYLE
     assert "@import" not in STYLE
     assert "prefers-color-scheme: dark" in STYLE
+
+
+def test_a_small_drawing_keeps_its_title_axes_and_says_what_its_key_leaves_out() -> None:
+    tasks = [Task(job % 3, 10 * job, 10 * job + 10, job, f"job {job}") for job in range(20)]
+    named = chart(tasks, categories=[f"job {job}" for job in range(20)])
+    named = replace(named, title="a schedule whose title is too long for a single line of a column")
+    text = svg_element(named, SMALL)
+    assert f'viewBox="0 0 {SMALL.width:g} ' in text
+    title = re.search(r'<text class="title"[^>]*>(.*?)</text>', text)
+    assert title is not None
+    assert "<tspan" in title[1]
+    assert re.sub("<[^>]+>", "", title[1]) == named.title
+    assert "Colours and patterns: job 0 to job 19; pointing at one names it.</text>" in text
+    assert laid_out(named, SMALL).frames[0].height <= SMALL.room
+    few = chart(tasks[:5], categories=[f"job {job}" for job in range(5)])
+    assert "job 4</text>" in svg_element(few, SMALL)
+    assert "pointing at one" not in svg_element(few, SMALL)
