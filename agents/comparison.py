@@ -135,8 +135,11 @@ def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: floa
 
 
 def clearly_better(p_values: Sequence[float], level: float, weights: Sequence[float] = ()) -> list[int]:
-    """Return the challengers, by number, that are better when all may err with a probability of `level`
-    together (Holm's procedure), each with a part of it by its weight, above 0; without weights all alike."""
+    """Return the numbers of the challengers that are better by Holm's procedure.
+
+    `level` is the probability of any error among all of them; `weights`, each above 0, share it out, evenly
+    if there are none.
+    """
     weights = weights or [1.0] * len(p_values)
     order = sorted(range(len(p_values)), key=lambda j: (p_values[j] / weights[j], j))
     found: list[int] = []

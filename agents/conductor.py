@@ -371,8 +371,10 @@ def _round_is_validated(state: RunState) -> bool:
 
 
 def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
-    """Return the instances of a validation: its split, or an evenly spaced subset of the size set for it;
-    where validations are pooled, as many as are needed, some of them under several random streams."""
+    """Return the instances of a validation: the whole split, or an evenly spaced subset of the set size.
+
+    Where validations are pooled and the split is too small, instances repeat under other random streams.
+    """
     keys = [entry.key for entry in state.header.splits.validation]
     size = state.settings.validation_instances
     if not state.settings.pools_validations:

@@ -10,7 +10,7 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import CandidateScored, CreditsUpdated, GenerationScored, TransitionCredit
-from dga2d.replay.state.ahead import generation_to_sample
+from dga2d.replay.state.incumbent import generation_to_sample
 from dga2d.replay.state.run_state import RunState
 
 

@@ -141,7 +141,7 @@ def initialize_task(state: RunState, context: PromptContext, past: PastAttempts)
 
 
 def graph_verdict(state: RunState, task: InitializeTask, number: int, answer: str) -> Payload:
-    """Return the first graph as proposed, or why the proposal is none."""
+    """Return the first graph as proposed, or the reason why the answer was refused."""
     try:
         proposal, clamped = clamp(parse_graph(answer, task), task.bounds)
     except ProposalError as error:

@@ -145,8 +145,11 @@ def _may_retire(state: RunState) -> list[OperatorId]:
 
 
 def retired_for(state: RunState, proposal: OperatorProposed) -> OperatorId | None:
-    """Return the operator that leaves the graph for a new one: that of the fewest samples, of those without
-    which the new one and all others stay on some walk, if there are any; ``None`` where there is none."""
+    """Return the operator that makes room for a new one, or ``None``.
+
+    It is the one with the fewest samples among those whose removal leaves every other operator, the new one
+    included, on some walk.
+    """
     graph, longest = present_graph(state), state.settings.max_length
     is_initialiser = proposal.requires == "none"
     before = graph.on_walks(longest)

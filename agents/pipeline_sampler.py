@@ -36,8 +36,8 @@ from dga2d.events.payloads import (
     PolicyUpdated,
     Step,
 )
-from dga2d.replay.state.ahead import generation_to_sample
 from dga2d.replay.state.generation_state import GenerationState
+from dga2d.replay.state.incumbent import generation_to_sample
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.replay.streams import stream
@@ -299,7 +299,7 @@ def policy_context(
 
 
 def update_context(state: RunState, prompt_context: PolicyPromptContext) -> PolicyContext:
-    """Return what it was when the open generation was sampled: edges may have been edited since."""
+    """Return the context in which the open generation was sampled: edges may have been edited since."""
     context, generation = policy_context(state, prompt_context), open_generation(state)
     if generation.graph is not None:
         return replace(context, graph=generation.graph)
@@ -335,11 +335,13 @@ def training_batch(
 
 
 def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
-    """Return what the checkpoint is chosen from: the beam's pipelines with their best implementations, then
-    the champion of the races (without races A*, which they put to the test), then (the first time) the safe
-    baseline, each once (`docs/decisions.md`). Where a margin counts, the checkpoint itself comes too, to be
-    compared pair by pair; where validations are pooled, so do the most promising challengers of earlier ones.
-    Of a method of complete programs the best of its population stand for the beam.
+    """Return the pipelines that the checkpoint is chosen from, each once (`docs/decisions.md`).
+
+    First come the beam's pipelines with their best implementations, then the champion of the races (A* if
+    there are none), then, the first time, the safe baseline. Where a margin counts, the checkpoint itself is
+    validated again, to be compared pair by pair; where validations are pooled, so are the most promising
+    challengers of earlier ones. Methods of complete programs have no beam: the best of the population take
+    its place.
     """
     pipelines: list[tuple[Step, ...]] = []
     scores: list[float] = []

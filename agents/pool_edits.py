@@ -268,7 +268,7 @@ def operator_weights(state: RunState) -> dict[OperatorId, float]:
 
 
 def contribution(state: RunState, implementation: ImplementationId) -> Contribution:
-    """Return what an implementation, or that which it configures, accounted for in training so far."""
+    """Return what an implementation, or the one it configures, has contributed in training so far."""
     found = state.contributions.get(implementation)
     if found is None and implementation in state.configured:
         return contribution(state, state.configured[implementation])

@@ -69,8 +69,11 @@ def neighbours(program: Sequence[Step], operator: OperatorId) -> list[Step]:
 
 
 def budget_text(state: RunState, positions: int, parent: ImplementationId | None = None) -> str:
-    """Return what a pipeline of so many positions gets per instance; from the fourth edition on also what a
-    charge of it is worth, and one by the code of `parent`."""
+    """Return in words the budget per instance of a pipeline with `positions` operators.
+
+    From the fourth edition of the prompts on, the text also says what a unit of work is worth, and what the
+    code of `parent` charges.
+    """
     amount, unit = state.settings.budget
     per_step = f"{amount:g} work units" if unit == "work" else f"{amount:g} seconds"
     is_fourth = state.settings.prompt_edition >= FOURTH

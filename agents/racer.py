@@ -196,7 +196,7 @@ def plan_rounds(settings: RunSettings, contenders: int) -> tuple[tuple[int, ...]
 
 
 def race_evaluations(settings: RunSettings, contenders: int) -> int:
-    """Return how many evaluations a race of so many contenders takes if none of them leaves early."""
+    """Return how many evaluations a race takes if no contender leaves it early."""
     rounds, selecting = plan_rounds(settings, contenders)
     left, used, total = contenders, 0, 0
     for number, size in enumerate(rounds):

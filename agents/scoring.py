@@ -79,8 +79,10 @@ def score_candidates(
 
 
 def is_clearly_better(challenger: CandidateScore, incumbent: CandidateScore, margin: float) -> bool:
-    """Return whether the gains, instance by instance, are steady: positive in the mean, and more than
-    `margin` standard errors either of that mean or of the number of instances won less those lost.
+    """Return whether the challenger gains steadily over the instances.
+
+    Its mean gain is positive, and either that mean or the number of instances won less those lost is more
+    than `margin` standard errors above 0.
 
     The mean tells where gains are alike; the count where they differ by orders of magnitude, as between small
     and large instances, and a mean says little. The gains of a single instance have no error.
@@ -128,7 +130,7 @@ def update_credits(
 
 
 def mean_gap(gaps: Mapping[str, float | None]) -> float | None:
-    """Return the mean over instances; ``None`` if one failed or there is none."""
+    """Return the mean over instances; ``None`` without instances or if one failed."""
     known = [gap for gap in gaps.values() if gap is not None]
     return math.fsum(known) / len(known) if known and len(known) == len(gaps) else None
 

@@ -21,9 +21,11 @@ Walk = tuple[OperatorId, ...]
 
 
 def owed_samples(state: RunState, generation: GenerationState) -> tuple[tuple[Step, ...], ...]:
-    """Return the candidates of a generation that are trials: at most half of them, one for each thing that
-    waits, in turn, the oldest first. What no walk can pass is left out, and so is what generations before
-    it will have sampled."""
+    """Return the candidates of a generation that are trials, at most half of them.
+
+    Everything that waits for a trial gets one in turn, the oldest first, unless no walk can pass it or an
+    earlier generation samples it.
+    """
     if not state.owed_trials:
         return ()
     before = [g for g in (state.generation, *state.ahead.values()) if g and g.number < generation.number]

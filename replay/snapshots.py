@@ -50,7 +50,7 @@ class SnapshotSeal:
         return orjson.dumps({"code_version": self.code_version, "format": FORMAT, "key": key})
 
     def claims(self, header: bytes) -> bool:
-        """Return whether a header names this key, whatever the version of the program."""
+        """Return whether a header names this key; the version of the program does not matter."""
         try:
             return bool(orjson.loads(header)["key"] == orjson.loads(self.header)["key"])
         except (ValueError, TypeError, LookupError):

@@ -32,8 +32,7 @@ def database_url(text: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Return `url` without its password, whatever signs that holds and whether it stands in its place or
-    among the options."""
+    """Return `url` with its password masked, both before the host and among the options."""
     return re.sub(r"([?&]\w*password=)[^&]*", r"\1***", re.sub(r"(://[^:/]*):.*@", r"\1:***@", url))
 
 

@@ -67,7 +67,7 @@ def choose_aliases(
     capacity: int,
     families: Sequence[tuple[str, ...]] = FAMILIES,
 ) -> AliasPool:
-    """Return `capacity` aliases from the first family that has so many, with the fewest tokens each.
+    """Return the `capacity` aliases with the fewest tokens of the first family that is large enough.
 
     `encode` gives the token ids of a text without special tokens; `unknown` is the id of the unknown
     token, if there is one.

@@ -264,8 +264,10 @@ def check_code(source: str) -> None:
 
 
 def near_copy_of(source: str, task: ImplementTask) -> PoolEntry | None:
-    """Return the first member of the pool that `source` has too little beside; ``None`` if there is none, and
-    for configurations where they are allowed."""
+    """Return the first member of the pool that `source` nearly repeats, or ``None``.
+
+    A configuration of a member is no copy where configurations are allowed.
+    """
     if task.allows_configurations and configured_member(source, task.pool):
         return None
     least = task.near_copy_lines

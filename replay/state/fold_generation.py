@@ -9,7 +9,6 @@ from immutables import Map, MapMutation
 from dga2d.events import ImplementationId, OperatorId, RecordedEvent, StoredEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DigestMismatchError
-from dga2d.replay.state.ahead import last_ahead, sampled_now
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, RaceState, SampledPipeline
@@ -23,7 +22,7 @@ from dga2d.replay.state.handler import (
     require,
     with_generation,
 )
-from dga2d.replay.state.incumbent import incumbent
+from dga2d.replay.state.incumbent import incumbent, last_ahead, sampled_now
 from dga2d.replay.state.run_state import GenerationSummary, RaceSummary, RunState, SavedPolicy
 
 

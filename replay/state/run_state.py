@@ -321,7 +321,7 @@ class RunState:
         return self.ahead.get(number)
 
     def unconfigured(self, name: ImplementationId) -> ImplementationId:
-        """Return the implementation that `name` is a configuration of; itself if it is none."""
+        """Return the implementation that `name` configures, or `name` itself."""
         while name in self.configured:
             name = self.configured[name]
         return name

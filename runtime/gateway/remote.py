@@ -54,7 +54,7 @@ class Prices:
     answer: float
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the price of so many tokens."""
+        """Return the price of a call in US dollars."""
         return (prompt_tokens * self.prompt + completion_tokens * self.answer) / 1e6
 
 

@@ -75,7 +75,7 @@ class Shops(NamedTuple):
         return self.is_eligible.any(dim=3).sum(dim=2)
 
     def repeated(self, times: int) -> Shops:
-        """Return each shop so many times, one behind the other."""
+        """Return the shops with each repeated `times` times in a row."""
         return Shops(*(part.repeat_interleave(times, dim=0) for part in self))
 
 

@@ -132,8 +132,7 @@ def wanted_event(text: str) -> int:
 
 
 async def error_answer(request: Request, error: Exception) -> Response:
-    """What is not there, or what the database cannot give any more, is said in words: as a page to a reader,
-    as JSON to a script."""
+    """Answer an error in words: a page for a reader, JSON for a script."""
     status, text = 500, str(error)
     if isinstance(error, HTTPException):
         status, text = error.status_code, error.detail

@@ -76,7 +76,7 @@ class Page:
         return html_answer("run_rows.html.j2", runs=await self._dashboard.rows())
 
     async def changes(self, request: Request) -> Response:
-        """Server-sent events, one whenever a run has changed."""
+        """Send an event whenever a run has changed."""
 
         async def heads() -> AsyncIterator[dict[str, str]]:
             async for events in self._dashboard.changes():
@@ -85,8 +85,10 @@ class Page:
         return self._streams.answer(heads())
 
     async def compare(self, request: Request) -> Response:
-        """Several runs side by side, or, where there are many or it is asked for, their groups of equal
-        settings; what differs is marked."""
+        """Show several runs side by side, with their differences marked.
+
+        Many runs, and any on request, are shown in groups of equal settings.
+        """
         names = list(dict.fromkeys(request.query_params.getlist("run")))
         if not 1 <= len(names) <= MOST_GROUPED:
             raise HTTPException(

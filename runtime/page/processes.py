@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dga2d.runtime.runs.own_command import own_command, own_environment
+from dga2d.runtime.runs.own_processes import own_command, own_environment
 
 LAST_BYTES = 2000
 """End of a command's messages that is shown."""

@@ -105,7 +105,7 @@ class RunPage:
         return piece_answer("operator", {"operator": told})
 
     async def call(self, request: Request) -> Response:
-        """Prompt and answer of one model call."""
+        """Show the prompt and answer of one model call."""
         timeline = await self._runs.timeline(request.path_params["run"])
         number = number_in_path(request, "number")
         call = timeline.latest.ledger.calls.get(number)
@@ -125,7 +125,7 @@ class RunPage:
         return piece_answer("edit", {"edit": found[0]})
 
     async def facts(self, request: Request) -> Response:
-        """Length of the log and its marks, for the slider."""
+        """Return the length of the log and its marks, for the slider."""
         timeline = await self._runs.timeline(request.path_params["run"])
         return JSONResponse(
             {
@@ -137,7 +137,7 @@ class RunPage:
         )
 
     async def stream(self, request: Request) -> Response:
-        """Server-sent events; the id of each is its number in the log, so a reconnect misses nothing."""
+        """Send events as they come, each with its number in the log as id: a reconnect misses nothing."""
         run_id = RunId(request.path_params["run"])
         await self._runs.timeline(run_id)
         after = number(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
@@ -151,7 +151,7 @@ class RunPage:
         return self._streams.answer(tail())
 
     async def download(self, request: Request) -> Response:
-        """What a run is worth outside: its solver as it was after event ``seq``, its archive, its report."""
+        """Return a file to keep: the solver as of event ``seq``, the run's archive, or its report."""
         timeline = await self._runs.timeline(request.path_params["run"])
         run, kind = timeline.run_id, request.path_params["kind"]
         if kind == "solver.py":

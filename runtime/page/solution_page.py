@@ -37,7 +37,7 @@ class SolutionPage:
         self._pictures = Pictures()
 
     async def solution(self, request: Request) -> Response:
-        """Picture of the solution that an evaluation found, by its event, as a file."""
+        """Return the picture of the solution that an evaluation found, as a file."""
         try:
             _, picture = await self._drawn(request)
         except NoPictureError as error:
@@ -47,7 +47,7 @@ class SolutionPage:
         return Response(file, media_type="image/svg+xml", headers={"cache-control": "private, max-age=600"})
 
     async def picture(self, request: Request) -> Response:
-        """The same as a part of the page, or why there is none; ``size=small`` for one of its columns."""
+        """Return that picture as a part of the page, or why there is none; ``size=small`` fits a column."""
         size = SMALL if request.query_params.get("size") == "small" else USUAL
         file = f"{request.url.path}.svg"
         try:

@@ -145,7 +145,7 @@ def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> He
 
 
 def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[Evaluation]:
-    """Return the successful evaluations of a pipeline, on whatever split and in whatever generation."""
+    """Return the successful evaluations of a pipeline on all splits and in all generations."""
     own = notes.programs.places(steps)
     return [
         e for _, e in notes.evaluations if e.failure is None and (e.split, e.generation, e.candidate) in own

@@ -72,7 +72,7 @@ def _finalize(value: object) -> object:
 
 
 def gap_plots(data: ReportData) -> list[charts.GapPlot]:
-    """Return the convergence over generations and over whatever else was spent: model calls, tokens, time."""
+    """Return the plots of convergence: over generations, model calls, tokens and time."""
     spent: dict[int, dict[str, float]] = {
         c.generation: {"calls": c.calls, "tokens": c.tokens, "minutes": c.minutes} for c in data.closings
     }

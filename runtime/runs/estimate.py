@@ -113,9 +113,10 @@ def search_evaluations(settings: RunSettings, generations_closed: int = 0) -> in
 def pipeline_evaluations(
     settings: RunSettings, generations: int, validations: int, batch: int, validated: int
 ) -> int:
-    """Return about how many evaluations so many generations and validations have: of sampled pipelines on
-    `batch` instances, of new code against its parent, of races, and on `validated` instances of each
-    validation.
+    """Estimate how many evaluations the generations and validations take.
+
+    Counted are sampled pipelines on `batch` instances each, new code against its parent, races, and
+    `validated` instances per pipeline of a validation.
     """
     each = settings.pipelines * batch + race_evaluations(settings, settings.race_contenders)
     if settings.evolution:

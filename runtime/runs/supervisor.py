@@ -40,9 +40,9 @@ from dga2d.runtime.gateway import OutageRecorder, open_models
 from dga2d.runtime.gateway.recorded import RecordedModel
 from dga2d.runtime.runs.code_version import code_version, plugin_mark
 from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.own_processes import ProcessMeter
 from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.process_use import ProcessMeter
 from dga2d.runtime.runs.references import measure_references
 from dga2d.runtime.runs.start import baseline_of, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state

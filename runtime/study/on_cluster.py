@@ -21,7 +21,7 @@ import anyio
 from anyio import to_thread
 
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
-from dga2d.runtime.runs.own_command import own_command, own_environment
+from dga2d.runtime.runs.own_processes import own_command, own_environment
 from dga2d.runtime.study.running import KEPT_BYTES, Ending
 
 _PR_SET_PDEATHSIG = 1

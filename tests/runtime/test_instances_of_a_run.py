@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.own_processes import ProcessMeter
 from dga2d.runtime.runs.problem import Problem, is_of_group
-from dga2d.runtime.runs.process_use import ProcessMeter
 
 E, R = "hurink-edata-random", "hurink-rdata-random"
 

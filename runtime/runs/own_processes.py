@@ -1,9 +1,11 @@
-"""What a process and those that it started use: processor time and memory."""
+"""The program's own processes: how it starts commands of itself, and what it and they use."""
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
+from collections.abc import Sequence
 
 import psutil
 
@@ -11,6 +13,20 @@ from dga2d.events.payloads import ProcessUse
 
 _UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 """Unit of ``ru_maxrss`` (getrusage(2))."""
+
+
+def own_command(arguments: Sequence[str]) -> list[str]:
+    """Return the command line of ``dga2d`` with `arguments`.
+
+    `arguments` name no database: every user of a machine can read them, and its URL may hold a password.
+    """
+    return [sys.executable, "-P", "-m", "dga2d", *arguments]
+
+
+def own_environment(url: str) -> dict[str, str]:
+    """Return the environment of such a command, which names the database at `url`; only the user can read
+    it."""
+    return {**os.environ, "DGA2D_STORE": url}
 
 
 class ProcessMeter:
