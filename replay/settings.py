@@ -53,7 +53,8 @@ class RunSettings(BaseModel):
     group: str = Field("all", min_length=1)
     """Groups of instances that the run is for, names divided by commas: it trains, validates and tests on
     them alone. ``GROUP/PATTERN`` stands for those of a group's instances whose names match
-    (``hurink/edata-*``). ``all``: every group of the domain."""
+    (``hurink/edata-*``). ``all``: every group of the domain but those that count only where they are
+    named (``dga2d data`` says which)."""
     generations: int = Field(50, ge=1)
     """Number of generations t_max."""
     pipelines: int = Field(4, ge=1)

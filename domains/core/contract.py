@@ -114,6 +114,8 @@ class InstanceRef:
     """As in `Instance`."""
     part: Literal["train", "validation", "test"] | None = None
     """Split that its domain puts it into; ``None`` where the split is drawn."""
+    only_named: bool = False
+    """Whether a run is for it only where its group is named: ``all`` passes over it."""
 
     @property
     def key(self) -> str:

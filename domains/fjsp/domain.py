@@ -46,7 +46,7 @@ class FlexibleJobShop(LibraryDomain):
         """Return the instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
         known = references()
         return tuple(
-            InstanceRef(self.name, item.group, item.name, None, known[key])
+            InstanceRef(self.name, item.group, item.name, None, known[key], only_named=item.only_named)
             for key, item in generated_instances().items()
         )
 

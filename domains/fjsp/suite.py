@@ -17,6 +17,10 @@ REFERENCES: Final = "references.json"
 BRANDIMARTE_GROUP: Final = "brandimarte-random"
 HURINK_KINDS: Final = ("edata", "rdata", "vdata")
 HURINK_SIZES: Final = ((10, 5), (15, 5), (20, 5), (10, 10), (15, 10))
+LARGE_SIZES: Final = ((70, 15), (100, 10))
+"""Of instances that take so long that they count only where their group is named."""
+LARGE_CLASS: Final = "mk10"
+"""The class of Brandimarte whose operations and times the large instances have."""
 SEEDS: Final = (1, 2)
 """The n-th instance of a class; multiplied into seeds that lie far apart."""
 
@@ -32,10 +36,13 @@ class GeneratedInstance:
     size: tuple[int, int]
     """Jobs and machines."""
     seed: int
+    only_named: bool = False
 
     def data(self) -> FlexibleShopData:
         if self.kind in BRANDIMARTE:
-            return brandimarte(BRANDIMARTE[self.kind], self.seed)
+            jobs, machines = self.size
+            parameters = BRANDIMARTE[self.kind]._replace(n_jobs=jobs, n_machines=machines)
+            return brandimarte(parameters, self.seed)
         return hurink(self.kind, *self.size, self.seed)
 
 
@@ -54,7 +61,23 @@ def generated_instances() -> Mapping[str, GeneratedInstance]:
                 seed = 15_485_863 * offset + 7_919 * jobs + 1_299_709 * machines + 104_729 * n
                 name = f"{jobs}x{machines}-{n}"
                 found.append(GeneratedInstance(f"hurink-{kind}-random", name, kind, (jobs, machines), seed))
+    found += _large_instances()
     return {f"{item.group}/{item.name}": item for item in sorted(found, key=lambda i: (i.group, i.name))}
+
+
+def _large_instances() -> list[GeneratedInstance]:
+    """Return three of Brandimarte's kind of each large size, and one of each of Hurink's kinds."""
+    found = []
+    for size in LARGE_SIZES:
+        shape = f"{size[0]}x{size[1]}"
+        seed = 32_452_843 + 7_919 * size[0] + 1_299_709 * size[1]
+        for n in (1, 2, 3):
+            item = (f"{shape}-{n}", LARGE_CLASS, size, seed + 104_729 * n, True)
+            found.append(GeneratedInstance("brandimarte-large", *item))
+        for offset, kind in enumerate(HURINK_KINDS, start=1):
+            item = (f"{shape}-{kind}", kind, size, seed + 15_485_863 * offset, True)
+            found.append(GeneratedInstance("hurink-large", *item))
+    return found
 
 
 @cache

@@ -14,10 +14,14 @@ from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.shared.lehmer import LehmerGenerator
 
 
-def generate(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> JobShopData:
-    """Return an instance of Taillard's type: times U[1, 99] job by job, then a machine order per job."""
+def generate(
+    n_jobs: int, n_machines: int, time_seed: int, machine_seed: int, longest: int = 99
+) -> JobShopData:
+    """Return an instance of Taillard's type: times U[1, `longest`] job by job, then a machine order per
+    job.
+    """
     clock = LehmerGenerator(time_seed)
-    times = [[clock.uniform(1, 99) for _ in range(n_machines)] for _ in range(n_jobs)]
+    times = [[clock.uniform(1, longest) for _ in range(n_machines)] for _ in range(n_jobs)]
     shuffler = LehmerGenerator(machine_seed)
     machines = [_permutation(shuffler, n_machines) for _ in range(n_jobs)]
     return JobShopData(np.array(machines, dtype=np.int32), np.array(times, dtype=np.int32))

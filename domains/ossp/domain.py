@@ -9,10 +9,14 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from dga2d.domains.core.contract import Instance, Reference
+from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.instance_data import fields_of
+from dga2d.domains.ossp import spread
 from dga2d.domains.shared.shops.domain import ShopDomain
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -25,6 +29,15 @@ class OpenShop(ShopDomain):
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
     group = "taillard"
     rehearsed = (10, 10, 134_000_007, 344_000_011)
+
+    def generated(self) -> tuple[InstanceRef, ...]:
+        """Return instances with spread-out times, and Taillard's."""
+        return (*spread.generated_refs(), *super().generated())
+
+    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        if ref.group == spread.GROUP and ref.name in spread.shops():
+            return fields_of(spread.shops()[ref.name].data())
+        return super().generate(ref)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")

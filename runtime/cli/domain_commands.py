@@ -200,6 +200,7 @@ def _domain_view(problem: Any) -> dict[str, Any]:
             part: [ref.key for ref in getattr(problem.splits, part)]
             for part in ("train", "validation", "test")
         },
+        "only_named": [ref.key for ref in problem.others],
         "baseline": [step.operator for step in domain.safe_baseline()],
         "operators": [
             {
@@ -230,6 +231,8 @@ def _print_domain(view: dict[str, Any]) -> None:
     )
     for part, keys in view["instances"].items():
         click.echo(f"  {part}: {' '.join(keys)}")
+    if view["only_named"]:
+        click.echo(f"  where their group is named, too: {' '.join(view['only_named'])}")
     click.echo(f"safe baseline: {' → '.join(view['baseline'])}\n")
     print_table(
         ("operator", "tier", "category", "needs", "gives", "implementations", "source"),
@@ -274,7 +277,8 @@ def data(context: click.Context, data_dir: Path | None, as_json: bool) -> None:
         [
             (
                 *(row[key] for key in ("domain", "group", "instances", "train", "validation", "test")),
-                ", ".join(f"{count} {kind}" for kind, count in row["references"].items()),
+                ", ".join(f"{count} {kind}" for kind, count in row["references"].items())
+                + (" (only where the group is named)" if row["only_named"] else ""),
             )
             for row in rows
         ],

@@ -32,13 +32,19 @@ MOST_SIZED = 16
 
 
 class Problem:
-    """Instances of one domain by key, loaded when first needed (implements ``InstanceSource``)."""
+    """Instances of one domain by key, loaded when first needed (implements ``InstanceSource``).
 
-    def __init__(self, domain: Domain, refs: Sequence[InstanceRef]) -> None:
+    `others` are in no split; they can be had by their keys.
+    """
+
+    def __init__(
+        self, domain: Domain, refs: Sequence[InstanceRef], others: Sequence[InstanceRef] = ()
+    ) -> None:
         self.domain = domain
         self.splits: Splits = split(refs)
+        self.others = tuple(others)
         ordered = [ref for part in self.splits for ref in part]
-        self._refs = {ref.key: ref for ref in ordered}
+        self._refs = {ref.key: ref for ref in (*ordered, *others)}
         self._index = {ref.key: number for number, ref in enumerate(ordered)}
         self._loaded: dict[str, Instance] = {}
         self._sizes: dict[str, int] = {}
@@ -71,7 +77,8 @@ class Problem:
         refs = _found_refs(domain, data_dir, suite)
         own = _of_group(domain_name, refs, group)
         if not test_group:
-            return cls(domain, own)
+            chosen = {ref.key for ref in own}
+            return cls(domain, own, [ref for ref in refs if ref.only_named and ref.key not in chosen])
         parts = split(own)
         kept = (*_in_part(parts.train, "train"), *_in_part(parts.validation, "validation"))
         used = {ref.key for ref in kept}
@@ -173,7 +180,7 @@ def _in_part(refs: Iterable[InstanceRef], part: Literal["train", "validation", "
 
 def _of_group(domain_name: str, refs: Sequence[InstanceRef], group: str) -> Sequence[InstanceRef]:
     if group == EVERY_GROUP:
-        return refs
+        return [ref for ref in refs if not ref.only_named]
     wanted, known = {name.strip() for name in group.split(",")}, {ref.group for ref in refs}
     if unmatched := sorted(name for name in wanted if "/" in name and not _matching(refs, name)):
         raise UsageError(f"{domain_name} has no instance that {unmatched[0]!r} matches")
@@ -267,6 +274,7 @@ def _rows(domain: Domain, data_dir: Path | None) -> list[dict[str, Any]]:
                 for part in ("train", "validation", "test")
             },
             "references": _reference_kinds(ref for ref in refs if ref.group == group),
+            "only_named": any(ref.only_named for ref in refs if ref.group == group),
         }
         for group in groups
     ]

@@ -19,6 +19,7 @@ def test_data_lists_generated_instances_with_the_sizes_of_their_splits(command: 
         "validation": 16,
         "test": 16,
         "references": {"best_known": 12, "optimal": 68},
+        "only_named": False,
     }
     assert rows["tsp", "uniform"]["references"] == {"computed": rows["tsp", "uniform"]["instances"]}
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from dga2d.domains.shared.or_tools import solve_model
+
+
+class ShopAnswer(NamedTuple):
+    """The best schedule that CP-SAT found."""
+
+    order: NDArray[np.int64]
+    """Operations in the order in which they start, see `by_start`."""
+    bound: int
+    """No schedule is shorter."""
 
 
 def shop_order(
@@ -20,6 +29,22 @@ def shop_order(
     workers: int,
 ) -> NDArray[np.int64] | None:
     """Return the best order of operations found, see `by_start`; ``None`` if none was found in time.
+
+    The parameters are those of `optimise_shop`.
+    """
+    answer = optimise_shop(machines, times, is_ordered, time_limit_s, seed, workers)
+    return None if answer is None else answer.order
+
+
+def optimise_shop(
+    machines: NDArray[Any] | None,
+    times: NDArray[Any],
+    is_ordered: bool,
+    time_limit_s: float,
+    seed: int,
+    workers: int,
+) -> ShopAnswer | None:
+    """Return the best schedule found and what is known of it; ``None`` if none was found in time.
 
     Parameters
     ----------
@@ -59,7 +84,8 @@ def shop_order(
     if solved is None:
         return None
     begun = [[solved.solver.value(start) for start in row] for row in starts]
-    return by_start(np.array(begun, dtype=np.int64), times)
+    order = by_start(np.array(begun, dtype=np.int64), times)
+    return ShopAnswer(order, round(solved.solver.best_objective_bound))
 
 
 def by_start(starts: NDArray[np.int64], times: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,8 +7,11 @@ import pytest
 
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.fjsp import DOMAIN
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
+from dga2d.domains.fjsp.suite import LARGE_SIZES
+from dga2d.runtime.runs.problem import Problem
 
 
 @pytest.mark.parametrize("kind", BRANDIMARTE)
@@ -45,7 +48,7 @@ def test_an_unknown_kind_is_refused() -> None:
 
 def test_the_generated_instances_keep_their_digest() -> None:
     digest = hashlib.sha256()
-    refs = DOMAIN.generated()
+    refs = [ref for ref in DOMAIN.generated() if not ref.only_named]
     for ref in refs:
         shop = DOMAIN.load(ref).data["shop"]
         digest.update(f"{ref.key} {shop.machines.shape}".encode())
@@ -53,6 +56,21 @@ def test_the_generated_instances_keep_their_digest() -> None:
             digest.update(array.astype("<i4").tobytes())
     assert len(refs) == 50
     assert digest.hexdigest() == "08f47558640d2b4948d6c38fae6ffc967c9398843ecf4e5b818996b7c34b393e"
+
+
+def test_the_large_instances_keep_their_digest_and_count_only_where_they_are_named() -> None:
+    digest = hashlib.sha256()
+    refs = [ref for ref in DOMAIN.generated() if ref.only_named]
+    for ref in refs:
+        shop = DOMAIN.load(ref).data["shop"]
+        assert (shop.op_counts.size, shop.n_machines) in LARGE_SIZES
+        for array in (shop.op_counts, shop.machines, shop.times):
+            digest.update(array.astype("<i4").tobytes())
+    assert sorted({ref.group for ref in refs}) == ["brandimarte-large", "hurink-large"]
+    assert [len(part) for part in split(refs)] == [6, 2, 4]
+    assert digest.hexdigest() == "2095c23575263c80e19fb31387c5021a1e16701127c37c45f92050a5a0c25952"
+    default = Problem.open("fjsp", None).splits
+    assert not {ref.group for part in default for ref in part} & {ref.group for ref in refs}
 
 
 def test_references_lie_above_the_longest_job() -> None:

@@ -35,7 +35,7 @@ def test_ta01_starts_as_printed() -> None:
 
 def test_the_eighty_generated_instances_keep_their_digest() -> None:
     digest = hashlib.sha256()
-    refs = DOMAIN.generated()
+    refs = [ref for ref in DOMAIN.generated() if ref.group == "ta"]
     for ref in refs:
         data = DOMAIN.load(ref).data
         digest.update(f"{ref.key} {data['machines'].shape}".encode())
@@ -48,7 +48,7 @@ def test_the_eighty_generated_instances_keep_their_digest() -> None:
 
 def test_generated_instances_equal_the_published_files(data_dir: Path) -> None:
     published = {ref.key: ref for ref in DOMAIN.published(data_dir)}
-    for ref in DOMAIN.generated():
+    for ref in (ref for ref in DOMAIN.generated() if ref.group == "ta"):
         ours, theirs = DOMAIN.load(ref), DOMAIN.load(published[ref.key])
         assert (ours.data["machines"] == theirs.data["machines"]).all()
         assert (ours.data["times"] == theirs.data["times"]).all()

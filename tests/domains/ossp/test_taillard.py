@@ -30,7 +30,7 @@ def test_times_are_drawn_job_by_job_and_shuffled_over_the_machines() -> None:
 
 def test_the_sixty_generated_instances_keep_their_digest() -> None:
     digest = hashlib.sha256()
-    refs = DOMAIN.generated()
+    refs = [ref for ref in DOMAIN.generated() if ref.group == "taillard"]
     for ref in refs:
         data = DOMAIN.load(ref).data
         digest.update(f"{ref.key} {data['times'].shape}".encode())
@@ -42,7 +42,7 @@ def test_the_sixty_generated_instances_keep_their_digest() -> None:
 
 def test_generated_instances_equal_the_published_files(data_dir: Path) -> None:
     published = {ref.key: ref for ref in DOMAIN.published(data_dir)}
-    for ref in DOMAIN.generated():
+    for ref in (ref for ref in DOMAIN.generated() if ref.group == "taillard"):
         ours, theirs = DOMAIN.load(ref), DOMAIN.load(published[ref.key])
         assert (ours.data["times"] == theirs.data["times"]).all()
         assert ours.reference is not None

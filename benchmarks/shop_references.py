@@ -1,0 +1,121 @@
+"""Computes reference makespans of the generated job and open shops that nobody published.
+
+    python benchmarks/shop_references.py ossp --cp-sat 60 --baseline 20
+    python benchmarks/shop_references.py jsp --baseline 300
+
+CP-SAT comes first, one thread, no hints, and the safe baseline has the seconds that ``--baseline`` says on
+what is not proven optimal; the shorter schedule stands, by the domain's own verifier. Entries that are
+there, in ``domains/DOMAIN/references.json``, are kept unless these methods are better: a run that was
+interrupted can be taken up again with other limits and seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from reference_table import read_references, write_references
+
+from dga2d.domains.budget import Budget
+from dga2d.domains.core.contract import Domain, Instance, InstanceRef, State
+from dga2d.domains.core.registry import get_domain
+from dga2d.domains.execution import Run, execute, load_implementation
+from dga2d.domains.jsp import large
+from dga2d.domains.ossp import spread
+from dga2d.domains.shared.shops.cp_sat import optimise_shop
+
+ROOT = Path(__file__).parents[1] / "domains"
+
+
+def keys_of(domain: str) -> list[tuple[str, str]]:
+    """Group and name of the instances."""
+    if domain == "jsp":
+        return [(large.GROUP, name) for name in large.NAMES]
+    return [(spread.GROUP, name) for name in spread.shops()]
+
+
+def longest_load(instance: Instance) -> int:
+    """Work of the busiest machine or the longest job: no schedule is shorter."""
+    times = instance.data["times"]
+    machines = instance.data.get("machines", np.tile(np.arange(times.shape[1]), (len(times), 1)))
+    loads = np.bincount(machines.ravel(), weights=times.ravel())
+    return int(max(loads.max(), times.sum(axis=1).max()))
+
+
+def verified(domain: Domain, instance: Instance, state: State) -> int:
+    """Makespan by the independent verifier."""
+    objective = domain.verify(instance, state).objective
+    assert objective is not None
+    return int(objective)
+
+
+def by_cp_sat(domain: Domain, instance: Instance, seconds: float, seed: int) -> dict[str, Any] | None:
+    """The entry of CP-SAT's schedule, of an open shop."""
+    times = instance.data["times"]
+    answer = optimise_shop(None, times, False, seconds, seed, 1)
+    if answer is None:
+        return None
+    makespan = verified(domain, instance, State(answer.order.astype(np.int32)))
+    solver = f"OR-Tools CP-SAT {version('ortools')}"
+    return {"makespan": makespan, "bound": answer.bound, "source": f"{solver}, {seconds:g} s on one core"}
+
+
+def by_baseline(
+    domain: Domain, instance: Instance, runs: list[Run], seconds: float, seed: int
+) -> dict[str, Any]:
+    """The entry of the safe baseline's schedule in `seconds` of processor time."""
+    environment = domain.environment(instance)
+    limits: tuple[tuple[float, Literal["s", "work"]], ...] = ((2000.0, "work"), (seconds, "s"))
+    for amount, unit in limits:  # the first run compiles
+        budget = Budget(amount, unit, len(runs), clock=time.process_time)
+        rng = np.random.default_rng(seed)
+        result = execute(runs, environment, domain.decoder(environment), budget, rng)
+    names = " → ".join(step.operator for step in domain.safe_baseline())
+    makespan = verified(domain, instance, result.state)
+    return {"makespan": makespan, "bound": 0, "source": f"{names} of DGA2D, {seconds:g} s on one core"}
+
+
+def merged(old: dict[str, Any] | None, new: dict[str, Any] | None, bound: int) -> dict[str, Any]:
+    """The shorter of two schedules with the better of the bounds."""
+    found = [entry for entry in (old, new) if entry is not None]
+    best = min(found, key=lambda entry: entry["makespan"])
+    bound = max(bound, *(entry["bound"] for entry in found))
+    return {**best, "bound": bound, "proven": bound == best["makespan"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("domain", choices=["jsp", "ossp"])
+    parser.add_argument("--cp-sat", type=float, default=0.0, metavar="SECONDS", help="open shops only")
+    parser.add_argument("--baseline", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", help="names of instances; default: all")
+    options = parser.parse_args()
+    domain, path = get_domain(options.domain), ROOT / options.domain / "references.json"
+    known = read_references(path)
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [load_implementation(step.implementation, Path(folder)) for step in domain.safe_baseline()]
+        for group, name in keys_of(options.domain):
+            key = f"{group}/{name}"
+            if (options.only and name not in options.only) or known.get(key, {}).get("proven"):
+                continue
+            instance = domain.load(InstanceRef(options.domain, group, name, None))
+            entry, bound = known.get(key), longest_load(instance)
+            if options.cp_sat and options.domain == "ossp":
+                entry = merged(entry, by_cp_sat(domain, instance, options.cp_sat, options.seed), bound)
+            if options.baseline and (entry is None or entry["makespan"] > entry["bound"]):
+                new = by_baseline(domain, instance, runs, options.baseline, options.seed)
+                entry = merged(entry, new, bound)
+            if entry is not None:
+                known[key] = entry
+                print(key, entry, flush=True)
+                write_references(path, {"made by": "benchmarks/shop_references.py"}, known)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Random job shops of 100 × 100, made as Taillard's are, with times up to 999.
+
+They count only where their group is named: an evaluation of one takes as long as that of a hundred others.
+
+References
+----------
+E. Taillard, Benchmarks for basic scheduling problems, European Journal of Operational Research 64(2), 1993:
+the generator. G. Da Col, E. C. Teppan, Industrial-size job shop scheduling with constraint programming,
+Operations Research Perspectives 9, 2022: job shops of this size made so, whose best known makespans are 1.25
+to 1.3 times the largest load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.published import shipped_table
+from dga2d.domains.jsp.reader import JobShopData
+from dga2d.domains.jsp.taillard import generate
+
+GROUP: Final = "random100x100"
+NAMES: Final = tuple(f"r{number}" for number in range(1, 7))
+SIZE: Final = 100
+LONGEST: Final = 999
+
+
+def shop(name: str) -> JobShopData:
+    """Return the instance of that one of `NAMES`."""
+    number = 1 + NAMES.index(name)
+    return generate(SIZE, SIZE, 715_827_883 + 104_729 * number, 179_424_673 + 1_299_709 * number, LONGEST)
+
+
+@cache
+def references() -> Mapping[str, Reference]:
+    """Return makespans by ``group/name``, and how they were found (``benchmarks/shop_references.py``)."""
+    entries: Mapping[str, Mapping[str, Any]] = shipped_table(__package__)["references"]
+    return {
+        key: Reference(float(entry["makespan"]), "computed", entry["source"])
+        for key, entry in entries.items()
+    }
+
+
+def generated_refs() -> tuple[InstanceRef, ...]:
+    """Return the instances with their references, sorted by key."""
+    return tuple(
+        InstanceRef("jsp", GROUP, name, None, references()[f"{GROUP}/{name}"], only_named=True)
+        for name in NAMES
+    )
