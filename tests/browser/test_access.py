@@ -155,15 +155,16 @@ FOCUS = """() => {
 async def test_the_tab_key_reaches_everything_and_shows_where_it_is(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     order = []
-    for _ in range(21):
+    for _ in range(24):
         await page.keyboard.press("Tab")
         name, is_outlined = await page.evaluate(FOCUS)
         assert is_outlined, name
         order.append(name)
     controls = ["play", "back", "forth", "earlier", "later", "best", "live", "slider"]
     filters = ["least-use", "credit-sign", "show-ends"]
+    words = ["word"] * 3  # credit, incumbent, walk
     zoom = ["closer", "farther", "whole"]
-    assert order[:-3] == ["All runs", *controls, "Download", "tab-graph", "panel", *filters, *zoom]
+    assert order[:-3] == ["All runs", *controls, "Download", "tab-graph", "panel", *filters, *words, *zoom]
     assert order[-3] == "wide stage"
 
 
