@@ -1,9 +1,9 @@
 """Phased local search and edge weighting on the cover, side by side: the better of the two gets more time.
 
-Method: two searches of different nature go on from the same set, each in small steps. While their best sets
-are of equal size, both get the same part of the budget; else the one that is behind gets BEHIND of what the
-other gets. The larger set of the two is the result. Graphs with a hidden set that degrees betray or conceal
-are for the penalties of the first, graphs of many small cliques for the weights of the second.
+Method: two searches of different nature go on from the same set, each in small steps. The one whose best set
+is smaller gets BEHIND of what the other gets; of two equal sets the one that took more of the budget to be
+found counts as LATER. The larger set of the two is the result. Graphs with a hidden set that degrees betray
+or conceal are for the penalties of the first, graphs of many small cliques for the weights of the second.
 
 Source: C. P. Gomes, B. Selman, Algorithm portfolios, 2001; W. Pullan, Phased local search for the maximum
 clique problem, 2006; S. Cai, K. Su, C. Luo, A. Sattar, NuMVC: an efficient local search algorithm for minimum
@@ -18,11 +18,17 @@ from parts.cover_search import continue_cover, open_cover
 from parts.phases import continue_phases, open_phases
 
 BEHIND = 0.1  # tunable: float 0.01..1.0
+LATER = 0.2  # tunable: float 0.01..1.0
 
 
-def is_first_due(spent, sizes):
-    """Whether the first of two searches goes on, by what they have spent and the sizes they have found."""
-    weights = [BEHIND if sizes[i] < sizes[1 - i] else 1.0 for i in range(2)]
+def is_first_due(spent, sizes, found):
+    """Whether the first of two searches goes on, by what they have spent, the sizes of their best sets and
+    what they had spent when these were found."""
+    weights = [1.0, 1.0]
+    if sizes[0] != sizes[1]:
+        weights[int(sizes[0] > sizes[1])] = BEHIND
+    elif found[0] != found[1]:
+        weights[int(found[0] < found[1])] = LATER
     return spent[0] * weights[1] <= spent[1] * weights[0]
 
 
@@ -35,16 +41,19 @@ def run(env_data, state, calc_makespan_fn):
     stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
     cover = open_cover(np.array(env_data["adj"], dtype=np.uint8), state.sequence, stream)
     bits, outside = phases[6], np.array(state.sequence, dtype=np.int32)
-    spent, sizes, goes_on = [0.0, 0.0], [0, 0], True
+    spent, sizes, found, goes_on = [0.0, 0.0], [0, 0], [0.0, 0.0], True
     while not budget.exhausted():
-        left, is_first = budget.remaining(), is_first_due(spent, sizes) or not goes_on
+        left, is_first = budget.remaining(), is_first_due(spent, sizes, found) or not goes_on
         if is_first:
             bits = continue_phases(phases, budget)
-            sizes[0] = int(phases[7][1])
+            size = int(phases[7][1])
         else:
             outside, goes_on = continue_cover(cover, budget)
-            sizes[1] = int(outside.sum())
-        spent[0 if is_first else 1] += left - budget.remaining()
+            size = int(outside.sum())
+        i = 0 if is_first else 1
+        spent[i] += left - budget.remaining()
+        if size > sizes[i]:
+            sizes[i], found[i] = size, spent[i]
     state.sequence = outside
     if sizes[0] > sizes[1]:
         state.sequence = np.array([int(has(bits, v)) for v in range(n)], dtype=np.int32)

@@ -81,14 +81,20 @@ class IndependentSetLibrary(LibraryRuns, LibraryTexts):
                     expected[one] -= w
         np.testing.assert_array_equal(cost, expected)
 
-    def test_the_search_that_is_behind_gets_a_tenth(self, plain: Load) -> None:
+    def test_the_search_that_is_behind_gets_a_tenth_and_the_later_of_two_a_fifth(self, plain: Load) -> None:
         _, implementation = next(case for case in self.specimen.cases if case[0].id == "phases_and_cover")
         is_first_due = plain(implementation).__globals__["is_first_due"]
-        assert is_first_due([1.0, 1.0], [5, 5])
-        assert not is_first_due([1.1, 1.0], [5, 5])
-        assert not is_first_due([1.1, 10.0], [4, 5])
-        assert is_first_due([0.9, 10.0], [4, 5])
-        assert is_first_due([9.9, 1.0], [5, 4])
+        at_once = [0.5, 0.5]
+        assert is_first_due([1.0, 1.0], [5, 5], at_once)
+        assert not is_first_due([1.1, 1.0], [5, 5], at_once)
+        for found in (at_once, [0.1, 0.5], [0.5, 0.1]):
+            assert not is_first_due([1.1, 10.0], [4, 5], found)
+            assert is_first_due([0.9, 10.0], [4, 5], found)
+            assert is_first_due([9.9, 1.0], [5, 4], found)
+        assert is_first_due([4.9, 1.0], [5, 5], [0.1, 0.5])
+        assert not is_first_due([5.1, 1.0], [5, 5], [0.1, 0.5])
+        assert is_first_due([1.9, 10.0], [5, 5], [0.5, 0.1])
+        assert not is_first_due([2.1, 10.0], [5, 5], [0.5, 0.1])
 
     def test_a_child_is_the_largest_set_of_its_parents_union(self, plain: Load) -> None:
         _, implementation = next(case for case in self.specimen.cases if case[0].id == "optimised_crossover")
