@@ -27,12 +27,12 @@ _KEYS = frozenset({str})
 
 
 def _untimed_candidates(test: dict[str, Any]) -> dict[str, Any]:
-    """Candidates of a test had the run's own budget and no other."""
+    """Give each candidate of a test no time limit of its own: it had the run's budget."""
     return {**test, "candidates": [{**c, "time_limit_s": None} for c in test["candidates"]]}
 
 
 def _without_inheritance(replaced: dict[str, Any]) -> dict[str, Any]:
-    """What took a place in a pool began without credits."""
+    """Say that the new implementation inherited no credits."""
     return {**replaced, "inherits_credits": False}
 
 

@@ -149,7 +149,7 @@ def replay(
 def audit(
     run: str, list_calls: bool, as_csv: bool, full: bool, export: Path | None, url: str, as_json: bool
 ) -> int:
-    """Totals of the model calls of RUN, per purpose, what each call bought, and whether the log holds."""
+    """Add up the model calls of RUN by purpose, show what each bought, and check whether the log holds."""
     import anyio
 
     from dga2d.runtime.inspection.audit import audit_run

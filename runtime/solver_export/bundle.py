@@ -168,7 +168,7 @@ INDENT = "    "
 
 
 def as_function(name: str, source: str) -> str:
-    """``def name():`` around `source`, returning its ``run``; text inside strings is not indented.
+    """Wrap `source` into ``def name():``, which returns its ``run``; text inside strings is not indented.
 
     Imports stay inside: every implementation brings its own.
     """
@@ -181,7 +181,7 @@ def as_function(name: str, source: str) -> str:
 
 
 def _continued_strings(source: str) -> set[int]:
-    """Numbers of the lines that begin inside a string, where an indent would change its value.
+    """Return the numbers of the lines that begin inside a string, where an indent would change its value.
 
     A module's docstring is text for people only and is indented like the code around it.
     """
