@@ -1,7 +1,6 @@
 """Tours with what is near their cities, and tours that go from each city to a near one."""
 
 import numpy as np
-from parts.generic.tries import best_built
 from parts.routing.near_nodes import nearest_nodes
 from parts.taker import next_city
 
@@ -36,6 +35,14 @@ def tour_from(start, dist, rng):
 
 def shortest_of(env_data, state, starts):
     """Give `state` the shortest of the tours from `starts` for which the share of the budget lasts."""
-    dist, rng = env_data["distance_matrix"], env_data["rng"]
-    state.sequence = best_built((tour_from(int(start), dist, rng) for start in starts), env_data["budget"])
+    dist, rng, budget = env_data["distance_matrix"], env_data["rng"], env_data["budget"]
+    best, best_length = None, 0
+    for start in starts:
+        tour, length = tour_from(int(start), dist, rng)
+        budget.charge(1)
+        if best is None or length < best_length:
+            best, best_length = tour, length
+        if budget.exhausted():
+            break
+    state.sequence = best
     return state
