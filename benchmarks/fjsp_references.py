@@ -14,7 +14,7 @@ import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from reference_table import read_references, write_references
@@ -31,8 +31,10 @@ def by_safe_baseline(instance: Instance, time_limit_s: float, cache: Path) -> in
     """Verified makespan of the safe baseline."""
     environment = DOMAIN.environment(instance)
     runs = [load_implementation(step.implementation, cache) for step in DOMAIN.safe_baseline()]
-    budget = Budget(time_limit_s, "s", len(runs), clock=time.process_time)
-    result = execute(runs, environment, DOMAIN.decoder(environment), budget, np.random.default_rng(0))
+    limits: tuple[tuple[float, Literal["s", "work"]], ...] = ((2000.0, "work"), (time_limit_s, "s"))
+    for amount, unit in limits:  # the first run compiles
+        budget = Budget(amount, unit, len(runs), clock=time.process_time)
+        result = execute(runs, environment, DOMAIN.decoder(environment), budget, np.random.default_rng(0))
     return verified(instance, result.state)
 
 
