@@ -17,6 +17,7 @@ from dga2d.agents.proposing import (
     PromptContext,
     improvement_summary,
     known_contracts,
+    known_of_library,
 )
 from dga2d.agents.proposing.answers import DIFF_STAGE
 from dga2d.domains.core.contract import Implementation
@@ -92,13 +93,11 @@ async def read_task(
         if operator != edit.operator
         for c in basis.pools[operator]
     ]
-    settings, known = state.settings, {other.id for other in others}
-    others += [  # of the run's library, whatever the graph holds
-        c
-        for c in context.implementations
-        if ImplementationId(c.id) in state.operator_of
-        and OperatorId(c.operator) != edit.operator
-        and c.id not in known
+    settings, known = state.settings, {ImplementationId(other.id) for other in others}
+    others += [  # whatever the graph holds
+        await sources.implementation(state, step)
+        for step in known_of_library(state, context)
+        if step.operator != edit.operator and step.implementation not in known
     ]
     has_facts = state.settings.prompt_edition >= 2
     draft = generation.proposals.get(slot - 1) if slot % basis.turns else None

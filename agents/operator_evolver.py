@@ -25,7 +25,7 @@ from dga2d.agents.gate import GateResult
 from dga2d.agents.prompt_facts import operator_facts
 from dga2d.agents.proposing import OperatorTask, PromptContext, ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
-from dga2d.agents.proposing.tasks import known_contracts
+from dga2d.agents.proposing.tasks import known_contracts, known_of_library
 from dga2d.agents.trial_walks import fill, walk_through
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
@@ -315,11 +315,11 @@ async def read_task(
         for operator in graph.operators
         for c in state.pools[operator]
     ]
-    known = {other.id for other in others}
+    known = {ImplementationId(other.id) for other in others}
     others += [
-        c
-        for c in context.implementations
-        if ImplementationId(c.id) in state.operator_of and c.id not in known
+        await sources.implementation(state, step)
+        for step in known_of_library(state, context)
+        if step.implementation not in known
     ]
     return OperatorTask(
         card=context.card,

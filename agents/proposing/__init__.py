@@ -40,6 +40,7 @@ from dga2d.agents.proposing.tasks import (
     Task,
     improvement_summary,
     known_contracts,
+    known_of_library,
 )
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "improvement_summary",
     "incompatibility",
     "known_contracts",
+    "known_of_library",
     "new_lines",
     "normalised_ast_digest",
     "parse_edges",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from dga2d.domains.core.contract import Card, Implementation, Operator, SolutionKind
 from dga2d.events import ImplementationId, OperatorId
-from dga2d.events.payloads import Edge
+from dga2d.events.payloads import Edge, Step
 from dga2d.replay.settings import Structure
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.graph import OperatorGraph
@@ -384,6 +384,25 @@ def known_contracts(state: RunState, context: PromptContext) -> Mapping[Operator
         for name, new in state.operators.items()
     }
     return {**context.contracts, **joined} if joined else context.contracts
+
+
+def known_of_library(state: RunState, context: PromptContext) -> list[Step]:
+    """Return the implementations of the library that the run knows, in the library's order.
+
+    They are those that its log lists, whose texts are the log's whatever the library holds by now, and what
+    came into the run later and is a text of the installed library.
+    """
+    own = {c.id: operator.id for operator in state.header.library for c in operator.implementations}
+    own = {c: operator for c, operator in own.items() if c in state.operator_of}
+    place = {ImplementationId(c.id): number for number, c in enumerate(context.implementations)}
+    others = {
+        ImplementationId(c.id): OperatorId(c.operator)
+        for c in context.implementations
+        if ImplementationId(c.id) in state.operator_of and ImplementationId(c.id) not in own
+    }
+    found = {**own, **others}
+    ordered = sorted(found, key=lambda c: place.get(c, -1)) if others else list(found)
+    return [Step(operator=found[c], implementation=c) for c in ordered]
 
 
 def improvement_summary(state: RunState, generation: GenerationState) -> str:

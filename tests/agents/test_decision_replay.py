@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from tests.agents.simulation import EVERY_RULE
 
 from dga2d.agents.decision_replay import UNDECIDED, DecisionVerifier
 from dga2d.events import PAYLOAD_TYPES, Draft, Payload, RecordedEvent
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
     from tests.agents.outside_world import Answers
     from tests.agents.simulation import Simulation
+
+    from dga2d.domains.core.contract import Operator
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 
@@ -218,3 +221,21 @@ def test_verification_imports_no_torch() -> None:
     loads = f"import sys, {modules}; dga2d.domains.core.registry.get_domain('tsp')"
     code = f"{loads}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=50)
+
+
+@pytest.mark.parametrize("rules", [{"prompt_edition": 3}, EVERY_RULE], ids=["facts", "every rule"])
+def test_decisions_do_not_depend_on_the_texts_that_the_library_holds_by_now(
+    simulation: Simulation, rules: dict[str, Any]
+) -> None:
+    """A prompt names what the other operators of the run's library are built of, in its graph or not."""
+
+    def rewritten(operator: Operator, block: str) -> Operator:
+        added = f"# exchangeable: {block}\ndef {block}(sequence):\n    return sequence\n"
+        texts = (replace(c, source=f"{c.source}\n\n{added}") for c in operator.implementations)
+        return replace(operator, implementations=tuple(texts))
+
+    small = simulation.changed(**rules, operator_limit=3, generations=4, llm_calls=30)
+    small = replace(small, operators=tuple(rewritten(op, f"walk_{op.id}") for op in small.operators))
+    _, log = small.run()
+    later = replace(small, operators=tuple(rewritten(op, "revised") for op in small.operators))
+    assert later.made_again(log) == small.made_again(log) > 20
