@@ -22,7 +22,7 @@ def test_ends_and_tails_are_exact_after_many_moves(seed: int, monkeypatch: pytes
     exec(operator.implementations[0].source, vars(library))
     instance = random_instance(6, 4, seed, low=seed % 2)
     rng, budget = np.random.Generator(np.random.Philox(seed)), Budget(10_000, "work", 1)
-    shop = library.Shop({**DOMAIN.environment(instance), "rng": rng, "budget": budget})
+    shop = library.Elite({**DOMAIN.environment(instance), "rng": rng, "budget": budget})
     order = shop.operations(random_sequence(instance, seed))
     shop.status[1] = shop.status[3] = shop.load(order)
     for _ in range(30):
