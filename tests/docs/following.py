@@ -101,6 +101,7 @@ def masked(output: str) -> list[str]:
     text = re.sub(r"interval -?[\d.]+ to -?[\d.]+", "INTERVAL", text)
     text = re.sub(r"\b\w+\.[0-9a-f]{12}\b", "IMPLEMENTATION", text)
     text = re.sub(r"\w+(?:→\w+)+", "EDGE", text)
+    text = re.sub(r"(?<=\w) \(\d+%\)", "", text)  # parts of the time
     text = re.sub(r"\w+(?: → \w+)+|(?<=: )\w+$", "PIPELINE", text, flags=re.MULTILINE)
     text = re.sub(r"sequence [\d .-]+", "SEQUENCE", text)
     text = re.sub(r"-?\d+(?:\.\d+)?", "N", text)
