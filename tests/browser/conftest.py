@@ -51,6 +51,7 @@ QUOTAS = {"llm-call": 1000}
 FIFTY, HOSTILE_RUN, LIVE = RunId("fifty"), RunId("hostile"), RunId("live")
 SCORES = RunId("simulated")
 GOLDEN_SCORES = Path(__file__).parents[1] / "agents" / "golden" / "scores.zip"
+RECORDED_TOUR = Path(__file__).parents[2] / "examples" / "runs" / "tsp-basic-model-2.dga2d.zip"
 
 
 @dataclass
@@ -161,6 +162,15 @@ def served(tmp_path_factory: pytest.TempPathFactory, original: Path) -> Iterator
     Tests that suspend or count the processes below their own come before these (``tests/conftest.py``).
     """
     with serving(Path(shutil.copy(original, tmp_path_factory.mktemp("browser")))) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def recorded_tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The recorded run of a tour, a real problem that can be drawn without files."""
+    path = tmp_path_factory.mktemp("tour") / "log.db"
+    anyio.run(_import, f"sqlite+aiosqlite:///{path}", RECORDED_TOUR)
+    with serving(path) as made:
         yield made
 
 

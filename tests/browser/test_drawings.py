@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
-import anyio
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Browser, Locator, expect
-from tests.browser.conftest import Served, serving
+from tests.browser.conftest import Served
 from tests.browser.test_access import faults
 
-from dga2d.replay.archive import import_run
 from dga2d.store import open_store
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "runs" / "tsp-basic-model-2.dga2d.zip"
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A recorded run of a real problem."""
-    path = tmp_path_factory.mktemp("example") / "log.db"
-
-    async def fill() -> None:
-        async with open_store(f"sqlite+aiosqlite:///{path}") as store:
-            await import_run(store, EXAMPLE)
-
-    anyio.run(fill)
-    with serving(path) as made:
-        yield made
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_solutions_are_stepped_played_and_zoomed(
-    example: Served, chromium: Browser, scheme: Literal["light", "dark"]
+    recorded_tour: Served, chromium: Browser, scheme: Literal["light", "dark"]
 ) -> None:
     context = await chromium.new_context(color_scheme=scheme)
     page = await context.new_page()
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    async with open_store(example.url, create=False, read_only=True) as store:
+    async with open_store(recorded_tour.url, create=False, read_only=True) as store:
         (run,) = [summary.run_id for summary in await store.runs()]
-    await page.goto(f"{example.address.partition('?')[0]}runs/{run}#incumbent")
+    await page.goto(f"{recorded_tour.address.partition('?')[0]}runs/{run}#incumbent")
     await expect(page.locator(".pair svg.drawn").first).to_be_visible()
     drawn, words = page.locator(".sheet svg.drawn"), page.locator(".viewer .words")
     await expect(drawn).to_be_visible()

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import anyio
 import pytest
 import pytest_asyncio
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Route, expect
-from tests.browser.conftest import Served, Tab, in_both, serving
+from tests.browser.conftest import Served, Tab, in_both
 from tests.browser.test_access import assert_accessible
 
-from dga2d.replay.archive import import_run
 from dga2d.store import open_store
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "runs" / "tsp-basic-model-2.dga2d.zip"
 LEGIBLE = 9
 """Least height of letters in pixels: what a drawing's texts have at the size they are made for is 11."""
 LETTERS = """() => [...document.querySelectorAll(".drawing svg.drawn text")].map((text) => {
@@ -29,17 +24,8 @@ LETTERS = """() => [...document.querySelectorAll(".drawing svg.drawn text")].map
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The recorded run of a tour, which can be drawn without files."""
-    path = tmp_path_factory.mktemp("story") / "log.db"
-
-    async def fill() -> None:
-        async with open_store(f"sqlite+aiosqlite:///{path}") as store:
-            await import_run(store, EXAMPLE)
-
-    anyio.run(fill)
-    with serving(path) as made:
-        yield made
+def served(recorded_tour: Served) -> Served:
+    return recorded_tour
 
 
 @pytest_asyncio.fixture(loop_scope="session")
