@@ -43,6 +43,11 @@ class Spread(NamedTuple):
     high: float
     runs: int
 
+    @property
+    def interval(self) -> Interval:
+        """The mean over runs with its Student interval."""
+        return _student(self.mean, self.sd, self.runs)
+
 
 @dataclass(frozen=True)
 class PairedGaps:
@@ -103,10 +108,15 @@ def interval(values: Sequence[float]) -> Interval:
     """
     n = len(values)
     mean = math.fsum(values) / n
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return _student(mean, math.sqrt(squares / (n - 1)) if n > 1 else 0.0, n)
+
+
+def _student(mean: float, deviation: float, n: int) -> Interval:
+    """Return the interval of the mean of `n` values with that sample standard deviation."""
     if n < 2:
         return Interval(mean, None, None)
     from scipy.special import stdtrit  # half a second, and only where there is something to say
 
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     reach = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * deviation / math.sqrt(n)
     return Interval(mean, mean - reach, mean + reach)

@@ -260,11 +260,13 @@ def row_view(row: Row) -> dict[str, Any]:
     others those of gaps."""
     found, timed = row.difference, row.in_seconds
     points = None if found is None else found.points.mean
-    bounds = None if found is None else found.points.bounds
-    low, high = (None, None) if bounds is None else bounds
+    low, high = (None, None) if found is None else found.points.bounds or (None, None)
+    least, most = row.gap.interval.bounds or (None, None)
     figures: dict[str, float | None] = {
         "gap_percent": round(row.gap.mean, 4),
         "gap_sd": round(row.gap.sd, 4),
+        "gap_low_percent": least,
+        "gap_high_percent": most,
         "gap_in_seconds_percent": None if timed is None else round(timed.mean, 4),
         "gain_points": None if points is None else round(points, 4),
         "gain_low_points": low,
@@ -273,6 +275,8 @@ def row_view(row: Row) -> dict[str, Any]:
     scores: dict[str, float | None] = {
         "score": row.measure.value(row.gap.mean),
         "score_sd": round(row.gap.sd / 100.0, 6),
+        "score_low": None if most is None else row.measure.value(most),
+        "score_high": None if least is None else row.measure.value(least),
         "score_in_seconds": None if timed is None else row.measure.value(timed.mean),
         "gain_score": None if points is None else round(points / 100.0, 6),
         "gain_low_score": None if low is None else round(low / 100.0, 6),

@@ -97,6 +97,7 @@ def test_the_formats_say_the_same_and_escape_what_the_plan_says() -> None:
     assert r"\textbf{3.500 $\pm$ 0.707}" in latex
     assert "**3.500 ± 0.707**" in text
     rows = list(csv.DictReader(io.StringIO(tables.csv(results))))
+    assert (rows[1]["gap_low_percent"], rows[1]["gap_high_percent"]) == ("4.7156", "8.951")
     assert [(row["arm"], row["gap_percent"]) for row in rows] == [
         ("start", "9.0"),
         ("old", "6.8333"),
