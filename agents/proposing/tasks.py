@@ -390,19 +390,20 @@ def known_of_library(state: RunState, context: PromptContext) -> list[Step]:
     """Return the implementations of the library that the run knows, in the library's order.
 
     They are those that its log lists, whose texts are the log's whatever the library holds by now, and what
-    came into the run later and is a text of the installed library.
+    came into the run later as a text of the installed library. Of the latter only the installed library can
+    tell.
     """
-    own = {c.id: operator.id for operator in state.header.library for c in operator.implementations}
-    own = {c: operator for c, operator in own.items() if c in state.operator_of}
-    place = {ImplementationId(c.id): number for number, c in enumerate(context.implementations)}
-    others = {
+    found = {c.id: operator.id for operator in state.header.library for c in operator.implementations}
+    came_later = {
         ImplementationId(c.id): OperatorId(c.operator)
         for c in context.implementations
-        if ImplementationId(c.id) in state.operator_of and ImplementationId(c.id) not in own
+        if ImplementationId(c.id) in state.operator_of and ImplementationId(c.id) not in found
     }
-    found = {**own, **others}
-    ordered = sorted(found, key=lambda c: place.get(c, -1)) if others else list(found)
-    return [Step(operator=found[c], implementation=c) for c in ordered]
+    if came_later:
+        place = {ImplementationId(c.id): number for number, c in enumerate(context.implementations)}
+        merged = {**found, **came_later}
+        found = {c: merged[c] for c in sorted(merged, key=lambda c: place.get(c, -1))}
+    return [Step(operator=operator, implementation=c) for c, operator in found.items()]
 
 
 def improvement_summary(state: RunState, generation: GenerationState) -> str:
