@@ -6,8 +6,8 @@ References
 ----------
 E. Taillard, Benchmarks for basic scheduling problems, European Journal of Operational Research 64(2), 1993:
 the generator. G. Da Col, E. C. Teppan, Industrial-size job shop scheduling with constraint programming,
-Operations Research Perspectives 9, 2022: job shops of this size made so, whose best known makespans are 1.25
-to 1.3 times the largest load.
+Operations Research Perspectives 9, 2022: job shops of this size. That theirs are made so follows from the
+bounds they give; the rule itself was not looked up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Open shops with spread-out times, in which all machines and jobs are nearly equally loaded.
 
-The loads are those of the classes ``per0``, ``per10`` and ``per20`` of Brucker and others, the hardest small
-open shops there are: each load lies within so many per cent below 1000, and one of each kind is 1000. Times
-with these loads are drawn by a random walk over all such tables (Diaconis and Gangolli), which makes every
-table about equally likely; the procedure of Brucker and others is another one.
+The loads are modelled on the classes ``per0``, ``per10`` and ``per20`` of Brucker and others, which are among
+the hardest small open shops: each load lies within so many per cent below 1000, and one of each kind is 1000.
+Times with these loads are drawn by a random walk over all such tables (Diaconis and Gangolli), which makes
+every table about equally likely. Instances of Brucker and others are not repeated: their drawing is another.
 
 References
 ----------
