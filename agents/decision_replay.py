@@ -184,7 +184,7 @@ class DecisionVerifier:
         if duty is None:
             return None
         report = UpdateReport(**payload.model_dump(exclude={"generation"}))
-        learned = pipeline_sampler.Learned(report, None)
+        learned = pipeline_sampler.PolicyUpdate(report, None)
         return _first(pipeline_sampler.decide(state, duty, learned), is_decision=False)
 
     async def _decoded(self, state: RunState, payload: p.PipelinesDecoded) -> Expected | None:

@@ -83,7 +83,7 @@ class ReadTables(NamedTuple):
     """By candidate; the last table of each is that of the step to ``END``."""
 
 
-class Learned(NamedTuple):
+class PolicyUpdate(NamedTuple):
     """Figures of an update and, where the policy was saved, its files."""
 
     report: UpdateReport
@@ -120,13 +120,13 @@ class PipelineSampler:
     async def perform(self, duty: SamplerDuty, state: RunState) -> None:
         match duty:
             case SamplePipelines():
-                observed: ReadTables | Learned | Decoded = await self._sample(state)
+                observed: ReadTables | PolicyUpdate | Decoded = await self._sample(state)
             case UpdatePolicy():
                 observed = await self._update(state)
             case DecodePipelines():
                 observed = await self._decode(state)
         await self._log.append(*decide(state, duty, observed))
-        if isinstance(observed, Learned) and self._archive is not None and observed.files is not None:
+        if isinstance(observed, PolicyUpdate) and self._archive is not None and observed.files is not None:
             kept = policies_to_keep(state, observed.files.digest)
             await anyio.to_thread.run_sync(self._archive.prune, kept)
 
@@ -139,14 +139,14 @@ class PipelineSampler:
         walks = await anyio.to_thread.run_sync(self._policy.sample, context, draws)
         return ReadTables({j: walk.steps for j, walk in zip(missing, walks, strict=True)})
 
-    async def _update(self, state: RunState) -> Learned:
+    async def _update(self, state: RunState) -> PolicyUpdate:
         generation = open_generation(state)
         context = update_context(state, self._prompt_context)
         walks, rewards = training_batch(state, context)
         report = await anyio.to_thread.run_sync(self._policy.update, context, walks, rewards)
         if self._archive is None or not checkpoint_is_due(state, generation.number):
-            return Learned(report, None)
-        return Learned(report, await anyio.to_thread.run_sync(self._archive.save, self._policy))
+            return PolicyUpdate(report, None)
+        return PolicyUpdate(report, await anyio.to_thread.run_sync(self._archive.save, self._policy))
 
     async def _decode(self, state: RunState) -> Decoded:
         if not state.settings.evolves_pipelines:
@@ -192,13 +192,13 @@ def duties(state: RunState) -> tuple[SamplerDuty, ...]:
     return tuple(owed)
 
 
-def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | Learned | Decoded) -> Decision:
+def decide(state: RunState, duty: SamplerDuty, observed: ReadTables | PolicyUpdate | Decoded) -> Decision:
     """Return the sampled candidates, the figures of the update, or the pipelines to be validated."""
     payloads: list[Payload]
     match observed:
         case ReadTables(tables=tables):
             payloads = _candidates(state, tables)
-        case Learned(report=report, files=files):
+        case PolicyUpdate(report=report, files=files):
             payloads = _record_update(state, report, files)
         case Decoded(walks=walks):
             payloads = [pipelines_to_validate(state, walks)]

@@ -64,7 +64,7 @@ class Configured(NamedTuple):
     constants: Mapping[str, Value]
 
 
-class Proposal(NamedTuple):
+class NewContender(NamedTuple):
     """A contender, and the configurations that it brings."""
 
     move: RaceMove
@@ -113,13 +113,13 @@ class RaceMaterial:
         return all(incompatibility(edge, self.contracts) is None for edge in edges)
 
 
-def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
+def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
     """Return at most `count` contenders: not the incumbent, none twice, none that has lost before."""
     state, moves = material.state, material.state.settings.moves
     known = {program_key(material.incumbent), *state.raced}
-    found: list[Proposal] = []
+    found: list[NewContender] = []
 
-    def enter(proposal: Proposal | None) -> bool:
+    def enter(proposal: NewContender | None) -> bool:
         if proposal is None or len(found) >= count or proposal.move not in moves:
             return False
         key = program_key(proposal.steps)
@@ -136,7 +136,7 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
     for proposal in islice(_with_untried(material), state.settings.race_sweep):
         enter(proposal)
     for steps in material.rivals:
-        enter(Proposal("sampled", "sampled by the policy", steps))
+        enter(NewContender("sampled", "sampled by the policy", steps))
     weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
     while weights and len(found) < count:
         total, u = sum(weights.values()), float(material.draws.random())
@@ -146,17 +146,17 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[Proposal]:
     return found
 
 
-def _returning(material: RaceMaterial) -> Iterator[Proposal]:
+def _returning(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield what was ahead in the last race: its finalist, and what the runners-up change, put into whichever
     is ahead of them."""
     state = material.state
     if state.finalist:
-        yield Proposal("finalist", "ahead in the last race, not clearly", state.finalist)
+        yield NewContender("finalist", "ahead in the last race, not clearly", state.finalist)
     leader = state.finalist or material.incumbent
     for steps in state.runners_up:
         joined = _with_changes(state.outrun, steps, leader)
         if material.is_walk(_operators(joined)):
-            yield Proposal("finalist", "close in the last race, with what was ahead of it", joined)
+            yield NewContender("finalist", "close in the last race, with what was ahead of it", joined)
 
 
 def _with_changes(base: Steps, changed: Steps, other: Steps) -> Steps:
@@ -174,7 +174,7 @@ def move_weight(state: RunState, move: str) -> float:
     return (record.stayed + PRIOR_STAYED) / (record.entered + PRIOR_ENTERED)
 
 
-def _with_new_code(material: RaceMaterial) -> Iterator[Proposal]:
+def _with_new_code(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with each implementation that joined a pool in this generation: in place of another
     where its operator is in the walk, otherwise at a drawn place where it fits."""
     _, basis = open_basis(material.state)
@@ -184,14 +184,14 @@ def _with_new_code(material: RaceMaterial) -> Iterator[Proposal]:
             places = [i for i, old in enumerate(material.incumbent) if old.operator == operator]
             if places:
                 taken = {places[material.draw(len(places))]: new}
-                yield Proposal("code", f"new code {new}", _with(material.incumbent, taken))
+                yield NewContender("code", f"new code {new}", _with(material.incumbent, taken))
             elif walks := [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]:
                 steps = walks[material.draw(len(walks))]
                 filled = tuple(step if s.operator == operator else s for s in steps)
-                yield Proposal("code", f"new code {new}", filled)
+                yield NewContender("code", f"new code {new}", filled)
 
 
-def _with_untried(material: RaceMaterial) -> Iterator[Proposal]:
+def _with_untried(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with each operator that no contender has brought to it yet, in a drawn order and at
     a drawn place."""
     if "walk" not in material.state.settings.moves:
@@ -203,7 +203,7 @@ def _with_untried(material: RaceMaterial) -> Iterator[Proposal]:
         if not walks or any(program_key(walk) in material.state.raced for walk in walks):
             continue
         chosen = walks[material.draw(len(walks))]
-        yield Proposal("walk", f"untried operator: {' → '.join(_operators(chosen))}", chosen)
+        yield NewContender("walk", f"untried operator: {' → '.join(_operators(chosen))}", chosen)
 
 
 def _operators(steps: Steps) -> tuple[OperatorId, ...]:
@@ -223,7 +223,7 @@ def _step(material: RaceMaterial, operator: OperatorId) -> Step:
     return best_implementations((operator,), material.state.pools, material.state.credits)[0]
 
 
-def _exchange_implementation(material: RaceMaterial) -> Proposal | None:
+def _exchange_implementation(material: RaceMaterial) -> NewContender | None:
     """Put another member of its pool in the place of an implementation."""
     others = [
         (i, other)
@@ -235,7 +235,7 @@ def _exchange_implementation(material: RaceMaterial) -> Proposal | None:
         return None
     place, other = others[material.draw(len(others))]
     change = f"{other} at position {place + 1}"
-    return Proposal("implementation", change, _with(material.incumbent, {place: other}))
+    return NewContender("implementation", change, _with(material.incumbent, {place: other}))
 
 
 def _neighbours(material: RaceMaterial, operator: OperatorId) -> Iterator[Steps]:
@@ -253,7 +253,7 @@ def _neighbours(material: RaceMaterial, operator: OperatorId) -> Iterator[Steps]
         yield (*steps[:i], new, *steps[i + 1 :])
 
 
-def _change_walk(material: RaceMaterial) -> Proposal | None:
+def _change_walk(material: RaceMaterial) -> NewContender | None:
     """Insert, exchange or drop an operator, run one again, or change the order of two."""
     steps = material.incumbent
     n = len(steps)
@@ -269,7 +269,7 @@ def _change_walk(material: RaceMaterial) -> Proposal | None:
     if not fitting:
         return None
     chosen = fitting[material.draw(len(fitting))]
-    return Proposal("walk", f"{change}: {' → '.join(_operators(chosen))}", chosen)
+    return NewContender("walk", f"{change}: {' → '.join(_operators(chosen))}", chosen)
 
 
 def _any_operator(material: RaceMaterial) -> OperatorId:
@@ -287,7 +287,7 @@ def _swapped(steps: Steps, i: int, j: int) -> Steps:
     return tuple(changed)
 
 
-def _set_constants(material: RaceMaterial) -> Proposal | None:
+def _set_constants(material: RaceMaterial) -> NewContender | None:
     """Set one to three constants anywhere in the incumbent to other values."""
     places: list[tuple[int, Tunable]] = [
         (i, tunable)
@@ -314,7 +314,7 @@ def _set_constants(material: RaceMaterial) -> Proposal | None:
         for place, constants in values.items()
         for name, value in constants.items()
     )
-    return Proposal("constants", change, _with(material.incumbent, taken), tuple(configured))
+    return NewContender("constants", change, _with(material.incumbent, taken), tuple(configured))
 
 
 def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:
@@ -351,7 +351,7 @@ def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:
     return max(drawn, key=ratio)
 
 
-def _cross_over(material: RaceMaterial) -> Proposal | None:
+def _cross_over(material: RaceMaterial) -> NewContender | None:
     """Join the beginning of the incumbent to the end of a rival, or the other way round."""
     rivals = [*material.rivals, *([material.state.finalist] if material.state.finalist else [])]
     rivals = [rival for rival in rivals if rival != material.incumbent]
@@ -362,10 +362,10 @@ def _cross_over(material: RaceMaterial) -> Proposal | None:
     steps = (*head[: 1 + material.draw(len(head))], *tail[material.draw(len(tail)) :])
     if not material.is_walk(_operators(steps)):
         return None
-    return Proposal("crossover", f"with {' → '.join(_operators(rival))}", steps)
+    return NewContender("crossover", f"with {' → '.join(_operators(rival))}", steps)
 
 
-def _move_share(material: RaceMaterial) -> Proposal | None:
+def _move_share(material: RaceMaterial) -> NewContender | None:
     """Give one position a larger or smaller part of the budget, of those that account for enough effort.
 
     Who ends by itself leaves its part to others whatever it is.
@@ -379,10 +379,12 @@ def _move_share(material: RaceMaterial) -> Proposal | None:
     factor = math.exp(float(material.draws.normal(0.0, SHARE_DEVIATION)))
     share = float(f"{min(max((steps[place].share or 1.0) * factor, LEAST_SHARE), 1.0 / LEAST_SHARE):.3g}")
     moved = (*steps[:place], steps[place].model_copy(update={"share": share}), *steps[place + 1 :])
-    return Proposal("share", f"share {share:g} for {steps[place].operator} at position {place + 1}", moved)
+    return NewContender(
+        "share", f"share {share:g} for {steps[place].operator} at position {place + 1}", moved
+    )
 
 
-MOVES: Mapping[RaceMove, Callable[[RaceMaterial], Proposal | None]] = {
+MOVES: Mapping[RaceMove, Callable[[RaceMaterial], NewContender | None]] = {
     "constants": _set_constants,
     "walk": _change_walk,
     "implementation": _exchange_implementation,

@@ -27,7 +27,7 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing import PromptContext, known_contracts
 from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.agents.race_moves import Proposal, RaceMaterial, draw_proposals
+from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
 from dga2d.events.payloads import (
@@ -146,12 +146,12 @@ def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
 # ---------------------------------------------------------------- the start
 
 
-def _proposals(state: RunState, observed: RaceSources) -> list[Proposal]:
+def _proposals(state: RunState, observed: RaceSources) -> list[NewContender]:
     draws = stream(state.header.seed, "race", open_generation(state).number)
     return draw_proposals(RaceMaterial(state, *observed, draws), state.settings.race_contenders)
 
 
-def _race(state: RunState, duty: StartRace, proposals: Sequence[Proposal]) -> RaceStarted:
+def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -> RaceStarted:
     configurations = {
         c.text.id: Configuration(
             implementation=ImplementationId(c.text.id),

@@ -43,7 +43,7 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.learned.names import DOMAINS as LEARNED
-from dga2d.runtime.learned.names import Learned
+from dga2d.runtime.learned.names import Weights
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.solving import (
     Algorithm,
@@ -136,7 +136,7 @@ async def measure_learned(
     problem: Problem, refs: Sequence[InstanceRef], settings: RunSettings, options: argparse.Namespace
 ) -> tuple[str, list[Measured]]:
     """One instance after the other with a learned solver; the time is that of its inference."""
-    learned = Learned(options.weights, options.device)
+    learned = Weights(options.weights, options.device)
     solver = await open_learned(problem.domain.name, options.method, settings, learned)
     results = []
     for ref in refs:

@@ -36,7 +36,7 @@ MARK = "event logs of dga2d"
 """Comment on the table ``schema_version`` by which a database is known as ours."""
 
 
-class Guard(NamedTuple):
+class Trigger(NamedTuple):
     """A trigger and the body of its function."""
 
     name: str
@@ -142,15 +142,15 @@ END""",
 
 GUARDS = (
     *(
-        Guard(f"{table}_refuse_{verb.lower()}", table, _BEFORE.format(verb=verb), "dga2d_refuse_change")
+        Trigger(f"{table}_refuse_{verb.lower()}", table, _BEFORE.format(verb=verb), "dga2d_refuse_change")
         for table, verbs in APPEND_ONLY.items()
         for verb in (*verbs, "TRUNCATE")
     ),
-    Guard("events_only_at_the_end", "events", _AFTER, "dga2d_events_only_at_the_end"),
-    Guard("lineages_only_of_new_runs", "lineages", _AFTER, "dga2d_lineages_only_of_new_runs"),
-    *(Guard(f"{table}_only_once", table, _AFTER, f"dga2d_{table}_only_once") for table in _ROWS_OF_CALLS),
-    Guard("charges_within_quota", "charges", _AFTER, "dga2d_charges_within_quota"),
-    Guard("settlements_within_charge", "settlements", _AFTER, "dga2d_settlements_within_charge"),
+    Trigger("events_only_at_the_end", "events", _AFTER, "dga2d_events_only_at_the_end"),
+    Trigger("lineages_only_of_new_runs", "lineages", _AFTER, "dga2d_lineages_only_of_new_runs"),
+    *(Trigger(f"{table}_only_once", table, _AFTER, f"dga2d_{table}_only_once") for table in _ROWS_OF_CALLS),
+    Trigger("charges_within_quota", "charges", _AFTER, "dga2d_charges_within_quota"),
+    Trigger("settlements_within_charge", "settlements", _AFTER, "dga2d_settlements_within_charge"),
 )
 """Triggers that keep every program, not only this one, from changing what was written."""
 

@@ -18,7 +18,7 @@ from dga2d.domains.fjsp.verifier import Choices, choices_of
 from dga2d.domains.shared.or_tools import solve_model
 
 
-class Answer(NamedTuple):
+class BoundedSchedule(NamedTuple):
     """What the solver found."""
 
     state: State
@@ -37,7 +37,9 @@ def solve(instance: Instance, time_limit_s: float, seed: int, workers: int = 1) 
     return None if answer is None else answer.state
 
 
-def optimise(shop: FlexibleShopData, time_limit_s: float, seed: int, workers: int = 1) -> Answer | None:
+def optimise(
+    shop: FlexibleShopData, time_limit_s: float, seed: int, workers: int = 1
+) -> BoundedSchedule | None:
     """As :func:`solve`, with the lower bound."""
     choices = choices_of(shop)
     horizon = sum(max(times.values()) for job in choices for times in job)
@@ -70,7 +72,7 @@ def optimise(shop: FlexibleShopData, time_limit_s: float, seed: int, workers: in
     if solved is None:
         return None
     state = _state(choices, solved.solver, starts, presences)
-    return Answer(state, solved.solver.best_objective_bound, solved.is_proven)
+    return BoundedSchedule(state, solved.solver.best_objective_bound, solved.is_proven)
 
 
 def _state(

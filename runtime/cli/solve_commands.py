@@ -26,7 +26,7 @@ from dga2d.runtime.cli.options import (
 )
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
-from dga2d.runtime.learned.names import DOMAINS, Learned
+from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.terminal.output import check_writable, print_json, shown, status_line, write_file
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def solve(
     limits = {"time_limit": time_limit, "work": work, "suite": suite, "sandbox": sandbox}
     if cores is not None:
         limits["evaluators"] = thread_count(cores)
-    learned = None if method not in DOMAINS else Learned(weights, device or "cpu")
+    learned = None if method not in DOMAINS else Weights(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
     with _launched(None if is_outside else sandbox) as zygote:
         solved = _solve(
@@ -175,7 +175,7 @@ def _solve(
     data_dir: Path | None,
     picture: Path | None,
     zygote: Zygote | None,
-    learned: Learned | None,
+    learned: Weights | None,
 ) -> Solved:
     import anyio
 

@@ -56,7 +56,7 @@ class Deadlines:
 
 
 @dataclass(frozen=True)
-class Ending:
+class ChildEnding:
     """How a child ended."""
 
     end: End
@@ -185,7 +185,7 @@ class Watch:
         """Whether all of the announced answer is there; what follows it is not read."""
         return self.announced is not None and self._received >= self.announced
 
-    def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> Ending:
+    def ending(self, end: End, exit_code: int, now: float, cpu_s: float) -> ChildEnding:
         """Return the report on a child that ended at `now` on the clock of the deadlines."""
         has_started = self._started is not None
         elapsed_s = 0.0 if self._started is None else now - self._started
@@ -193,7 +193,7 @@ class Watch:
         received = 0
         if end == "answered":
             received = min(self._received, self.announced or self._received)
-        return Ending(
+        return ChildEnding(
             end, exit_code, self._is_sealed, has_started, elapsed_s, used_s, self._has_compiled, received
         )
 
@@ -260,7 +260,7 @@ class Child:
         is_cancelled: Callable[[], bool],
         control: int,
         on_start: Callable[[], None] = lambda: None,
-    ) -> Ending:
+    ) -> ChildEnding:
         """Wait until it has answered, died, or must be ended; call :meth:`bury` afterwards, whatever happens.
 
         It gets `programs` at once and `instance` when it says that it has imported them, and `on_start` is

@@ -12,7 +12,7 @@ PACKAGES: Final = ("torch", "safetensors")
 """What the optional extra ``learned`` brings."""
 
 
-class Learned(NamedTuple):
+class Weights(NamedTuple):
     """What a learned solver needs besides its name."""
 
     weights: Path | None = None

@@ -12,7 +12,7 @@ from anyio import to_thread
 from dga2d.domains.core.contract import Instance, State
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned.method import LearnedMethod, device_in_words, device_named
-from dga2d.runtime.learned.names import DOMAINS, PACKAGES, Learned
+from dga2d.runtime.learned.names import DOMAINS, PACKAGES, Weights
 from dga2d.runtime.learned.settings import TrainingSettings, stream
 from dga2d.runtime.learned.weights import digest_of, load_network
 from dga2d.runtime.runs.packages import require_package
@@ -53,7 +53,7 @@ class LearnedSolver(NamedTuple):
         return state, time.perf_counter() - start
 
 
-async def open_solver(name: str, domain: str, learned: Learned) -> LearnedSolver:
+async def open_solver(name: str, domain: str, learned: Weights) -> LearnedSolver:
     """Load the network of a weights file.
 
     Raises

@@ -25,7 +25,7 @@ from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.inspection.views import steps_text
-from dga2d.runtime.learned.names import DOMAINS, Learned
+from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.runs.packages import require_package
 from dga2d.runtime.runs.problem import Problem
 
@@ -78,7 +78,7 @@ async def solve_instance(
     announce: Callable[[str], None] = lambda text: None,
     warn: Callable[[str], None] = lambda text: None,
     launched: Zygote | None = None,
-    learned: Learned | None = None,
+    learned: Weights | None = None,
 ) -> Solved:
     """Solve one instance, named by key, bare name or file, by the best of run `run_id` or else by `method`.
 
@@ -95,7 +95,7 @@ async def solve_instance(
     """
     domain = get_domain(domain_name)
     if run_id is None and method in DOMAINS:
-        solver = await open_learned(domain_name, method, settings, learned or Learned())
+        solver = await open_learned(domain_name, method, settings, learned or Weights())
         instance = find_instance(domain, instance_name, data_dir, settings.suite)
         return await solve_by_network(domain, instance, solver, settings, seed)
     announce("reading the instance")
@@ -199,7 +199,7 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
     return _solved(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
 
 
-async def open_learned(domain: str, method: Method, settings: RunSettings, learned: Learned) -> LearnedSolver:
+async def open_learned(domain: str, method: Method, settings: RunSettings, learned: Weights) -> LearnedSolver:
     """Load a learned solver.
 
     Raises

@@ -22,12 +22,12 @@ from anyio import to_thread
 
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
 from dga2d.runtime.runs.own_processes import own_command, own_environment
-from dga2d.runtime.study.running import KEPT_BYTES, Ending
+from dga2d.runtime.study.running import KEPT_BYTES, CommandEnding
 
 _PR_SET_PDEATHSIG = 1
 
 
-def carry_out(url: str, arguments: Sequence[str], folder: str) -> Ending:
+def carry_out(url: str, arguments: Sequence[str], folder: str) -> CommandEnding:
     """Run a command of ``dga2d`` on this node, on the database at `url`; where this process ends, the command
     pauses its run."""
     with subprocess.Popen(
@@ -45,7 +45,7 @@ def carry_out(url: str, arguments: Sequence[str], folder: str) -> Ending:
             process.terminate()
             process.wait()
             raise
-    return Ending(process.returncode, messages[-KEPT_BYTES:])
+    return CommandEnding(process.returncode, messages[-KEPT_BYTES:])
 
 
 def _end_with_parent() -> None:
@@ -63,7 +63,7 @@ class NodesOfStudy:
     room: int
     """Commands that the nodes present at the start carry out at a time."""
 
-    async def __call__(self, arguments: Sequence[str]) -> Ending:
+    async def __call__(self, arguments: Sequence[str]) -> CommandEnding:
         """Run a command to its end; where this process is to stop, the command is asked to pause."""
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -74,9 +74,9 @@ class NodesOfStudy:
         try:
             return await ended
         except RayTaskError as error:
-            return Ending(1, str(error.cause).encode())
+            return CommandEnding(1, str(error.cause).encode())
         except RayError as error:
-            return Ending(None, str(error).encode())
+            return CommandEnding(None, str(error).encode())
         except anyio.get_cancelled_exc_class():
             ray.cancel(ended)
             raise

@@ -46,7 +46,7 @@ class Options:
     """Address of the Ray cluster that carries it out, empty for this machine's; ``None`` for no cluster."""
 
 
-class Ending(NamedTuple):
+class CommandEnding(NamedTuple):
     """How a command ended."""
 
     code: int | None
@@ -64,7 +64,7 @@ class Ending(NamedTuple):
         return " / ".join(lines[-LAST_LINES:]) or f"exit code {self.code}"
 
 
-CarryOut = Callable[[Sequence[str]], Awaitable[Ending]]
+CarryOut = Callable[[Sequence[str]], Awaitable[CommandEnding]]
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _for_cluster(plan: StudyPlan, options: Options) -> Options:
     )
 
 
-async def _dga2d(url: str, arguments: Sequence[str]) -> Ending:
+async def _dga2d(url: str, arguments: Sequence[str]) -> CommandEnding:
     """Run a command on the database at `url` to its end. Where this process is to stop, it is asked to pause
     and waited for."""
     command, environment = own_command(arguments), own_environment(url)
@@ -248,7 +248,7 @@ async def _dga2d(url: str, arguments: Sequence[str]) -> Ending:
                     process.terminate()
                 await process.wait()
             raise
-    return Ending(code, bytes(last))
+    return CommandEnding(code, bytes(last))
 
 
 async def _drain(process: Process) -> None:

@@ -12,7 +12,7 @@ import anyio.to_thread
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey, instance_and_copy
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.learned.names import DOMAINS, Learned
+from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.solving import SolveFailedError, solve_by_network
 from dga2d.runtime.runs.states import load_state
@@ -75,7 +75,7 @@ async def _solve(
 
     domain = DOMAINS[name]
     problem = reopen_problem(state, data_dir)
-    solver = await open_solver(name, domain, Learned(wanted.weights, wanted.device))
+    solver = await open_solver(name, domain, Weights(wanted.weights, wanted.device))
     settings = state.settings.model_copy(update={"work": None, "time_limit": wanted.time_limit})
     cells = []
     for seed in plan.seeds:

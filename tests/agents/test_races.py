@@ -14,7 +14,7 @@ from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
-from dga2d.agents.race_moves import Proposal, RaceMaterial, draw_proposals, move_weight
+from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey
@@ -289,7 +289,7 @@ def test_a_sweep_brings_every_operator_once_before_any_is_drawn(
         s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in incumbent(state)
     }
 
-    def swept() -> list[Proposal]:
+    def swept() -> list[NewContender]:
         material = RaceMaterial(state, texts, racing.prompt_context.contracts, np.random.default_rng(1))
         return [p for p in draw_proposals(material, 60) if p.change.startswith("untried operator")]
 

@@ -179,7 +179,7 @@ class SequenceScoring:
         peaks = []
         tracemalloc.start()
         try:
-            for _ in range(3):  # what an interpreter keeps from its first calls under tracing is not the decoder's
+            for _ in range(3):  # an interpreter keeps something from first calls
                 before = tracemalloc.get_traced_memory()[0]
                 tracemalloc.reset_peak()
                 decode(state)

@@ -14,7 +14,7 @@ from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.study import cells, running
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.plan import Cell, StudyPlan, parse_plan
-from dga2d.runtime.study.running import Ending, Options, run_study
+from dga2d.runtime.study.running import CommandEnding, Options, run_study
 
 PLAN = parse_plan(
     'title = "T"\ndomains = ["jsp"]\nseeds = [1]\n[arms.a]\n[arms.b]\nwork = 9\n', "t", "t.toml"
@@ -38,10 +38,10 @@ async def test_a_run_that_outlived_its_study_is_waited_for_and_not_carried_out_t
         }
         return [found[cell] or next(looks) for cell in (PLAN.cells if cells is None else cells)]
 
-    async def carry_out(url: str, arguments: Sequence[str]) -> Ending:
+    async def carry_out(url: str, arguments: Sequence[str]) -> CommandEnding:
         run = arguments[arguments.index("--run-id") + 1] if "--run-id" in arguments else arguments[1]
         commands.append((arguments[0], run))
-        return Ending(0, b"")
+        return CommandEnding(0, b"")
 
     monkeypatch.setattr(running, "read_progress", read_progress)
     monkeypatch.setattr(running, "_dga2d", carry_out)
