@@ -17,6 +17,7 @@ from dga2d.agents.agent import Decision, Duty, present_graph
 from dga2d.agents.comparison import calls_between_validations
 from dga2d.agents.methods import method_end
 from dga2d.agents.ports import EventAppender
+from dga2d.agents.spreading import spread
 from dga2d.agents.work_calibration import seconds_of_work
 from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
 from dga2d.events.payloads import (
@@ -387,17 +388,6 @@ def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
     return tuple(chosen)
 
 
-def spread_order(size: int) -> list[int]:
-    """Return 0, …, `size` − 1 in an order whose every beginning is as evenly spread as the whole.
-
-    References
-    ----------
-    J. G. van der Corput, "Verteilungsfunktionen", 1935 (the order of reversed digits).
-    """
-    width = (size - 1).bit_length()
-    return sorted(range(size), key=lambda i: f"{i:0{width}b}"[::-1])
-
-
 def instances_to_compare_on(state: RunState, draws: np.random.Generator) -> list[InstanceKey]:
     """Return the training instances on which races and gates compare programs, in order.
 
@@ -410,10 +400,3 @@ def instances_to_compare_on(state: RunState, draws: np.random.Generator) -> list
     count, first = math.ceil(share * len(solved)), int(draws.integers(len(solved)))
     kept = {solved[(first + i * len(solved) // count) % len(solved)] for i in range(count)}
     return [key for key in keys if key not in state.solved or key in kept] or keys
-
-
-def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:
-    """Return `size` keys evenly spaced over the sorted list; all of them for ``None``."""
-    if size is None or size >= len(keys):
-        return tuple(keys)
-    return tuple(keys[(2 * i + 1) * len(keys) // (2 * size)] for i in range(size))

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dga2d.agents.agent import open_basis
-from dga2d.agents.conductor import instances_to_compare_on, spread_order
+from dga2d.agents.conductor import instances_to_compare_on
 from dga2d.agents.pool_edits import edit_of, parent_of
+from dga2d.agents.spreading import spread_order
 from dga2d.agents.trial_walks import fill, replace_implementation, walk_through
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId

@@ -17,8 +17,8 @@ from one_family import open_family
 from pairing import Gain, gain_of, is_beaten
 from programs import Budget, Program, ProgramBench
 
-from dga2d.agents.conductor import spread
 from dga2d.agents.ports import EvaluationRequest
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from dga2d.agents.conductor import spread
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.errors import UsageError

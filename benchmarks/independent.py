@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from programs import Program, ProgramBench
 
-from dga2d.agents.conductor import spread, validation_instances
+from dga2d.agents.conductor import validation_instances
 from dga2d.agents.proposing import OFFLINE_WAYS, ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId

@@ -24,8 +24,8 @@ from one_family import open_family
 from pairing import gain_of
 from programs import Program, ProgramBench
 
-from dga2d.agents.conductor import spread
 from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.registry import domain_names
 from dga2d.events import InstanceKey
 from dga2d.replay.settings import RunSettings

@@ -20,7 +20,7 @@ from one_family import open_family
 from pairing import gain_of
 from programs import Program, ProgramBench
 
-from dga2d.agents.conductor import spread
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Domain
 from dga2d.domains.core.registry import domain_names
 from dga2d.replay.settings import RunSettings

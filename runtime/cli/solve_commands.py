@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.cli.launching import launched
 from dga2d.runtime.cli.options import (
     complete_instances,
     complete_runs_of_domain,
@@ -25,12 +23,12 @@ from dga2d.runtime.cli.options import (
     thread_count,
 )
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
 from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.terminal.output import check_writable, print_json, shown, status_line, write_file
 
 if TYPE_CHECKING:
     from dga2d.runtime.evaluation import SandboxMode
+    from dga2d.runtime.evaluation.launch import Zygote
     from dga2d.runtime.runs.solving import Method, Solved
     from dga2d.runtime.solver_export import Choice
 
@@ -124,7 +122,7 @@ def solve(
         limits["evaluators"] = thread_count(cores)
     learned = None if method not in DOMAINS else Weights(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
-    with _launched(None if is_outside else sandbox) as zygote:
+    with launched(None if is_outside else sandbox) as zygote:
         solved = _solve(
             domain, instance, url, run_id, method or "safe", limits, seed, data_dir, picture, zygote, learned
         )
@@ -146,22 +144,6 @@ def solve(
         print_json(view)
     else:
         _print_solved(view)
-
-
-@contextmanager
-def _launched(sandbox: SandboxMode | None) -> Iterator[Zygote | None]:
-    """Launch an evaluation worker, if any, which gets ready while this process loads what it needs."""
-    zygote = None
-    if sandbox is not None:
-        folder = cache_dir().resolve()
-        with suppress(OSError):  # it is said where the folder is needed
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            zygote = launch(sandbox, folder)
-    try:
-        yield zygote
-    finally:
-        if zygote is not None:
-            dismiss(zygote)
 
 
 def _solve(

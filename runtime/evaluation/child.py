@@ -277,7 +277,7 @@ def _type_name(value: object) -> str:
     return f"a value of type {type(value).__name__[:80]}"
 
 
-@numba.njit
+@numba.njit(cache=True)
 def _seed_generators(word: Any) -> None:  # pragma: no cover - compiled
     np.random.seed(word)
     random.seed(word)

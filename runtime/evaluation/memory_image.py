@@ -26,9 +26,11 @@ _PRIVATE_MEMORY = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 0+ 00:00 0 *(?:\[he
 def import_numba() -> None:
     """Import numba without what it would load only because it is installed.
 
-    That is coverage, and of scipy's linear algebra all but the routines that compiled code calls.
+    That is coverage, a reader of YAML, and of scipy's linear algebra all but the routines that compiled code
+    calls.
     """
-    sys.modules.setdefault("coverage", None)  # type: ignore[arg-type]
+    unwanted = [name for name in ("coverage", "yaml") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(unwanted))  # type: ignore[arg-type]
     scipy = None
     with suppress(ImportError):
         scipy = importlib.import_module("scipy")
@@ -41,8 +43,8 @@ def import_numba() -> None:
             importlib.import_module("scipy.linalg.cython_lapack")
         del sys.modules["scipy.linalg"]  # who asks for it later gets the real one
     importlib.import_module("numba")
-    if sys.modules["coverage"] is None:
-        del sys.modules["coverage"]
+    for name in unwanted:
+        del sys.modules[name]
 
 
 def settle() -> None:

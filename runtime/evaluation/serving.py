@@ -289,7 +289,7 @@ def start(channel: Channel, refusal: str | None) -> Zygote:
     `refusal` is the reason why there are no namespaces, ``None`` if there are.
     """
     numba_cache.cache_implementations()
-    child.seed_compiled_code(0)  # brings numba's compiler and runtime into memory
+    child.seed_compiled_code(0)  # brings numba's types and runtime into memory
     configuration = channel.receive()
     if refusal is not None:
         configuration["missing"].setdefault("namespaces", refusal)

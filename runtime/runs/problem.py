@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dga2d.agents.conductor import spread
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef, own_score_of, settings_of
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.paper_suite import paper_refs

@@ -24,7 +24,6 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluator import open_evaluator
-from dga2d.runtime.inspection.views import steps_text
 from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.runs.packages import require_package
 from dga2d.runtime.runs.problem import Problem
@@ -291,7 +290,8 @@ def find_instance(domain: Domain, name: str, data_dir: Path | None, suite: str =
 
 async def best_of_run(url: str, run_id: str, domain: str) -> Algorithm:
     """Return the best validated algorithm of a run, or its best in training where nothing was validated."""
-    from dga2d.agents.evaluator_pool import SourceReader
+    from dga2d.agents.evaluator_pool import SourceReader  # slow to import, as all that reads a log
+    from dga2d.runtime.inspection.views import steps_text
     from dga2d.runtime.runs.states import load_state
     from dga2d.store import open_store
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from immutables import Map
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, spread, validation_is_due
+from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, validation_is_due
 from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest
+from dga2d.agents.spreading import spread
 from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent, encode_payload
 from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted, ProcessUse
 from dga2d.replay.settings import RunSettings

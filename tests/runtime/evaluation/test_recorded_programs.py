@@ -17,8 +17,8 @@ import pytest
 from tests.agents.memory_log import MemoryLog, recorded
 
 from dga2d.agents import validator
-from dga2d.agents.conductor import spread
 from dga2d.agents.evaluator_pool import Evaluate, SourceReader, evaluation_request
+from dga2d.agents.spreading import spread
 from dga2d.agents.validator import ScoreValidation
 from dga2d.agents.work_calibration import RateMeter, seconds_of_work
 from dga2d.domains.core.contract import Implementation, Operator, OperatorName
