@@ -75,6 +75,11 @@ def get_domain(name: str) -> Domain:
     return _built_in(name) if plugin is None else plugin.domain
 
 
+def package_of(name: str) -> str | None:
+    """Return the package of the program's own domain called `name`; ``None`` if it has none."""
+    return _MODULES.get(name)
+
+
 def loaded_plugin(name: str) -> LoadedPlugin | None:
     """Return the plug-in called `name`, imported; ``None`` for a domain of the program. Raises as
     `get_domain`.

@@ -7,7 +7,9 @@ from typing import Any
 from dga2d.runtime.inspection.measures import Measure, measure_in
 from dga2d.runtime.report.charts import AXES, GapPlot
 from dga2d.runtime.report.data import ReportData
+from dga2d.runtime.report.evaluations import HeatMap
 from dga2d.runtime.report.milestones import Milestones
+from dga2d.runtime.report.render import transition_names
 from dga2d.runtime.terminal.output import shown_lines
 
 COLUMNS = (
@@ -79,6 +81,38 @@ def compared_values(plot: GapPlot) -> dict[str, Any]:
             for level in plot.levels
         ],
     }
+
+
+def heat_values(map_: HeatMap, name: str, unit: str, digits: int) -> dict[str, Any]:
+    """Return operators by generation; `name` is what is shown, with its unit and decimal places."""
+    return {
+        "measure": {"word": name, "axis": name, "unit": unit, "digits": digits},
+        "sides": ("operator", "generation"),
+        "rows": [shown_lines(operator) for operator in map_.operators],
+        "columns": map_.generations,
+        "values": [
+            [_figure(map_.values.get((operator, generation))) for generation in map_.generations]
+            for operator in map_.operators
+        ],
+    }
+
+
+def transition_values(data: ReportData) -> dict[str, Any]:
+    """Return the credit of every edge of the graph, by source and target."""
+    sources, targets = transition_names(data)
+    credit = {(source, target): value for source, target, value in data.edges}
+    return {
+        "measure": {"word": "credit", "axis": "credit", "unit": "", "digits": 4},
+        "sides": ("from", "to"),
+        "rows": [shown_lines(source) for source in sources],
+        "columns": [shown_lines(target) for target in targets],
+        "values": [[_figure(credit.get((source, target))) for target in targets] for source in sources],
+    }
+
+
+def _figure(value: float | None) -> float | None:
+    """Return a value with the six digits that a picture can show."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 def _told(measure: Measure) -> dict[str, Any]:

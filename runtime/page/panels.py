@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.page.chart_values import gap_values
+from dga2d.runtime.page.chart_values import gap_values, heat_values, transition_values
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.data import ReportData, ReportPart
 from dga2d.runtime.report.graph_drawing import GraphDrawing, draw_graph
@@ -62,6 +62,10 @@ async def context_for(panel: str, timeline: Timeline, seq: int) -> dict[str, Any
     context = context_of(data) | {"seq": seq, "latest": LATEST, "most_related": MOST_RELATED}
     if panel == "graph":
         context["picture"] = await _graph(timeline, seq, data)
+        context["transitions"] = transition_values(data)
+        context["credits"] = heat_values(data.credit, "credit", "", 4)
+    elif panel == "evaluations" and data.evaluated is not None:
+        context["improvements"] = heat_values(data.evaluated.improvement, "improvement", " %", 3)
     elif panel in ("overview", "progress"):
         context["told"] = gap_values(data)
     elif panel == "incumbent":

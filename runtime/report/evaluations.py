@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dga2d.domains.budget import bounded_shares
 from dga2d.domains.core.contract import normalised_gap
@@ -67,6 +68,10 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+MOST_COLUMNS = 60
+"""Columns of a drawn heat map; of a longer run several generations share one."""
+
+
 @dataclass(frozen=True)
 class HeatCell:
     """An operator in a generation, or in the `HeatMap.span` generations from it on."""
@@ -81,18 +86,34 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Operators (rows) by closed generations (columns); what is not in `cells` has no value."""
+    """Operators (rows) by closed generations (columns); what is not in `values` has no value."""
 
     operators: tuple[str, ...]
     generations: tuple[int, ...]
     """The first generation of each column."""
-    cells: tuple[HeatCell, ...]
+    values: Mapping[tuple[str, int], float]
+    """By operator and the first generation of its column; a mean where a column has several."""
     span: int = 1
     """Generations in a column; there may be fewer in the last."""
 
+    def joined(self, most_columns: int = MOST_COLUMNS) -> HeatMap:
+        """Return the map with at most so many columns, in which several generations share one."""
+        span = max(1, -(-len(self.generations) // most_columns))
+        first = {g: self.generations[i - i % span] for i, g in enumerate(self.generations)}
+        together: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for (operator, generation), value in self.values.items():
+            together[operator, first[generation]].append(value)
+        means = {key: sum(several) / len(several) for key, several in together.items()}
+        return HeatMap(self.operators, self.generations[::span], means, span)
 
-MOST_COLUMNS = 60
-"""Columns of a heat map; of a longer run several generations share one."""
+    @cached_property
+    def cells(self) -> tuple[HeatCell, ...]:
+        """What is drawn, each with its part of the largest."""
+        largest = max(map(abs, self.values.values()), default=0.0) or 1.0
+        return tuple(
+            HeatCell(operator, generation, value, math.copysign(math.sqrt(abs(value) / largest), value))
+            for (operator, generation), value in sorted(self.values.items())
+        )
 
 
 def credit_map(closings: Sequence[Closing]) -> HeatMap:
@@ -125,23 +146,9 @@ def _gains(notes: Notes, evaluation: Evaluation) -> Iterable[tuple[str, float]]:
 
 
 def _map(values: dict[tuple[str, int], float], generations: Sequence[int]) -> HeatMap:
-    span = max(1, -(-len(generations) // MOST_COLUMNS))
-    column = {generation: generations[i - i % span] for i, generation in enumerate(generations)}
-    together: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for (operator, generation), value in values.items():
-        if generation in column and operator != START:
-            together[operator, column[generation]].append(value)
-    means = {key: sum(several) / len(several) for key, several in together.items()}
-    largest = max(map(abs, means.values()), default=0.0) or 1.0
-    return HeatMap(
-        operators=tuple(sorted({operator for operator, _ in means})),
-        generations=tuple(generations[::span]),
-        cells=tuple(
-            HeatCell(operator, generation, value, math.copysign(math.sqrt(abs(value) / largest), value))
-            for (operator, generation), value in sorted(means.items())
-        ),
-        span=span,
-    )
+    closed = set(generations)
+    kept = {key: value for key, value in values.items() if key[0] != START and key[1] in closed}
+    return HeatMap(tuple(sorted({operator for operator, _ in kept})), tuple(generations), kept)
 
 
 def evaluations_of(notes: Notes, steps: tuple[Step, ...]) -> list[Evaluation]:

@@ -62,12 +62,12 @@ def credit_figure(credit: HeatMap) -> Figure | None:
     """Return the credit of every operator when each generation closed; ``None`` before the first."""
     from matplotlib.figure import Figure
 
-    if not credit.cells:
+    if not credit.values:
         return None
+    credit = credit.joined()
     values = np.full((len(credit.operators), len(credit.generations)), np.nan)
-    for cell in credit.cells:
-        row, column = credit.operators.index(cell.operator), credit.generations.index(cell.generation)
-        values[row, column] = cell.value
+    for (operator, generation), value in credit.values.items():
+        values[credit.operators.index(operator), credit.generations.index(generation)] = value
     most = float(np.nanmax(np.abs(values))) or 1.0
     figure = Figure(figsize=(6.0, 0.22 * len(credit.operators) + 1.2), layout="constrained")
     axes = figure.add_subplot(xlabel="generation")

@@ -10,6 +10,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dga2d import __version__
+from dga2d.domains.core.errors import PluginError
+from dga2d.domains.core.titles import domain_title
 from dga2d.domains.drawing.svg import STYLE
 from dga2d.replay.state.graph import END, START
 from dga2d.runtime.inspection.measures import measure_in
@@ -45,11 +47,21 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
     )
     made.globals.update(side_by_side=side_by_side, highlight_lines=highlight_lines)
     made.globals.update(words=WORDS, money_note=money_note, outcome_words=OUTCOME_WORDS)
+    made.globals["problem_name"] = problem_name
     made.globals["drawing_style"] = Markup(STYLE)
     made.filters["utc"] = _utc
     made.filters["fenced"] = _fenced
     made.filters["cell"] = _table_cell
     return made
+
+
+def problem_name(domain: str) -> str:
+    """Return a problem's title; its domain's name where there is none to read here, such as that of a plug-in
+    that is gone."""
+    try:
+        return domain_title(domain) or domain
+    except PluginError:
+        return domain
 
 
 def context_of(data: ReportData) -> dict[str, Any]:
@@ -103,19 +115,25 @@ def _table_cell(text: object) -> str:
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in flat)
 
 
-def _matrix(data: ReportData) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
-    """Return the rows of the transition matrix: source, then (target, text, credit, intensity in 0 … 1)."""
+def transition_names(data: ReportData) -> tuple[list[str], list[str]]:
+    """Return sources and targets of the transition matrix, START first, then initialisers, END last."""
     graph = data.view["graph"]
     if graph is None:
-        return []
+        return [], []
     entries = set(graph["initialisers"])
     operators = sorted(graph["operators"], key=lambda operator: (operator not in entries, operator))
+    return [START, *operators], [*operators, END]
+
+
+def _matrix(data: ReportData) -> list[tuple[str, list[tuple[str, str, float | None, float]]]]:
+    """Return the rows of the transition matrix: source, then (target, text, credit, intensity in 0 … 1)."""
+    sources, targets = transition_names(data)
     credit = {(a, b): value for a, b, value in data.edges}
     largest = max([abs(value) for value in credit.values()], default=0.0) or 1.0
     rows = []
-    for source in (START, *operators):
+    for source in sources:
         cells = []
-        for target in (*operators, END):
+        for target in targets:
             value = credit.get((source, target))
             shown = "" if value is None else ("·" if value == 0 else f"{value:+.2f}")
             cells.append((target, shown, value, abs(value or 0.0) / largest))

@@ -61,6 +61,7 @@ async def test_the_picture_has_a_title_axes_and_a_key_that_can_be_read(tab: Tab,
 @in_both
 async def test_the_figures_say_under_what_budget_and_why_nothing_was_paid(tab: Tab, run: str) -> None:
     page = await tab.open(f"/runs/{run}")
+    await expect(page.locator(".verdict")).to_contain_text("Travelling salesman problem (TSP), seed")
     first = page.locator(".verdict p").first
     await expect(first.locator("a.word")).to_have_attribute("href", "#word-equal-work")
     await expect(page.locator(".budget div:has(dt:text-is('money'))")).to_contain_text("0.00 USD")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import anyio
 import pytest
 
-from dga2d.runtime.report.evaluations import HeatCell, HeatMap
+from dga2d.runtime.report.evaluations import HeatMap
 from dga2d.runtime.report.figures import (
     Drawable,
     convergence_figure,
@@ -89,12 +89,12 @@ def test_what_there_is_nothing_to_draw_of_is_left_out() -> None:
     failed = {"generation": 1, "best_so_far_percent": None, "best_gap_percent": None}
     assert convergence_figure([{**failed, "validation_gap_percent": None}]) is None
     assert convergence_figure([]) is None
-    assert credit_figure(HeatMap((), (1,), ())) is None
+    assert credit_figure(HeatMap((), (1,), {})) is None
 
 
 def test_the_heat_map_puts_each_credit_at_its_operator_and_generation() -> None:
-    cells = (HeatCell("a", 2, 0.5, 1.0), HeatCell("b", 1, -0.25, -0.7))
-    figure = credit_figure(HeatMap(("a", "b"), (1, 2), cells))
+    values = {("a", 2): 0.5, ("b", 1): -0.25}
+    figure = credit_figure(HeatMap(("a", "b"), (1, 2), values))
     assert figure is not None
     (image,) = figure.axes[0].images
     shown = image.get_array()

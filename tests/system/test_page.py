@@ -99,7 +99,7 @@ async def test_frame_and_style_come_before_the_log_is_read(finished: Any) -> Non
 
 async def test_the_frame_tells_what_the_list_of_runs_knows_of_the_run(browser: httpx.AsyncClient) -> None:
     before = (await browser.get("/runs/done")).text
-    assert re.search(r"[a-z]+, seed \d+; begun 20", before)
+    assert re.search(r"<p class=\"soft\">[^<]+, seed \d+; begun 20", before)
     listed = (await browser.get("/rows")).text
     (sentence,) = re.findall(r'data-label="verdict"[^>]*title="([^"]+)"', listed)
     assert sentence[1:] not in before

@@ -1,9 +1,9 @@
-// What all charts of gaps or scores share: tools, zoom, reading by keyboard, log axis, export. Texts are set as text.
+// What all charts share: tools, zoom, reading by keyboard, a second scale, export. Texts are set as text.
 
 /** @type {any} */
 export const Plot = /** @type {any} */ (globalThis).Plot;
-/** Sizes in pixels: of the room above, below, and at the left of a chart; how far below the plot its axis is named. */
-const [ABOVE, BELOW, LEFT, AXIS_NAME] = [24, 44, 46, 36];
+/** Sizes in pixels: of the room above, below, and at the left of a chart; how far above its lower end the axis is named. */
+const [ABOVE, BELOW, LEFT, AXIS_NAME] = [24, 44, 46, 8];
 /** Height of a chart: a share of its width, between two bounds in pixels. */
 const [SHARE, LOWEST, HIGHEST] = [0.34, 220, 560];
 /** Generations up to which each has its own tick. */
@@ -11,7 +11,7 @@ const TICKED = 12;
 const XLINK = "http://www.w3.org/1999/xlink";
 
 /** What a reader chose, by chart; it outlives the panel, which is drawn anew at every step through time. */
-const choices = /** @type {Map<string, {axis: string, isLog: boolean, span: number[] | null, at: number}>} */ (new Map());
+const choices = /** @type {Map<string, {axis: string, isLog: boolean, span: number[] | null, at: number, row: number}>} */ (new Map());
 
 /** @param {string} name @param {Record<string, string>} attributes @param {(Node | string)[]} children */
 export function make(name, attributes, ...children) {
@@ -28,12 +28,12 @@ export class Chart {
     this.holder = holder;
     this.frame = { letter: 1, above: ABOVE, below: BELOW, left: LEFT, height: LOWEST };
     this.told = told;
-    this.choice = choices.get(holder.id) ?? { axis: "generation", isLog: false, span: null, at: -1 };
-    if (!(this.choice.axis in this.told.axes)) this.choice.axis = "generation";
+    this.choice = choices.get(holder.id) ?? { axis: this.firstAxis, isLog: false, span: null, at: -1, row: 0 };
+    if (!(this.choice.axis in this.told.axes)) this.choice.axis = this.firstAxis;
     choices.set(holder.id, this.choice);
     this.figure = make("div", {
       class: "wide plot", tabindex: "0", role: "group",
-      "aria-label": `${this.axisName}. Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis`,
+      "aria-label": `${this.axisName}. ${this.help}`,
     });
     this.reading = make("p", { class: "reading soft", role: "status" });
     this.below = make("p", { class: "soft" }, this.levelWords);
@@ -48,6 +48,21 @@ export class Chart {
   get axisName() {
     const { axis } = this.told.measure;
     return axis[0].toUpperCase() + axis.slice(1);
+  }
+
+  /** The axis until a reader chooses another one. */
+  get firstAxis() {
+    return "generation";
+  }
+
+  /** What the keys do. */
+  get help() {
+    return "Left and right read the generations, plus and minus zoom, 0 shows all, l changes the axis";
+  }
+
+  /** Name of the second scale. */
+  get scaleName() {
+    return "log";
   }
 
   /** A figure with its unit. @param {number | null} value */
@@ -68,7 +83,7 @@ export class Chart {
       this.choice.axis = /** @type {HTMLSelectElement} */ (axis).value;
       this.zoom(null);
     });
-    this.log = make("button", { type: "button", "aria-pressed": String(this.choice.isLog) }, "log");
+    this.log = make("button", { type: "button", "aria-pressed": String(this.choice.isLog) }, this.scaleName);
     this.log.addEventListener("click", () => this.turnLog());
     const all = make("button", { type: "button", title: "Show all (0)" }, "all");
     all.addEventListener("click", () => this.zoom(null));
@@ -160,19 +175,24 @@ export class Chart {
     return { bottom, top };
   }
 
-  /** Puts marks between axes. @param {number} width @param {number[]} shown @param {number} bottom @param {number} top @param {number} beside @param {any[]} marks */
-  put(width, shown, bottom, top, beside, marks) {
-    const { axis, isLog } = this.choice;
+  /** The upward axis of figures, as Plot is told of it. @param {number} bottom @param {number} top */
+  upward(bottom, top) {
+    return { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(this.choice.isLog ? { type: "log" } : {}) };
+  }
+
+  /** Puts marks between axes. @param {number} width @param {number[]} shown @param {any} upward @param {number} beside @param {any[]} marks @param {any} across more that Plot is told of the axis to the right */
+  put(width, shown, upward, beside, marks, across = {}) {
+    const { axis } = this.choice;
     const { letter, above, below, left, height } = this.frame;
     const isTicked = axis === "generation" && shown[1] - shown[0] < TICKED;
     const ticks = Array.from({ length: Math.floor(shown[1] - shown[0]) + 1 }, (_, i) => Math.ceil(shown[0]) + i);
     const chart = Plot.plot({
       width, height, marginLeft: left, marginRight: beside, marginTop: above, marginBottom: below,
-      style: { background: "transparent", fontSize: `${12 * letter}px`, fontFamily: "inherit", overflow: "visible" },
+      style: { background: "transparent", width: `${width}px`, fontSize: `${12 * letter}px`, fontFamily: "inherit", overflow: "visible" },
       className: "gap-chart",
-      x: { domain: shown, label: null, ...(isTicked ? { ticks, tickFormat: "d" } : {}) },
-      y: { domain: [bottom, top], label: this.told.measure.axis, grid: true, clamp: true, ...(isLog ? { type: "log" } : {}) },
-      marks: [Plot.text([`${this.told.axes[axis]} →`], { frameAnchor: "bottom-right", textAnchor: "end", dy: AXIS_NAME * letter }), ...marks],
+      x: { domain: shown, label: null, ...(isTicked ? { ticks, tickFormat: "d" } : {}), ...across },
+      y: upward,
+      marks: [Plot.text([`${this.told.axes[axis]} →`], { frameAnchor: "bottom-right", textAnchor: "end", dy: below - AXIS_NAME * letter }), ...marks],
     });
     this.finish(chart);
     this.chart = chart;
@@ -228,13 +248,18 @@ export class Chart {
     if (next[1] - next[0] > 0) this.zoom(next[0] === from && next[1] === to ? null : next);
   }
 
+  /** What keys do. @returns {Record<string, () => void>} */
+  get keys() {
+    return {
+      ArrowRight: () => this.read(this.choice.at + 1), ArrowLeft: () => this.read(this.choice.at - 1),
+      "+": () => this.scale(0.5), "-": () => this.scale(2), 0: () => this.zoom(null), l: () => this.turnLog(),
+    };
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.target !== this.figure || event.ctrlKey || event.metaKey || event.altKey) return;
-    const keys = /** @type {Record<string, () => void>} */ ({
-      ArrowRight: () => this.read(this.choice.at + 1), ArrowLeft: () => this.read(this.choice.at - 1),
-      "+": () => this.scale(0.5), "-": () => this.scale(2), 0: () => this.zoom(null), l: () => this.turnLog(),
-    });
+    const { keys } = this;
     if (!Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -292,7 +317,8 @@ export class Chart {
 function standalone(chart) {
   const style = getComputedStyle(document.documentElement);
   const written = new XMLSerializer().serializeToString(chart);
-  const filled = written.replaceAll(/var\((--[a-z0-9]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  const filled = written.replaceAll(/var\((--[a-z0-9]+)\)/g, (_, name) => style.getPropertyValue(name).trim())
+    .replaceAll(/rgb\(([0-9]+) ([0-9]+) ([0-9]+)\)/g, "rgb($1,$2,$3)"); // as every program reads it
   const paper = getComputedStyle(document.body).backgroundColor;
   return filled.replace("<svg ", `<svg color="${style.getPropertyValue("--ink").trim()}" `)
     .replace("background: transparent", `background: ${paper}`).replace("font-family: inherit", "font-family: sans-serif");

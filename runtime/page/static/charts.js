@@ -93,7 +93,7 @@ class GapChart extends Chart {
       x: (/** @type {any} */ t) => t.row[axis], y: "value", fill: "transparent", strokeWidth: 2, href: "to", ariaLabel: "text", title: "text", ...look,
     });
     this.below.hidden = !isNarrow;
-    this.put(width, shown, bottom, top, beside, [
+    this.put(width, shown, this.upward(bottom, top), beside, [
       Plot.ruleY(lines, {
         y: "value", stroke: lineColour, strokeDasharray: "6 4", strokeWidth: 1.5,
       }),

@@ -52,7 +52,7 @@ class CompareChart extends Chart {
     const lines = this.told.series.map((/** @type {any} */ one) => one.points.filter((/** @type {any} */ point) => this.canShow(point.value)));
     const bands = this.told.series.map((/** @type {any} */ one) => one.points.filter((/** @type {any} */ p) => this.canShow(p.low) && p.low < p.high));
     const first = (/** @type {any} */ row) => row.values.find((/** @type {number | null} */ value) => this.canShow(value));
-    this.put(width, shown, bottom, top, BESIDE, [
+    this.put(width, shown, this.upward(bottom, top), BESIDE, [
       ...bands.map((/** @type {any[]} */ points, /** @type {number} */ place) => Plot.areaY(points, {
         x: "generation", y1: "low", y2: "high", curve: "step-after", fill: look(place).stroke, fillOpacity: 0.16, clip: true,
       })),

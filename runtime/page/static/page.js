@@ -3,6 +3,7 @@
 import "./act.js";
 import { drawCharts } from "./charts.js";
 import { drawGraph, tellOperator } from "./graph.js";
+import { drawHeat } from "./heat.js";
 import { showFilms } from "./viewer.js";
 
 /** @template {HTMLElement} T @param {string} id @param {new () => T} kind @returns {T} */
@@ -83,6 +84,7 @@ function replace(text, place) {
   for (const part of fresh) {
     for (const drawing of part.querySelectorAll(".incumbent")) void fill(drawing);
     drawCharts(part);
+    drawHeat(part);
     showFilms(part);
     drawGraph(part, tell);
     for (const details of part.querySelectorAll("details")) {
