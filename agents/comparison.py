@@ -70,11 +70,11 @@ def compare_gains(gains: Sequence[float]) -> PairedGains:
         by_rank = max(least, signed_rank_p(moved))
     return PairedGains(
         n,
-        _rounded(mean),
-        (_rounded(mean - reach), _rounded(mean + reach)) if n > 1 else None,
+        _round_figure(mean),
+        (_round_figure(mean - reach), _round_figure(mean + reach)) if n > 1 else None,
         sum(gain > 0.0 for gain in gains),
         sum(gain < 0.0 for gain in gains),
-        _rounded(min(1.0, 2.0 * min(by_mean, by_rank))) if mean > 0.0 else 1.0,
+        _round_figure(min(1.0, 2.0 * min(by_mean, by_rank))) if mean > 0.0 else 1.0,
     )
 
 
@@ -111,7 +111,7 @@ def _tail(ranks: Sequence[int], least: int) -> float:
     return float(sum(ways[least:]) / 2 ** len(ranks))
 
 
-def _rounded(value: float) -> float:
+def _round_figure(value: float) -> float:
     return float(f"{value:.6g}")
 
 
@@ -168,13 +168,13 @@ def error_to_spend(state: RunState) -> float:
     spent = math.fsum(r.comparison.error for r in state.validated if r.comparison is not None)
     left = max(settings.checkpoint_error - spent, 0.0)
     if not settings.evolves_pipelines:
-        return _rounded((1.0 - RESERVE) * left / (1 + _validations_to_come(state)))
+        return _round_figure((1.0 - RESERVE) * left / (1 + _validations_to_come(state)))
     last, interval = settings.generations, settings.validation_interval
     if settings.evolution and state.ledger.spent_reason is not None:
         last = generation.number
     due = {last} | (set(range(interval, last + 1, interval)) if interval else set())
     planned = sum(number > generation.number for number in due) + 1
-    return _rounded((1.0 - RESERVE) * left / planned)
+    return _round_figure((1.0 - RESERVE) * left / planned)
 
 
 def calls_between_validations(state: RunState) -> float | None:
@@ -199,7 +199,7 @@ def checkpoint_or_baseline(state: RunState) -> tuple[Step, ...]:
     return state.header.baseline if state.checkpoint is None else state.checkpoint.steps
 
 
-def undecided(
+def choose_undecided(
     state: RunState, kept: tuple[Step, ...], known: Sequence[tuple[Step, ...]]
 ) -> list[tuple[Step, ...]]:
     """Return the challengers of earlier validations that look best beside `kept` and are not `known`."""

@@ -10,7 +10,7 @@ import anyio.to_thread
 import numpy as np
 
 from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
-from dga2d.agents.comparison import checkpoint_or_baseline, undecided
+from dga2d.agents.comparison import checkpoint_or_baseline, choose_undecided
 from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.policy import (
     ActionTable,
@@ -239,7 +239,7 @@ def _trial_candidate(
     """Return a candidate that is not drawn: each decision of its walk has probability 1."""
     walk = tuple(step.operator for step in steps)
     decisions = certain_steps(present_graph(state), walk, state.settings.max_length)
-    return _sampled(state, generation, candidate, steps, decisions)
+    return _sampled_pipeline(state, generation, candidate, steps, decisions)
 
 
 def _draw_candidate(
@@ -249,10 +249,10 @@ def _draw_candidate(
     walk = draw_walk(tables, _walk_stream(state, generation, candidate))
     draws = stream(state.header.seed, "implementation", generation.number, candidate)
     steps = sample_implementations(walk.operators, state.pools, state.credits, state.temperature, draws)
-    return _sampled(state, generation, candidate, steps, walk.steps)
+    return _sampled_pipeline(state, generation, candidate, steps, walk.steps)
 
 
-def _sampled(
+def _sampled_pipeline(
     state: RunState,
     generation: GenerationState,
     candidate: int,
@@ -361,7 +361,7 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
         if steps not in pipelines:
             pipelines.append(steps)
     if state.settings.pools_validations:
-        pipelines += undecided(state, checkpoint_or_baseline(state), pipelines)
+        pipelines += choose_undecided(state, checkpoint_or_baseline(state), pipelines)
     return PipelinesDecoded(
         generation=open_generation(state).number,
         pipelines=tuple(pipelines),

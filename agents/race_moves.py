@@ -248,7 +248,7 @@ def _neighbours(material: RaceMaterial, operator: OperatorId) -> Iterator[Steps]
     is_small = "share" in material.state.settings.moves and material.draw(2)
     put_in = new.model_copy(update={"share": SMALL_SHARE}) if is_small else new
     for i in range(len(steps) + 1):
-        yield _inserted(steps, i, put_in)
+        yield _insert(steps, i, put_in)
     for i in range(len(steps)):
         yield (*steps[:i], new, *steps[i + 1 :])
 
@@ -261,8 +261,8 @@ def _change_walk(material: RaceMaterial) -> NewContender | None:
         ("another operator", lambda: _neighbours(material, _any_operator(material))),
         ("another operator", lambda: _neighbours(material, _any_operator(material))),
         ("an operator less", lambda: (steps[:i] + steps[i + 1 :] for i in range(n))),
-        ("an operator again", lambda: (_inserted(steps, i, step) for i in range(n + 1) for step in steps)),
-        ("another order", lambda: (_swapped(steps, i, j) for i in range(n) for j in range(i))),
+        ("an operator again", lambda: (_insert(steps, i, step) for i in range(n + 1) for step in steps)),
+        ("another order", lambda: (_swap(steps, i, j) for i in range(n) for j in range(i))),
     )
     change, neighbours = kinds[material.draw(len(kinds))]
     fitting = [other for other in neighbours() if material.is_walk(_operators(other))]
@@ -277,11 +277,11 @@ def _any_operator(material: RaceMaterial) -> OperatorId:
     return operators[material.draw(len(operators))]
 
 
-def _inserted(steps: Steps, place: int, step: Step) -> Steps:
+def _insert(steps: Steps, place: int, step: Step) -> Steps:
     return (*steps[:place], step, *steps[place:])
 
 
-def _swapped(steps: Steps, i: int, j: int) -> Steps:
+def _swap(steps: Steps, i: int, j: int) -> Steps:
     changed = list(steps)
     changed[i], changed[j] = changed[j], changed[i]
     return tuple(changed)

@@ -97,7 +97,7 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
         if compared is None:
             compared = compare_challengers(state, duty.number)
             payloads.append(compared)
-        best = _chosen(state, compared)
+        best = _choose_checkpoint(state, compared)
     else:
         best = _new_checkpoint(state, pipelines, scored)
     if best is not None:
@@ -138,7 +138,7 @@ def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
     )
 
 
-def _chosen(state: RunState, compared: ChallengersCompared) -> int | None:
+def _choose_checkpoint(state: RunState, compared: ChallengersCompared) -> int | None:
     """Return the number of the pipeline that becomes the checkpoint; ``None`` if the present one stays."""
     if state.checkpoint is None:
         return next(iter(compared.better), compared.checkpoint)

@@ -160,7 +160,7 @@ def random_cost(name: str, settings: Any) -> float:
         fixed = stream("cpu", "validation", name, settings.size)
         graphs = sdds.training_graphs(settings, sdds.VALIDATION_GRAPHS, fixed)
         chances = 1e-6 * torch.rand(len(graphs), sdds.VALIDATION_SAMPLES, settings.size, generator=rng)
-        return -float(sdds.rounded(graphs, chances).sum(-1).amax(1).double().mean())
+        return -float(sdds.round_by_expectation(graphs, chances).sum(-1).amax(1).double().mean())
     seed = stream("cpu", "validation", name, settings.size).initial_seed()
     environments = bpp_drl._environments(settings.size, bpp_drl.VALIDATION_INSTANCES, seed)
     orders = torch.rand(len(environments), 1, settings.size, generator=rng).argsort(2)

@@ -13,7 +13,7 @@ import argparse
 
 from ortools.sat.python import cp_model
 
-from dga2d.domains.mis.constructions import Triples, projective_triples, tripled
+from dga2d.domains.mis.constructions import Triples, projective_triples, triple_system
 
 POINTS = 45
 
@@ -40,7 +40,7 @@ def main() -> None:
     )
     parser.add_argument("--time-limit", type=float, default=600.0, help="seconds for the proof")
     options = parser.parse_args()
-    triples = tripled(projective_triples(3), POINTS // 3)
+    triples = triple_system(projective_triples(3), POINTS // 3)
     cover = smallest_cover(triples, POINTS, options.time_limit)
     print(f"steiner45: cover {cover}, independence number {len(triples) + POINTS - cover}")
 

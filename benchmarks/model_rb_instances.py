@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.mis.model_rb import PER_SIZE, SIZES, model_rb, packed
+from dga2d.domains.mis.model_rb import PER_SIZE, SIZES, model_rb, pack
 
 
 def graph_with_a_forgotten_set(cliques: int, size: int) -> NDArray[np.uint8]:
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="file to write; must not exist")
     options = parser.parse_args()
     shapes = [shape for shape in SIZES for _ in range(PER_SIZE)]
-    data = packed([graph_with_a_forgotten_set(*shape) for shape in shapes], shapes)
+    data = pack([graph_with_a_forgotten_set(*shape) for shape in shapes], shapes)
     with options.file.open("xb") as file:
         file.write(data)
     print(f"{len(shapes)} graphs, {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}")

@@ -114,7 +114,7 @@ def execute(
     helpers = getattr(decoder, "helpers", {})
     env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
     if getattr(decoder, "repeats", False):
-        return _repeated(runs, env_data, decoder, budget)
+        return _repeat(runs, env_data, decoder, budget)
     return _once(runs, env_data, decoder, charging(decoder), budget)
 
 
@@ -145,9 +145,7 @@ def _once(
     return Execution(best, best_score, tuple(trace))
 
 
-def _repeated(
-    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, budget: Budget
-) -> Execution:
+def _repeat(runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, budget: Budget) -> Execution:
     """Run the walk as the step of an iteration, and return the last state.
 
     Scores in the trace are those of the first pass; the last position's is that of the answer.

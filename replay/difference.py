@@ -20,18 +20,18 @@ def compare_states(before: RunState, after: RunState) -> dict[str, Any]:
     A change is a pair of the value before and the value after, ``None`` where there was none.
     """
     found = {
-        "settings": _changed(before.settings.model_dump(), after.settings.model_dump()),
-        "operators": _exchanged(_operators(before), _operators(after)),
-        "edges": _exchanged(_edges(before), _edges(after)),
+        "settings": _changes(before.settings.model_dump(), after.settings.model_dump()),
+        "operators": _exchanges(_operators(before), _operators(after)),
+        "edges": _exchanges(_edges(before), _edges(after)),
         "pools": {
             operator: difference
             for operator in sorted({*before.pools, *after.pools})
-            if (difference := _exchanged(before.pools.get(operator, ()), after.pools.get(operator, ())))
+            if (difference := _exchanges(before.pools.get(operator, ()), after.pools.get(operator, ())))
         },
-        "credits": _changed(_credits(before), _credits(after)),
-        "budget": _changed(_budget(before), _budget(after)),
-        "progress": _changed(_progress(before), _progress(after)),
-        "state_digest": _changed({"": state_digest(before)}, {"": state_digest(after)}).get(""),
+        "credits": _changes(_credits(before), _credits(after)),
+        "budget": _changes(_budget(before), _budget(after)),
+        "progress": _changes(_progress(before), _progress(after)),
+        "state_digest": _changes({"": state_digest(before)}, {"": state_digest(after)}).get(""),
     }
     return {key: value for key, value in found.items() if value}
 
@@ -43,12 +43,12 @@ def first_divergence(one: RunState, other: RunState) -> int | None:
     return next((t for t in both if one.history[t].state_digest != other.history[t].state_digest), None)
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
     keys = sorted({*before, *after})
     return {key: [before.get(key), after.get(key)] for key in keys if before.get(key) != after.get(key)}
 
 
-def _exchanged(before: Iterable[str], after: Iterable[str]) -> dict[str, list[str]]:
+def _exchanges(before: Iterable[str], after: Iterable[str]) -> dict[str, list[str]]:
     old, new = set(before), set(after)
     parts = {"removed": sorted(old - new), "added": sorted(new - old)}
     return {key: value for key, value in parts.items() if value}

@@ -20,7 +20,7 @@ from dga2d.store._contract import (
     check_page,
     database_url,
     shown_url,
-    verified,
+    verify_events,
 )
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import (
@@ -83,5 +83,5 @@ __all__ = [
     "database_url",
     "open_store",
     "shown_url",
-    "verified",
+    "verify_events",
 ]

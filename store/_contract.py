@@ -157,8 +157,8 @@ class EventStore(Protocol):
         """Yield the events ``after < seq ≤ until`` (up to the end that is reached if ``None``) in order of
         `seq`.
 
-        Reads page by page, in constant memory; verifies nothing (see ``verified``). Raises UnknownRunError
-        at the first step.
+        Reads page by page, in constant memory; verifies nothing (see ``verify_events``). Raises
+        UnknownRunError at the first step.
         """
 
     def pages(
@@ -295,7 +295,7 @@ class EventStore(Protocol):
         """
 
 
-async def verified(
+async def verify_events(
     events: AsyncIterable[RecordedEvent], start: Head = EMPTY_LOG
 ) -> AsyncIterator[RecordedEvent]:
     """Pass `events` on, each after its number, link and hash were checked.

@@ -181,7 +181,7 @@ def check_version(url: str, version: object, known_version: int) -> None:
 
 
 @contextmanager
-def translated(translate: Callable[[Exception], StoreError | None]) -> Iterator[None]:
+def translate_errors(translate: Callable[[Exception], StoreError | None]) -> Iterator[None]:
     """Turn errors of a driver, wrapped by SQLAlchemy or not, into those that `translate` gives (``None``: the
     error is not the driver's)."""
     try:

@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from dga2d.events import RunId, StoredEvent
 from dga2d.store import _database
 from dga2d.store._contract import shown_url
-from dga2d.store._database import Database, DatabaseConnection, translated
+from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import (
     ForeignDatabaseError,
     MissingDatabaseError,
@@ -74,7 +74,7 @@ class PostgresDatabase(Database):
         self._options = self._connect_options(url.difference_update_query(["schema"]))
         self._settings = {**SETTINGS, "default_transaction_read_only": "on" if read_only else "off"}
         if self._schema is not None:
-            self._settings["search_path"] = quoted(str(self._schema))
+            self._settings["search_path"] = quote_name(str(self._schema))
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
         self._listening = anyio.Lock()
         self._announcing = anyio.Lock()  # all runs of a process need one connection for it
@@ -133,7 +133,7 @@ class PostgresDatabase(Database):
 
     def errors(self) -> AbstractContextManager[None]:
         """Turn errors of the driver, wrapped by SQLAlchemy or not, and of the network into ours."""
-        return translated(functools.partial(translate, url=self.url))
+        return translate_errors(functools.partial(translate, url=self.url))
 
     async def prepare(self, connection: DatabaseConnection, *, create: bool) -> None:
         with self.errors():
@@ -237,7 +237,7 @@ class PostgresConnection(DatabaseConnection):
             return
         driver = await self._current()
         with self._errors():
-            await driver.execute(_text(insertion), _ordered(insertion, rows))
+            await driver.execute(_text(insertion), _order_rows(insertion, rows))
 
     async def insert_if(
         self,
@@ -253,7 +253,7 @@ class PostgresConnection(DatabaseConnection):
         if len(insertions) == 1 and not insertions[0][0].ignores_present:
             return await self._insert_alone_if(guard, run_id, expected, *insertions[0])
         sql = _guarded_text(guard, tuple(insertion for insertion, _ in insertions))
-        written = [_ordered(insertion, rows) for insertion, rows in insertions]
+        written = [_order_rows(insertion, rows) for insertion, rows in insertions]
         values = [*guard.compiled(DIALECT).in_order({"run_id": run_id}), *expected, *written]
         driver = await self._current()
         with self._errors():
@@ -343,7 +343,7 @@ class PostgresConnection(DatabaseConnection):
             await self.driver.execute("LOCK TABLE leases, blobs IN EXCLUSIVE MODE")
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name as SQL's identifier."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -359,7 +359,7 @@ def _hand_on(rows: list[SqlRow], step: Callable[[list[Any]], None]) -> None:
         step(rows[start : start + _database.SCAN_SIZE])
 
 
-def _ordered(insertion: RowInsertion, rows: Sequence[SqlRow]) -> Sequence[SqlRow]:
+def _order_rows(insertion: RowInsertion, rows: Sequence[SqlRow]) -> Sequence[SqlRow]:
     """Return rows in an order in which two transactions cannot wait for each other's."""
     return sorted(rows) if insertion.ignores_present else rows
 

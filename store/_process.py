@@ -49,7 +49,7 @@ class ProcessIdentity:
     def _process(self) -> psutil.Process | None:
         try:
             process = psutil.Process(self.pid)
-            is_another = abs(_started(process) - self.started) > _START_TOLERANCE_MS
+            is_another = abs(_start_time(process) - self.started) > _START_TOLERANCE_MS
             return None if is_another or process.status() == psutil.STATUS_ZOMBIE else process
         except psutil.NoSuchProcess:
             return None
@@ -65,8 +65,8 @@ def host_name() -> str:
 
 def this_process() -> ProcessIdentity:
     """Return the process that asks."""
-    return ProcessIdentity(host_name(), os.getpid(), _started(psutil.Process()))
+    return ProcessIdentity(host_name(), os.getpid(), _start_time(psutil.Process()))
 
 
-def _started(process: psutil.Process) -> int:
+def _start_time(process: psutil.Process) -> int:
     return round(process.create_time() * 1000)

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dga2d.events import RunId, StoredEvent
 from dga2d.store import _database
-from dga2d.store._database import Database, DatabaseConnection, translated
+from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import ForeignDatabaseError
 from dga2d.store._sqlite_file import create_engine, translate
 from dga2d.store._sqlite_schema import SCHEMA_VERSION, prepare_schema, schema_findings
@@ -52,7 +52,7 @@ class SqliteDatabase(Database):
         await self._engine.dispose()
 
     def errors(self) -> AbstractContextManager[None]:
-        return translated(functools.partial(translate, url=self.url))
+        return translate_errors(functools.partial(translate, url=self.url))
 
     async def prepare(self, connection: DatabaseConnection, *, create: bool) -> None:
         if not await prepare_schema(connection, self.url, create=create):

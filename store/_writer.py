@@ -310,12 +310,12 @@ class SqlEventWriter:
                 claimed[kind] += amount
                 if quota is None:
                     continue
-                charged = await self._charged(kind)
+                charged = await self._sum_charges(kind)
                 if charged + claimed[kind] > quota:
                     return QuotaExceededError(kind, quota, claimed[kind], quota - charged)
         return None
 
-    async def _charged(self, kind: str) -> int:
+    async def _sum_charges(self, kind: str) -> int:
         total = 0
         for run_id, until in self._segments():
             [(charged,)] = await self._connection.fetch(

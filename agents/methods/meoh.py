@@ -67,7 +67,7 @@ class MultiObjectiveEvolution:
     def update(self, search: Search) -> Population:
         valid = list({program.id: program for program in search.latest if not program.failed}.values())
         if is_seeding(search):
-            return self._survived(search, valid, {"buffer": [], "made": 0, "generation": 0})
+            return self._select_survivors(search, valid, {"buffer": [], "made": 0, "generation": 0})
         size, memory = search.size or SIZE, json.loads(search.memory)
         is_first = memory["generation"] == 0
         buffer = [*(search.programs[name] for name in memory["buffer"]), *valid]
@@ -77,9 +77,9 @@ class MultiObjectiveEvolution:
             archive = self._front(search, buffer)
             return Population(search.population, archive, memory=json.dumps(told))
         told = {"buffer": [], "made": made, "generation": memory["generation"] + 1}
-        return self._survived(search, buffer, told)
+        return self._select_survivors(search, buffer, told)
 
-    def _survived(self, search: Search, buffer: list[ProgramRecord], memory: object) -> Population:
+    def _select_survivors(self, search: Search, buffer: list[ProgramRecord], memory: object) -> Population:
         """Return the N programs of population and buffer of the largest value; of equal ones the older."""
         known = {program.id: program for program in (*search.members, *buffer)}
         programs = sorted(known.values(), key=lambda program: program.number)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation
-from dga2d.agents.methods.survival import ranked
+from dga2d.agents.methods.survival import rank_programs
 from dga2d.agents.methods.variations import I1
 from dga2d.events import ImplementationId
 from dga2d.replay.state.search_state import ProgramRecord
@@ -98,8 +98,8 @@ class ReflectiveEvolution:
     def update(self, search: Search) -> Population:
         valid = [program for program in search.latest if not program.failed]
         kept: list[ProgramRecord] = list(search.members) if search.phase == "mutation" else []
-        elite = ranked([*valid, *(search.programs[name] for name in search.archive)])[:1]
-        members = dict.fromkeys(program.id for program in ranked([*kept, *valid]))
+        elite = rank_programs([*valid, *(search.programs[name] for name in search.archive)])[:1]
+        members = dict.fromkeys(program.id for program in rank_programs([*kept, *valid]))
         return Population(tuple(members), tuple(program.id for program in elite), memory=search.phase)
 
     def notes(self, search: Search, ask: Ask) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ DIGITS = 5
 """Objectives that agree to so many decimals count as one."""
 
 
-def ranked(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
+def rank_programs(programs: Iterable[ProgramRecord]) -> list[ProgramRecord]:
     """Return programs best first, of equal ones the older first."""
     return sorted(programs, key=lambda program: (-program.score, program.number))
 
@@ -34,7 +34,7 @@ def fittest(programs: Iterable[ProgramRecord], size: int) -> tuple[Implementatio
     for program in sorted(programs, key=lambda program: program.number):
         first.setdefault(program.id, program)
     found: dict[float, ImplementationId] = {}
-    for program in ranked(p for p in first.values() if not p.failed):
+    for program in rank_programs(p for p in first.values() if not p.failed):
         found.setdefault(round(program.score, DIGITS), program.id)
     return tuple(found.values())[:size]
 
@@ -51,6 +51,6 @@ def select_by_rank(
     programs: Sequence[ProgramRecord], count: int, draws: np.random.Generator
 ) -> tuple[ImplementationId, ...]:
     """Draw `count` programs by rank with replacement: the same one may be drawn twice."""
-    order = ranked(programs)
+    order = rank_programs(programs)
     weights = rank_weights(len(order))
     return tuple(order[choose(weights, float(draws.random()))].id for _ in range(count))

@@ -70,7 +70,7 @@ class Learner:
         """
         if not math.isfinite(float(loss.detach())):
             raise PolicyDivergedError("the loss", float(loss.detach()))
-        trained = [parameter for _, parameter in self._trained()]
+        trained = [parameter for _, parameter in self._trained_parameters()]
         if loss.requires_grad:
             torch.autograd.backward(loss)
         norm = float(nn.utils.clip_grad_norm_(trained, self._settings.max_gradient_norm))
@@ -86,7 +86,7 @@ class Learner:
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return the optimiser's state: moments and step per trained parameter, ids of used rows."""
         found = {f"{name}/ids": torch.tensor(rows.ids) for name, rows in self._rows.items()}
-        for name, parameter in self._trained():
+        for name, parameter in self._trained_parameters():
             for key, value in self._optimizer.state.get(parameter, {}).items():
                 found[f"{name}/{key}"] = value
         return found
@@ -102,7 +102,7 @@ class Learner:
         for name, rows in self._rows.items():
             rows.restore(tensors[f"{name}/ids"].tolist())
         self._optimizer = self._new_optimizer()
-        for name, parameter in self._trained():
+        for name, parameter in self._trained_parameters():
             if f"{name}/step" in tensors:
                 self._optimizer.state[parameter] = {
                     key: tensors[f"{name}/{key}"].clone().to(parameter.device) for key in MOMENTS
@@ -114,7 +114,7 @@ class Learner:
                 return rows.look_up(ids)
         return nn.functional.embedding(ids, weight)
 
-    def _trained(self) -> Iterator[tuple[str, nn.Parameter]]:
+    def _trained_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
         for name, parameter in self._network.model.named_parameters():
             if name in self._rows:
                 yield name, self._rows[name].parameter
@@ -124,7 +124,7 @@ class Learner:
     def _new_optimizer(self) -> torch.optim.AdamW:
         decayed: list[nn.Parameter] = []
         plain: list[nn.Parameter] = []
-        for name, parameter in self._trained():
+        for name, parameter in self._trained_parameters():
             (plain if name in self._rows or parameter.ndim < 2 else decayed).append(parameter)
         groups = [
             {"params": decayed, "weight_decay": self._settings.weight_decay},

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from dga2d.agents.proposing.errors import ProposalError, shown
+from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.domains.core.statements import parse_quietly
 from dga2d.domains.core.tunables import find_tunables
@@ -106,7 +106,7 @@ def python_block(text: str) -> str:
         raise ProposalError("code_block", f"expected exactly one fenced Python code block, found {found}")
     block = blocks[0]
     if block.language not in ("", "python", "python3", "py"):
-        raise ProposalError("code_block", f"expected a Python code block, found {shown(block.language)}")
+        raise ProposalError("code_block", f"expected a Python code block, found {abbreviate(block.language)}")
     if not block.text.strip():
         raise ProposalError("code_block", "the code block is empty")
     refuse_hidden_characters(block.text)
@@ -150,7 +150,7 @@ def json_text(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ProposalError("json", "the JSON is nested too deeply") from None
     except ValueError as error:
-        raise ProposalError("json", f"not valid JSON: {shown(str(error), 200)}") from None
+        raise ProposalError("json", f"not valid JSON: {abbreviate(str(error), 200)}") from None
     if not isinstance(value, dict):
         raise ProposalError("json", f"expected a JSON object, found {type(value).__name__}")
     return value
@@ -160,7 +160,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ProposalError("json", f"the key {shown(key)} occurs twice")
+            raise ProposalError("json", f"the key {abbreviate(key)} occurs twice")
         found[key] = value
     return found
 
@@ -339,9 +339,9 @@ def parse_source(source: str) -> ast.Module:
     try:
         return parse_quietly(source)
     except SyntaxError as error:
-        raise ProposalError("syntax", f"line {error.lineno}: {shown(error.msg, 200)}") from None
+        raise ProposalError("syntax", f"line {error.lineno}: {abbreviate(error.msg, 200)}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ProposalError("syntax", f"the code cannot be parsed: {shown(str(error), 200)}") from None
+        raise ProposalError("syntax", f"the code cannot be parsed: {abbreviate(str(error), 200)}") from None
 
 
 @lru_cache(maxsize=1024)

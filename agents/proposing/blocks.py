@@ -87,10 +87,10 @@ def exchange_block(target: Module, block: Block, donor: Module, replacement: Blo
             brought.append(donor.constants[name])
         elif name not in target.constants and target.bindings[name] != donor.bindings.get(name):
             return None
-    return _replaced(target, block, brought, replacement)
+    return _replace_block(target, block, brought, replacement)
 
 
-def _replaced(target: Module, block: Block, brought: list[str], replacement: Block) -> str:
+def _replace_block(target: Module, block: Block, brought: list[str], replacement: Block) -> str:
     marker_line = block.first_line - 1
     before, marker = target.lines[: marker_line - 1], target.lines[marker_line - 1]
     text = replacement.text

@@ -84,9 +84,9 @@ class _TermMaker:
             count = min(max(map(len, bases), default=1), len(pool))
             drawn = self._rng.permutation(len(pool))[:count]
             return self._write([pool[int(i)] for i in sorted(drawn)])
-        return self._write(self._changed(bases[0], is_shorter=variation == "m3"))
+        return self._write(self._change_terms(bases[0], is_shorter=variation == "m3"))
 
-    def _changed(self, terms: Sequence[str], is_shorter: bool) -> Sequence[str]:
+    def _change_terms(self, terms: Sequence[str], is_shorter: bool) -> Sequence[str]:
         """Return the terms with one left out, exchanged or put in."""
         place, way = int(self._rng.integers(max(len(terms), 1))), int(self._rng.integers(3))
         if len(terms) > 1 and (is_shorter or way == 0):

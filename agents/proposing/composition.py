@@ -180,7 +180,7 @@ def merge_modules(parts: Sequence[tuple[str, str]], title: str, taken: frozenset
     bound = {*taken, "math"}
     for source, role in parts:
         pieces = _pieces(source)
-        imports.update((_commented(piece).strip(), None) for piece in pieces if piece.is_import)
+        imports.update((_with_comments(piece).strip(), None) for piece in pieces if piece.is_import)
         shared = _shareable(before, pieces)
         own = [piece for piece in pieces if not piece.is_import and piece.meaning not in shared]
         prefix = role.partition("_")[0] if before else ""
@@ -188,7 +188,7 @@ def merge_modules(parts: Sequence[tuple[str, str]], title: str, taken: frozenset
         if bound & {*renamed.values()}:
             return None
         bound.update(renamed.values())
-        texts += [_rename(_commented(piece), renamed) for piece in own]
+        texts += [_rename(_with_comments(piece), renamed) for piece in own]
         before = before or pieces
     heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
     return "\n\n\n".join((f'"""{title}\n\n{heading}\n"""', "\n".join(imports), *texts))
@@ -228,7 +228,7 @@ def _pieces(source: str) -> tuple[Statement, ...]:
     return tuple(statement for statement in statements if not statement.is_constant_expression)
 
 
-def _commented(piece: Statement) -> str:
+def _with_comments(piece: Statement) -> str:
     """Return a statement with the comments above it."""
     return "\n".join((*filter(str.strip, piece.above), piece.text))
 

@@ -56,7 +56,7 @@ class ModelUnavailableError(ModelError):
     """The endpoint refuses every request like this one, or did not come back in time."""
 
 
-def shown(value: object, limit: int = 60) -> str:
+def abbreviate(value: object, limit: int = 60) -> str:
     """Return a value of an answer as pure ASCII, shortened, for use in a diagnostic."""
     text = ascii(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

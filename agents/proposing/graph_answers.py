@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dga2d.agents.proposing.answers import json_object
-from dga2d.agents.proposing.errors import ProposalError, shown
+from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.graphs import Contracts, compatible_edges, contracts_by_id, incompatibility
 from dga2d.agents.proposing.tasks import ConnectTask, HBounds, InitializeTask
 from dga2d.events import OperatorId
@@ -89,7 +89,7 @@ def _require_keys(value: object, keys: tuple[str, ...], stage: str) -> None:
     if not isinstance(value, dict):
         raise ProposalError(stage, f"expected an object with the keys {', '.join(keys)}")
     missing = [key for key in keys if key not in value]
-    extra = sorted(shown(key) for key in value if key not in keys)
+    extra = sorted(abbreviate(key) for key in value if key not in keys)
     if missing or extra:
         raise ProposalError(
             stage,
@@ -103,11 +103,11 @@ def _search_settings(value: Any) -> tuple[int, float]:
     _require_keys(value, _H_KEYS, "H")
     limit, temperature = value["operator_limit"], value["temperature"]
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10**6:
-        raise ProposalError("H", f"operator_limit must be a whole number from 1, got {shown(limit)}")
+        raise ProposalError("H", f"operator_limit must be a whole number from 1, got {abbreviate(limit)}")
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise ProposalError("H", f"temperature must be a number, got {shown(temperature)}")
+        raise ProposalError("H", f"temperature must be a number, got {abbreviate(temperature)}")
     if not 0 < temperature <= 10**6 or not math.isfinite(temperature):
-        raise ProposalError("H", f"temperature must be above 0 and finite, got {shown(temperature)}")
+        raise ProposalError("H", f"temperature must be above 0 and finite, got {abbreviate(temperature)}")
     return limit, float(temperature)
 
 
@@ -118,7 +118,7 @@ def _ids(value: Any, stage: str, allowed: Contracts) -> tuple[OperatorId, ...]:
     for item in value:
         if not isinstance(item, str) or item not in allowed:
             source = "the listed operators" if stage == "operators" else "the chosen operators"
-            raise ProposalError(stage, f"{shown(item)} is not one of {source}")
+            raise ProposalError(stage, f"{abbreviate(item)} is not one of {source}")
     if len(set(value)) != len(value):
         raise ProposalError(stage, f"{stage} names an operator twice")
     return tuple(sorted(OperatorId(item) for item in value))
@@ -133,11 +133,11 @@ def edge_list(value: Any, stage: str) -> tuple[Edge, ...]:
         With the given `stage`: another shape, or an edge named twice.
     """
     if not isinstance(value, list):
-        raise ProposalError(stage, f"expected a list of [source, target] pairs, got {shown(value)}")
+        raise ProposalError(stage, f"expected a list of [source, target] pairs, got {abbreviate(value)}")
     edges: list[Edge] = []
     for item in value:
         if not isinstance(item, list) or len(item) != 2 or not all(isinstance(end, str) for end in item):
-            raise ProposalError(stage, f"expected a [source, target] pair, got {shown(item)}")
+            raise ProposalError(stage, f"expected a [source, target] pair, got {abbreviate(item)}")
         edges.append((OperatorId(item[0]), OperatorId(item[1])))
     if len(set(edges)) != len(edges):
         raise ProposalError(stage, "an edge is named twice")
@@ -151,7 +151,7 @@ def _edges(value: Any, chosen: Contracts) -> tuple[Edge, ...]:
             if end in (START, END):
                 raise ProposalError("edges", "START and END are implicit: use entry_nodes and exit_nodes")
             if end not in chosen:
-                raise ProposalError("edges", f"{shown(end)} is not one of the chosen operators")
+                raise ProposalError("edges", f"{abbreviate(end)} is not one of the chosen operators")
         if edge[0] == edge[1]:
             raise ProposalError("edges", f"{edge[0]} may not lead to itself")
         if reason := incompatibility(edge, chosen):
@@ -185,26 +185,26 @@ def _broken_rules(edit: EdgeEdit) -> Iterator[tuple[str, str]]:
         if len(added) != 1:
             yield "edge_count", f"expected exactly one edge to add, got {len(added)}"
         if removed != (task.remove,):
-            yield "edge_count", f"only {_named(task.remove)} is to be removed"
+            yield "edge_count", f"only {_name_edge(task.remove)} is to be removed"
     elif max(len(added), len(removed)) > MAX_DELTA:
         yield "edge_count", f"at most {MAX_DELTA} edges may be added and at most {MAX_DELTA} deleted"
     nodes = {START, END, *graph.operators}
     for end in (end for edge in added for end in edge):
         if end not in nodes:
-            yield "edge_endpoint", f"{shown(end)} is not a node of the graph"
+            yield "edge_endpoint", f"{abbreviate(end)} is not a node of the graph"
     for edge in removed:
         if edge not in graph.edges:
-            yield "edge_absent", f"{_named(edge)} is not an edge of the graph"
+            yield "edge_absent", f"{_name_edge(edge)} is not an edge of the graph"
     for edge in added:  # the one to be removed still counts as present
         if edge in graph.edges:
-            yield "edge_present", f"{_named(edge)} is already an edge of the graph"
+            yield "edge_present", f"{_name_edge(edge)} is already an edge of the graph"
     for source, target in added:
         if source == target:
             yield "edge_loop", f"{source} may not lead to itself"
     contracts = contracts_by_id(task.operators)
     for edge in added:
         if reason := incompatibility(edge, contracts):
-            yield "edge_interface", f"{_named(edge)}: {reason}"
+            yield "edge_interface", f"{_name_edge(edge)}: {reason}"
     edited = graph.edit(removed, added)
     if violation := structure_violation(edited.edges, task.structure):
         yield "structure", violation
@@ -257,5 +257,5 @@ def parse_edges(
     return removed, added
 
 
-def _named(edge: Edge | None) -> str:
-    return "no edge" if edge is None else shown(list(edge), 120)
+def _name_edge(edge: Edge | None) -> str:
+    return "no edge" if edge is None else abbreviate(list(edge), 120)

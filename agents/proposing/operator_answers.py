@@ -25,7 +25,7 @@ from dga2d.agents.proposing.answers import (
     refuse_hidden_characters,
 )
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
-from dga2d.agents.proposing.errors import ProposalError, shown
+from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.graph_answers import edge_list
 from dga2d.agents.proposing.graphs import Contracts, contracts_by_id, incompatibility
 from dga2d.agents.proposing.prompts import fence
@@ -96,7 +96,7 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     refuse_hidden_characters(source)
     description = json_text(descriptions[0].text)
     missing = [key for key in _KEYS if key not in description]
-    extra = sorted(shown(key) for key in description if key not in _KEYS)
+    extra = sorted(abbreviate(key) for key in description if key not in _KEYS)
     if missing or extra:
         raise ProposalError(
             "keys",
@@ -109,18 +109,22 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
 def _contract(description: dict[str, Any], task: OperatorTask) -> OperatorContract:
     name = description["id"]
     if not isinstance(name, str) or not _ID.fullmatch(name):
-        raise ProposalError("id", f"expected 3 to 40 of a-z, 0-9 and _, a letter first, got {shown(name)}")
+        raise ProposalError(
+            "id", f"expected 3 to 40 of a-z, 0-9 and _, a letter first, got {abbreviate(name)}"
+        )
     if name in task.taken:
         raise ProposalError("id", f"{name} is or was an operator of this run; choose another id")
     category, categories = description["category"], operator_categories(task)
     if category not in categories:
-        raise ProposalError("category", f"expected one of {', '.join(categories)}, got {shown(category)}")
+        raise ProposalError(
+            "category", f"expected one of {', '.join(categories)}, got {abbreviate(category)}"
+        )
     requires, provides = description["requires"], description["provides"]
     if requires not in ("none", "partial", "complete") or provides not in ("partial", "complete"):
         raise ProposalError(
             "interface",
             "expected requires to be none, partial or complete and provides to be partial or complete, got "
-            f"{shown(requires)} and {shown(provides)}",
+            f"{abbreviate(requires)} and {abbreviate(provides)}",
         )
     if requires == "complete" and provides == "partial" and category != "perturbation":
         raise ProposalError("interface", "only a perturbation may take a complete solution apart")
@@ -132,9 +136,9 @@ def _contract(description: dict[str, Any], task: OperatorTask) -> OperatorContra
 def _line(key: str, value: object, longest: int) -> str:
     """Return one line of visible text."""
     if not isinstance(value, str) or not value.strip() or len(value) > longest:
-        raise ProposalError(key, f"expected 1 to {longest} characters of text, got {shown(value)}")
+        raise ProposalError(key, f"expected 1 to {longest} characters of text, got {abbreviate(value)}")
     if any(unicodedata.category(char).startswith(("C", "Zl", "Zp")) for char in value):
-        raise ProposalError(key, f"expected one line of visible text, got {shown(value)}")
+        raise ProposalError(key, f"expected one line of visible text, got {abbreviate(value)}")
     return " ".join(value.split())
 
 
@@ -155,10 +159,10 @@ def _operator_edges(value: Any, new: OperatorContract, task: OperatorTask) -> tu
 
 
 def _check_edge(edge: Edge, new: OperatorContract, contracts: Contracts) -> None:
-    named = shown(list(edge), 120)
+    named = abbreviate(list(edge), 120)
     for end in edge:
         if end not in contracts and end not in (START, END):
-            raise ProposalError("edges", f"{shown(end)} is not an operator of the graph")
+            raise ProposalError("edges", f"{abbreviate(end)} is not an operator of the graph")
     if edge[0] == edge[1] or new.id not in edge:
         raise ProposalError("edges", f"{named}: every edge joins {new.id} to START, END or another operator")
     if reason := incompatibility(edge, contracts):

@@ -104,10 +104,10 @@ class _ProgramMaker:
         bases = [r for parent in parents if (r := recipe_of(parent.source)) is not None]
         varies_constants = variation == "m2" or (len(parents) == 1 and self._rng.random() < 0.3)
         if not bases or varies_constants:  # what was not made here can be varied in its constants alone
-            return perturb(self._drawn(parents).source, self._rng)
+            return perturb(self._draw(parents).source, self._rng)
         if variation == "m3":
-            return self._write(self._shorter(self._drawn(bases)))
-        return self._write(self._crossed(bases) if len(bases) > 1 else self._changed(bases[0]))
+            return self._write(self._shorter(self._draw(bases)))
+        return self._write(self._cross_recipes(bases) if len(bases) > 1 else self._change_part(bases[0]))
 
     def _write(self, recipe: Recipe | None) -> str | None:
         if recipe is None:
@@ -120,29 +120,29 @@ class _ProgramMaker:
         """Return a recipe drawn at random."""
         if not self._starts:
             return None
-        start = self._drawn(self._starts)
+        start = self._draw(self._starts)
         if self._improvers and self._kicks and self._rng.random() < 0.5:
-            improvers = {self._drawn(self._improvers) for _ in range(1 + int(self._rng.integers(2)))}
-            return Recipe("iterated", (start, *sorted(improvers), self._drawn(self._kicks)))
+            improvers = {self._draw(self._improvers) for _ in range(1 + int(self._rng.integers(2)))}
+            return Recipe("iterated", (start, *sorted(improvers), self._draw(self._kicks)))
         others = [*self._improvers, *self._kicks]
         count = 1 + int(self._rng.integers(MOST_STAGES - 1)) if others else 0
-        return Recipe("chain", (start, *(self._drawn(others) for _ in range(count))))
+        return Recipe("chain", (start, *(self._draw(others) for _ in range(count))))
 
-    def _changed(self, base: Recipe) -> Recipe:
+    def _change_part(self, base: Recipe) -> Recipe:
         """Return a recipe with a part exchanged, put in or left out."""
         parts, place = list(base.parts), int(self._rng.integers(len(base.parts)))
         if place == 0:
-            parts[0] = self._drawn(self._starts)
+            parts[0] = self._draw(self._starts)
         elif base.kind == "iterated":
-            parts[place] = self._drawn(self._kicks if place == len(parts) - 1 else self._improvers)
+            parts[place] = self._draw(self._kicks if place == len(parts) - 1 else self._improvers)
         else:
             way, others = int(self._rng.integers(3)), [*self._improvers, *self._kicks]
             if way == 0 and len(parts) > 2:
                 del parts[place]
             elif way == 1 and len(parts) < MOST_STAGES:
-                parts.insert(place, self._drawn(others))
+                parts.insert(place, self._draw(others))
             else:
-                parts[place] = self._drawn(others)
+                parts[place] = self._draw(others)
         return Recipe(base.kind, tuple(parts))
 
     def _shorter(self, base: Recipe) -> Recipe:
@@ -153,22 +153,22 @@ class _ProgramMaker:
         place = 1 + int(self._rng.integers(len(base.parts) - (1 if base.kind == "chain" else 2)))
         return Recipe(base.kind, (*base.parts[:place], *base.parts[place + 1 :]))
 
-    def _crossed(self, bases: Sequence[Recipe]) -> Recipe:
+    def _cross_recipes(self, bases: Sequence[Recipe]) -> Recipe:
         """Return a recipe of the kind of one parent, its parts from all."""
-        kind = self._drawn(bases).kind
+        kind = self._draw(bases).kind
         starts = [base.parts[0] for base in bases]
         improvers = [p for base in bases for p in base.parts[1:] if p in self._improvers]
         kicks = [p for base in bases for p in base.parts[1:] if p in self._kicks]
         improvers, kicks = improvers or self._improvers, kicks or self._kicks
-        start = self._drawn(starts)
+        start = self._draw(starts)
         if kind == "iterated":
-            two = {self._drawn(improvers) for _ in range(2)}
-            return Recipe(kind, (start, *sorted(two), self._drawn(kicks)))
-        count = max(len(self._drawn(bases).parts) - 1, 1)
+            two = {self._draw(improvers) for _ in range(2)}
+            return Recipe(kind, (start, *sorted(two), self._draw(kicks)))
+        count = max(len(self._draw(bases).parts) - 1, 1)
         pool = [p for base in bases for p in base.parts[1:]] or improvers
-        return Recipe(kind, (start, *(self._drawn(pool) for _ in range(min(count, MOST_STAGES - 1)))))
+        return Recipe(kind, (start, *(self._draw(pool) for _ in range(min(count, MOST_STAGES - 1)))))
 
-    def _drawn(self, items: Sequence[Item]) -> Item:
+    def _draw(self, items: Sequence[Item]) -> Item:
         return items[int(self._rng.integers(len(items)))]
 
 

@@ -72,7 +72,7 @@ def generate(item_class: int, size: int, number: int) -> BinPackingData:
     if item_class in _LONGEST:
         rows = [[draw.uniform(1, _LONGEST[item_class]) for _ in range(3)] for _ in range(size)]
     else:
-        rows = list(_mixed(item_class, size, draw.uniform))
+        rows = list(_mix_items(item_class, size, draw.uniform))
     return BinPackingData(np.full(3, side, np.int32), np.array(rows, np.int32))
 
 
@@ -120,7 +120,7 @@ _PUBLISHED_TYPES: Final = tuple(
 )
 
 
-def _mixed(item_class: int, size: int, uniform: Callable[[int, int], int]) -> Iterator[list[int]]:
+def _mix_items(item_class: int, size: int, uniform: Callable[[int, int], int]) -> Iterator[list[int]]:
     """Items of type `item_class` with probability 0.6, of each other type with probability 0.1."""
     others = [kind for kind in range(1, 6) if kind != item_class]
     for _ in range(size):

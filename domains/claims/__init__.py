@@ -15,7 +15,7 @@ Claims about operators at work take :class:`Trial`: two runs of an operator, by 
 runs operators in the sandbox.
 """
 
-from dga2d.domains.claims.conduct import conduct_faults, watched
+from dga2d.domains.claims.conduct import conduct_faults, watch_run
 from dga2d.domains.claims.descriptions import (
     BASELINES_TITLE,
     DESCRIPTION_CLAIMS,
@@ -52,6 +52,6 @@ __all__ = [
     "skeleton_texts",
     "solver_functions_claim",
     "splits_claim",
-    "watched",
+    "watch_run",
     "writing_claim",
 ]

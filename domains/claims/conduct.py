@@ -1,7 +1,7 @@
 """The claim that operators stop in time and leave what is not theirs alone, tried beside the operator.
 
 Only its own process sees what an operator does to the arrays that it is given, and how often it asks for a
-budget that is spent. :func:`conduct_faults` looks at one that is loaded; :func:`watched` puts the same
+budget that is spent. :func:`conduct_faults` looks at one that is loaded; :func:`watch_run` puts the same
 function behind an operator's text, so that the text can be watched where it must run: in the sandbox.
 """
 
@@ -74,7 +74,7 @@ def conduct_faults(
     return list(dict.fromkeys(faults)), answer
 
 
-def watched(implementation: Implementation, invalid_score: float) -> Implementation:
+def watch_run(implementation: Implementation, invalid_score: float) -> Implementation:
     """Return the text with a `run` around its own that raises an error for what :func:`conduct_faults` finds.
 
     The error's message is `MARK` and the faults, joined by semicolons.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from dga2d.domains.core.errors import described
+from dga2d.domains.core.errors import describe_error
 
 Contradictions: TypeAlias = Generator[str, None, str]
 """What a claim gives: contradictions, a sentence each, and at last what was tried (``72 runs``)."""
@@ -39,4 +39,4 @@ def examine(check: Callable[..., Contradictions], *arguments: Any) -> Examinatio
     except StopIteration as end:
         return Examination(end.value, tuple(found))
     except Exception as error:  # a domain's own code may raise anything
-        return Examination("", (*found, described(error)))
+        return Examination("", (*found, describe_error(error)))

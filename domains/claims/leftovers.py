@@ -28,10 +28,10 @@ def _texts(folder: Traversable, name: str, below: str) -> Iterator[tuple[str, st
                 yield from _texts(entry, name, f"{below}{entry.name}/")
         elif not entry.name.endswith(".pyc"):
             path = f"tests/test_{name}.py" if entry.name == TEST_FILE else below + entry.name
-            yield path, _renamed(entry.read_text(encoding="utf-8"), name)
+            yield path, _rename_package(entry.read_text(encoding="utf-8"), name)
 
 
-def _renamed(text: str, name: str) -> str:
+def _rename_package(text: str, name: str) -> str:
     """Return a text of the skeleton as it stands in the package `name`: relative imports, the new name.
 
     Relative imports are sorted behind all others, as formatters want them.

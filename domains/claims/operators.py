@@ -78,7 +78,7 @@ def validity_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
 
     Where a walk is a step of an iteration, one operator alone need not come to its end.
     """
-    yield from grouped(
+    yield from group_failures(
         (trial.place, outcome.failure)
         for trial in trials
         for outcome in trial.outcomes
@@ -96,7 +96,7 @@ def is_unfinished(domain: Domain, failure: str) -> bool:
     return hasattr(domain, "oracle_data") and failure.startswith("infeasible")
 
 
-def grouped(failures: Iterable[tuple[str, str]]) -> Iterator[str]:
+def group_failures(failures: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield each failure once, with the first place that it was met in and the number of runs that met it."""
     places: dict[str, list[str]] = {}
     for place, failure in failures:

@@ -10,7 +10,7 @@ from typing import Any
 from dga2d.domains.claims.examination import Contradictions
 from dga2d.domains.claims.scoring import broken_states
 from dga2d.domains.core.contract import Domain, Instance, State
-from dga2d.domains.core.errors import InvalidSolutionError, NotOfferedError, described
+from dga2d.domains.core.errors import InvalidSolutionError, NotOfferedError, describe_error
 from dga2d.domains.core.optional_parts import draw_picture, run_cp_sat
 from dga2d.domains.core.registry import solver_entries
 from dga2d.domains.drawing import Drawing, Picture
@@ -60,7 +60,7 @@ def _broken_are_refused(
         except InvalidSolutionError:
             continue
         except Exception as error:  # the claim is that it is InvalidSolutionError
-            yield f"{name}() raises {described(error)} when the sequence is {what}"
+            yield f"{name}() raises {describe_error(error)} when the sequence is {what}"
             continue
         yield f"{name}() takes {what} for a solution; it must raise InvalidSolutionError"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dga2d.domains.claims.examination import Contradictions
 from dga2d.domains.core.contract import Decoder, Domain, Instance, State
-from dga2d.domains.core.errors import described
+from dga2d.domains.core.errors import describe_error
 from dga2d.domains.core.oracle import MEASURED, with_record
 
 MUTATIONS_PER_STATE = 12
@@ -49,11 +49,11 @@ def scoring_claim(domain: Domain, instance: Instance, states: Sequence[State]) -
     tried, pairs = 0, list[tuple[float, float]]()
     for what, state in _specimens(states, rng):
         tried += 1
-        shown = f"({instance.key}, {what}: {_shown(state)})"
+        shown = f"({instance.key}, {what}: {_abbreviate(state)})"
         try:
             score, verdict = float(decode(state)), domain.verify(instance, state)
         except Exception as error:  # the claim is that nothing is raised
-            yield f"decoder or verifier raises {described(error)} {shown}"
+            yield f"decoder or verifier raises {describe_error(error)} {shown}"
             continue
         if (score != domain.invalid_score) is not verdict.is_feasible:
             said = f"score {score:g}" if verdict.violation else "no valid state"
@@ -65,7 +65,7 @@ def scoring_claim(domain: Domain, instance: Instance, states: Sequence[State]) -
                 yield f"score {score:g} is not the objective {verdict.objective:g} {shown}"
         if (verdict.objective is None) is (verdict.violation is None):
             yield f"the verdict has both objective and violation, or neither {shown}"
-    yield from _misordered(domain, sorted(set(pairs)))
+    yield from _find_misordered(domain, sorted(set(pairs)))
     yield from _believed_nonsense(domain, instance, decode, states[0])
     yield from _other_layouts(domain, instance, decode, states[0])
     yield from _scribbled_on(domain, instance, states[0])
@@ -116,7 +116,7 @@ def _with(array: NDArray[Any], place: int, value: int) -> NDArray[Any]:
     return changed
 
 
-def _misordered(domain: Domain, pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
+def _find_misordered(domain: Domain, pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
     """Yield the first pair of score and objective that say different things about which solution is
     better.
     """
@@ -146,7 +146,7 @@ def _believed_nonsense(domain: Domain, instance: Instance, decode: Decoder, star
                 if believes(state):
                     yield f"the {party} takes {what} for a solution"
             except Exception as error:  # the claim is that nothing is raised
-                yield f"the {party} raises {described(error)} when the sequence is {what}"
+                yield f"the {party} raises {describe_error(error)} when the sequence is {what}"
 
 
 def _other_layouts(domain: Domain, instance: Instance, decode: Decoder, start: State) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _other_layouts(domain: Domain, instance: Instance, decode: Decoder, start: S
         try:
             score, verdict = float(decode(state)), domain.verify(instance, state)
         except Exception as error:  # the claim is that nothing is raised
-            yield f"decoder or verifier raises on {what} arrays: {described(error)}"
+            yield f"decoder or verifier raises on {what} arrays: {describe_error(error)}"
             continue
         if (score != domain.invalid_score) is not verdict.is_feasible:
             yield f"decoder and verifier do not agree on {what} arrays: {verdict.violation or score}"
@@ -208,7 +208,7 @@ def measured_claim(domain: Domain, instance: Instance, states: Sequence[State]) 
                 if domain.verify(instance, broken).is_feasible:
                     yield f"the verifier takes {what} for an answer"
             except Exception as error:  # the claim is that nothing is raised
-                yield f"the verifier raises {described(error)} when the answer is {what}"
+                yield f"the verifier raises {describe_error(error)} when the answer is {what}"
     nothing: Any = object()
     if domain.verify(instance, nothing).is_feasible:
         yield "the verifier takes something that is no state for an answer"
@@ -238,6 +238,6 @@ def broken_states(domain: Domain, instance: Instance, state: State) -> Iterator[
             yield what, State(state.sequence, {**state.metadata, **spoilt})
 
 
-def _shown(state: State) -> str:
+def _abbreviate(state: State) -> str:
     entries = [str(entry) for entry in state.sequence.tolist()]
     return "sequence " + " ".join(entries if len(entries) <= 12 else [*entries[:12], "..."])

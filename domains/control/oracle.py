@@ -90,11 +90,11 @@ class RunningPlant:
             self._fault = f"the plant diverged in step {self._t}"
             raise OracleRefusedError(self._fault)
         self._t += 1
-        return tuple(_wrapped(v) if i in self._angles else v for i, v in enumerate(self._x))
+        return tuple(_wrap_angle(v) if i in self._angles else v for i, v in enumerate(self._x))
 
     def _error(self) -> Point:
         return tuple(
-            _wrapped(value - goal) if i in self._angles else value - goal
+            _wrap_angle(value - goal) if i in self._angles else value - goal
             for i, (value, goal) in enumerate(zip(self._x, self._target, strict=True))
         )
 
@@ -105,7 +105,7 @@ class RunningPlant:
         return {"steps": self._t, "cost": self._cost, "fault": self._fault, "course": course}
 
 
-def _wrapped(angle: float) -> float:
+def _wrap_angle(angle: float) -> float:
     return (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 

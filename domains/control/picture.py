@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dga2d.domains.control.plants import DT, STEPS, SYSTEMS
 from dga2d.domains.control.verifier import verify_episode
 from dga2d.domains.core.contract import Instance, State, require_feasible
-from dga2d.domains.drawing import Axis, Dots, Drawing, Line, Panel, stepped
+from dga2d.domains.drawing import Axis, Dots, Drawing, Line, Panel, step_line
 
 NAMES = {
     "double_integrator": ("position", "velocity"),
@@ -47,7 +47,7 @@ def _input(course: NDArray[Any], bound: float) -> Panel:
         )
         for limit in (-bound, bound)
     )
-    force = Line(stepped(times, course[:, -1]), "ink", "input", "input")
+    force = Line(step_line(times, course[:, -1]), "ink", "input", "input")
     return Panel((*limits, force), Axis("seconds"), Axis("input"), height=110.0)
 
 

@@ -187,10 +187,10 @@ def draw(system: str, seed: int, *place: int) -> Episode:
     low, high = np.array(ranges.initial).T
     x0 = rng.uniform(low, high)
     angles = list(ANGLES[ranges.model])
-    x0[angles] = wrapped(x0[angles])
+    x0[angles] = wrap_angle(x0[angles])
     return Episode(system, parameters, x0)
 
 
-def wrapped(angle: NDArray[np.float64]) -> NDArray[np.float64]:
+def wrap_angle(angle: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same angles from -π up to π."""
     return np.asarray((angle + np.pi) % (2.0 * np.pi) - np.pi)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.domains.control.plants import ANGLES, PARAMETERS, SYSTEMS, Episode, wrapped
+from dga2d.domains.control.plants import ANGLES, PARAMETERS, SYSTEMS, Episode, wrap_angle
 from dga2d.domains.core.errors import InstanceFormatError
 
 SUFFIXES = (".json",)
@@ -41,7 +41,7 @@ def read_episode(path: Path) -> Episode:
         raise InstanceFormatError(path, None, f'"x0" must be a list of {n} numbers')
     x0 = np.array([_number(path, "x0", value) for value in given])
     angles = list(ANGLES[system.model])
-    x0[angles] = wrapped(x0[angles])
+    x0[angles] = wrap_angle(x0[angles])
     names = PARAMETERS.get(system.model, ())
     unknown = sorted(set(table) - {"system", "x0", *names})
     if unknown:

@@ -69,14 +69,14 @@ class Bundler:
         source = place.read_text(encoding="utf-8")
         if not takes_from_parts(source):
             return source
-        own = self._linked(take_apart(str(place), source), self._library, ())
+        own = self._link(take_apart(str(place), source), self._library, ())
         return _Bundle(own.text, _taken_by(own)).text()
 
     def _place(self, file: str) -> Traversable:
         place, _, name = file.rpartition("/")
         return self._domains / "shared" / place / "library" / name if place else self._library / name
 
-    def _linked(self, text: SourceText, library: Traversable, above: tuple[str, ...]) -> _Linked:
+    def _link(self, text: SourceText, library: Traversable, above: tuple[str, ...]) -> _Linked:
         """Return `text`, which stands in `library`, with its lenders; the texts `above` led to it."""
         lenders = {}
         for name, (module, line) in text.taken.items():
@@ -102,10 +102,10 @@ class Bundler:
             raise BundlingError(*place, reason)
         if path not in self._parts:
             if not file.is_file():
-                raise BundlingError(*place, f"there is no parts.{module}; {PARTS}/ holds {_known(home)}")
+                raise BundlingError(*place, f"there is no parts.{module}; {PARTS}/ holds {_list_parts(home)}")
             part = take_apart(path, file.read_text(encoding="utf-8"))
             _require_closed(part)
-            self._parts[path] = self._linked(part, home, above)
+            self._parts[path] = self._link(part, home, above)
         return self._parts[path]
 
     def _home(self, domain: str, stem: str) -> Traversable:
@@ -114,7 +114,7 @@ class Bundler:
         return next((home for home in homes if (home / PARTS / f"{stem}.py").is_file()), homes[0])
 
 
-def _known(library: Traversable) -> str:
+def _list_parts(library: Traversable) -> str:
     folder = library / PARTS
     entries = folder.iterdir() if folder.is_dir() else ()
     return ", ".join(sorted(entry.name[:-3] for entry in entries if entry.name.endswith(".py"))) or "nothing"
@@ -188,7 +188,7 @@ class _Bundle:
         between = [own.lines[n - 1] for n in range(start, stop) if n not in skipped]
         constants = [definition.text for _, definition in self._taken if definition.is_constant]
         shared = [definition.text for _, definition in self._taken if not definition.is_constant]
-        head = "\n".join([*own.lines[: start - 1], *_merged(self._imports())])
+        head = "\n".join([*own.lines[: start - 1], *_merge_imports(self._imports())])
         middle = "\n".join(part for part in ("\n".join(constants), "\n".join(between).strip("\n")) if part)
         tail = "\n".join(own.lines[stop - 1 :])
         opening = f"{head}\n\n{middle}" if middle else head
@@ -218,7 +218,7 @@ class _Bundle:
                 raise BundlingError(own.path, own.import_lines[0], reason)
 
 
-def _merged(imports: Iterable[Import]) -> Iterator[str]:
+def _merge_imports(imports: Iterable[Import]) -> Iterator[str]:
     """Import statements in the usual order: the standard library, a blank line, the rest."""
     before: int | None = None
     for (section, _, module), group in groupby(sorted({*imports}, key=_order), lambda one: _order(one)[:3]):

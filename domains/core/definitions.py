@@ -123,7 +123,7 @@ def take_apart(path: str, source: str) -> SourceText:
         elif not statement.is_constant_expression:
             _add_definition(statement, text)
         elif text.definitions and text.definitions[-1].is_constant:
-            text.definitions[-1] = _prolonged(text.definitions[-1], text, end)
+            text.definitions[-1] = _prolong(text.definitions[-1], text, end)
     return text
 
 
@@ -198,7 +198,7 @@ def _add_definition(statement: Statement, text: SourceText) -> None:
     text.definitions.append(Definition(statement, statement.first - len(comments), body))
 
 
-def _prolonged(definition: Definition, text: SourceText, end: int) -> Definition:
+def _prolong(definition: Definition, text: SourceText, end: int) -> Definition:
     body = "\n".join(text.lines[definition.first - 1 : end])
     return Definition(definition.statement, definition.first, body)
 

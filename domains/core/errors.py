@@ -112,10 +112,10 @@ class DomainFaultError(DomainError):
     def __init__(self, domain: str, part: str, error: BaseException) -> None:
         self.domain = domain
         self.part = part
-        super().__init__(f"the {part} of the domain {domain!r} failed: {described(error)}")
+        super().__init__(f"the {part} of the domain {domain!r} failed: {describe_error(error)}")
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error's type, message and place on one line; of a group, those of the first error in it.
 
     Errors of this module say themselves what is wrong and where.

@@ -50,7 +50,7 @@ def _table() -> dict[str, dict[str, Any]]:
     return tomllib.loads((files("dga2d.domains.core") / "paper_suite.toml").read_text(encoding="utf-8"))
 
 
-def expanded(text: str) -> list[str]:
+def expand_names(text: str) -> list[str]:
     """Return the names that a text with ranges ``{01-40}`` and choices ``{a,b}`` stands for, in order."""
     names: list[str] = []
     for token in text.split():
@@ -71,7 +71,7 @@ def _values(text: str) -> list[str]:
 
 def paper_files(domain: str) -> dict[str, list[str]]:
     """Return the names of the instances of a domain's suite that stand in files, by group."""
-    return {group: expanded(text) for group, text in _table()[domain].get("files", {}).items()}
+    return {group: expand_names(text) for group, text in _table()[domain].get("files", {}).items()}
 
 
 def paper_note(domain: str) -> str:
@@ -96,7 +96,7 @@ def paper_refs(domain: Domain, data_dir: Path | None) -> tuple[InstanceRef, ...]
     refs: list[InstanceRef] = []
     if table.get("regenerated"):
         refs += getattr(domain, "regenerated", tuple)()
-    groups = {name for text in table.get("generated", ()) for name in expanded(text)}
+    groups = {name for text in table.get("generated", ()) for name in expand_names(text)}
     refs += [ref for ref in domain.generated() if ref.group in groups]
     published = () if data_dir is None else domain.published(data_dir)
     there = {ref.key.lower(): ref for ref in published}

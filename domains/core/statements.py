@@ -94,16 +94,16 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
     else:
-        yield from _stored(node)
+        yield from _assigned_names(node)
 
 
-def _stored(node: ast.AST) -> Iterator[str]:
+def _assigned_names(node: ast.AST) -> Iterator[str]:
     """Yield the names that a statement assigns; those of comprehensions and lambdas are their own."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     if not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
         for child in ast.iter_child_nodes(node):
-            yield from _stored(child)
+            yield from _assigned_names(child)
 
 
 def _global_names(table: symtable.SymbolTable) -> frozenset[str]:

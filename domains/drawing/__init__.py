@@ -1,6 +1,6 @@
 """Pictures of solutions as data: what is drawn where; renderers make SVG or figures of matplotlib of it."""
 
-from dga2d.domains.drawing.frames import aligned
+from dga2d.domains.drawing.frames import align_axes
 from dga2d.domains.drawing.looks import EDGE, FILLS, Look, look_of
 from dga2d.domains.drawing.model import (
     Axis,
@@ -15,7 +15,7 @@ from dga2d.domains.drawing.model import (
     Shape,
     Solid,
 )
-from dga2d.domains.drawing.shapes import Task, boxes_panel, even_part, gantt_panel, stepped
+from dga2d.domains.drawing.shapes import Task, boxes_panel, even_part, gantt_panel, step_line
 
 __all__ = [
     "EDGE",
@@ -33,10 +33,10 @@ __all__ = [
     "Shape",
     "Solid",
     "Task",
-    "aligned",
+    "align_axes",
     "boxes_panel",
     "even_part",
     "gantt_panel",
     "look_of",
-    "stepped",
+    "step_line",
 ]

@@ -13,7 +13,7 @@ MOST_TOLD: Final = 40
 """Items of a panel that are told one by one."""
 
 
-def described(frames: Sequence[Frame]) -> str:
+def describe(frames: Sequence[Frame]) -> str:
     """Return each panel's title, axes and counts, and the words of its first items."""
     return " ".join(_panel(frame) for frame in frames)
 

@@ -67,7 +67,7 @@ def ticks_of(axis: Axis, span: Span, wanted: int) -> Sequence[tuple[float, str]]
     return [(place * unit, f"{place * unit:.10g}") for place in places]
 
 
-def aligned(drawings: Sequence[Drawing]) -> list[Drawing]:
+def align_axes(drawings: Sequence[Drawing]) -> list[Drawing]:
     """Return the same pictures with axes that cover what any of them shows, so that steps can be compared.
 
     Panels at the same place belong together. A picture with fewer panels is filled up with empty ones.
@@ -80,7 +80,7 @@ def aligned(drawings: Sequence[Drawing]) -> list[Drawing]:
     widths = [1 + max(j for i, j in places if i == row) for row in range(n_rows)]
 
     def framed(drawing: Drawing, i: int, j: int) -> Panel:
-        panel = _at(drawing, (i, j)) or _emptied(panels[i, j][0])
+        panel = _at(drawing, (i, j)) or _empty_panel(panels[i, j][0])
         x, y = covered[i, j]
         return replace(
             panel, x=replace(panel.x, limits=x), y=replace(panel.y, limits=y), height=heights[i, j]
@@ -104,7 +104,7 @@ def _all_at(drawings: Sequence[Drawing], place: tuple[int, int]) -> list[Panel]:
     return [panel for drawing in drawings if (panel := _at(drawing, place)) is not None]
 
 
-def _emptied(panel: Panel) -> Panel:
+def _empty_panel(panel: Panel) -> Panel:
     """Return what stands for a panel, with the same room, in a picture that has none there."""
     return replace(panel, shapes=(), title="not used" if panel.title else "", categories=())
 

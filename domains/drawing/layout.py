@@ -122,7 +122,7 @@ def laid_out(drawing: Drawing, size: Size = USUAL) -> Sheet:
         frames += made
         y = max((frame.y + frame.height + _below(frame.panel) for frame in made), default=y) + GAP
     keys, y = _legend(drawing, y, size)
-    texts = (*_unnamed(drawing, size), *drawing.notes)
+    texts = (*_unnamed_note(drawing, size), *drawing.notes)
     notes = tuple((y + LINE * i, note) for i, note in enumerate(texts, start=1))
     return Sheet(size.width, y + LINE * len(notes) + 8, title, tuple(frames), keys, notes)
 
@@ -182,7 +182,7 @@ def _legend(drawing: Drawing, top: float, size: Size) -> tuple[tuple[Key, ...], 
     return tuple(keys), (y + LINE / 2 if keys else top)
 
 
-def _unnamed(drawing: Drawing, size: Size) -> list[str]:
+def _unnamed_note(drawing: Drawing, size: Size) -> list[str]:
     """Return what is said of categories that are too many for the legend."""
     return [
         f"Colours and patterns: {panel.categories[0]} to {panel.categories[-1]}; pointing at one names it."

@@ -70,7 +70,7 @@ def even_part(items: NDArray[Number], most: int) -> NDArray[Number]:
     return items[:: max(1, -(-len(items) // most))]
 
 
-def stepped(times: NDArray[Any], values: NDArray[Any]) -> Points:
+def step_line(times: NDArray[Any], values: NDArray[Any]) -> Points:
     """Return the points of a line that keeps each value until the next time."""
     return np.stack((np.repeat(times, 2)[1:], np.repeat(values, 2)[:-1]), axis=1).astype(np.float64)
 
@@ -78,7 +78,7 @@ def stepped(times: NDArray[Any], values: NDArray[Any]) -> Points:
 ACROSS, DOWN = math.cos(math.pi / 6), math.sin(math.pi / 6)
 
 
-def projected(corners: NDArray[Any]) -> Points:
+def project(corners: NDArray[Any]) -> Points:
     """Return points of space, `(n, 3)`, in the plane, isometrically: x to the lower left, y to the lower
     right, z upwards.
     """
@@ -105,7 +105,7 @@ def boxes_panel(
     edges = [(corner, (a, 0, 0)), (corner, (0, b, 0)), (corner, (0, 0, c))]
     edges += [((a, 0, 0), (a, b, 0)), ((0, b, 0), (a, b, 0)), ((a, 0, 0), (a, 0, c)), ((0, b, 0), (0, b, c))]
     edges += [((0, 0, c), (a, 0, c)), ((0, 0, c), (0, b, c))]
-    walls = projected(np.array(edges).reshape(-1, 3)).reshape(-1, 2, 2)
+    walls = project(np.array(edges).reshape(-1, 3)).reshape(-1, 2, 2)
     return Panel(
         (Segments(walls, "soft", f"container of {a:g} × {b:g} × {c:g}"), *solids),
         title=title,
@@ -119,9 +119,7 @@ def _solid(low: NDArray[Any], high: NDArray[Any], category: int, words: str) -> 
     top = [(x0, y0, z1), (x1, y0, z1), (x1, y1, z1), (x0, y1, z1)]
     left = [(x1, y0, z1), (x1, y1, z1), (x1, y1, z0), (x1, y0, z0)]
     right = [(x0, y1, z1), (x1, y1, z1), (x1, y1, z0), (x0, y1, z0)]
-    return Solid(
-        projected(np.array(top)), projected(np.array(left)), projected(np.array(right)), category, words
-    )
+    return Solid(project(np.array(top)), project(np.array(left)), project(np.array(right)), category, words)
 
 
 def back_to_front(low: NDArray[Any], high: NDArray[Any]) -> list[int]:

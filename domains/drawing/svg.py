@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.drawing.described import described
+from dga2d.domains.drawing.described import describe
 from dga2d.domains.drawing.layout import (
     CHARACTER,
     LINE,
@@ -63,12 +63,12 @@ def _style() -> str:
             f":root {{ --edge: {EDGE}; {_variables('k', FILLS)} {light} }}",
             f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}",
             *rules,
-            _packaged("rules.css"),
+            _read_packaged("rules.css"),
         )
     )
 
 
-def _packaged(name: str) -> str:
+def _read_packaged(name: str) -> str:
     return files("dga2d.domains.drawing").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -78,7 +78,7 @@ STYLE: Final = _style()
 
 def svg_file(drawing: Drawing) -> str:
     """Return an SVG file."""
-    style = f"<style>{_packaged('alone.css')}{STYLE}</style>"
+    style = f"<style>{_read_packaged('alone.css')}{STYLE}</style>"
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(drawing, style)}\n'
 
 
@@ -111,7 +111,7 @@ def _svg(drawing: Drawing, style: str, size: Size = USUAL) -> str:
     )
     label = _text(". ".join((drawing.title, *notes)))
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawn" {box} role="img" aria-label="{label}">'
-    return f"{opening}<desc>{_text(described(sheet.frames))}</desc>{''.join(parts)}</svg>"
+    return f"{opening}<desc>{_text(describe(sheet.frames))}</desc>{''.join(parts)}</svg>"
 
 
 def _n_items(drawing: Drawing) -> int:
@@ -168,7 +168,7 @@ def _patterns(drawing: Drawing, mark: str) -> str:
     )
 
 
-def _filled(category: int, mark: str) -> str:
+def _fill(category: int, mark: str) -> str:
     look = look_of(category)
     if HATCHES[look.pattern]:
         return f'fill="url(#{mark}-{look.colour}-{look.pattern})"'
@@ -236,7 +236,7 @@ def _bars(frame: Frame, bars: Sequence[Bar], mark: str, is_explained: bool) -> I
             names = frame.panel.categories
             name = names[category] if category < len(names) else bars[numbers[0]].words
             inside = _path("".join(places[i] for i in numbers), f"{name} ({len(numbers)} bars)")
-        yield f'<g class="items"><g {_filled(category, mark)}>{inside}</g></g>'
+        yield f'<g class="items"><g {_fill(category, mark)}>{inside}</g></g>'
     for bar, (x, y), (width, height) in zip(bars, low.tolist(), (high - low).tolist(), strict=True):
         if bar.label and width >= CHARACTER * len(bar.label) + 2 and height >= 10:
             yield _chip(x + width / 2, y + height / 2, bar.label)
@@ -290,7 +290,7 @@ def _dots(frame: Frame, shape: Dots, is_explained: bool) -> Iterator[str]:
 def _solid(frame: Frame, shape: Solid, mark: str) -> str:
     faces = [_track(frame.at(face)) + "z" for face in (shape.top, shape.left, shape.right)]
     return (
-        f'<g class="items"><g {_filled(shape.category, mark)}><title>{_text(shape.words)}</title>'
+        f'<g class="items"><g {_fill(shape.category, mark)}><title>{_text(shape.words)}</title>'
         f"{_path(''.join(faces))}{_path(faces[1], kind='shade')}{_path(faces[2], kind='deep')}</g></g>"
     )
 
@@ -305,7 +305,7 @@ def _key(key: Key, mark: str) -> str:
     x, y = _n(key.x), _n(key.y)
     if key.mark == "fill" and isinstance(key.look, int):
         field = _path(f"M{x} {_n(key.y - 5)}h18v10h-18z")
-        return f'<g class="items"><g {_filled(key.look, mark)}>{field}</g></g>'
+        return f'<g class="items"><g {_fill(key.look, mark)}>{field}</g></g>'
     kind = _line_class(key.look)
     if key.mark == "line":
         dashed = " dashed" * key.is_dashed

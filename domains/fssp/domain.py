@@ -34,18 +34,18 @@ class FlowShop(ShopDomain):
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return Taillard's 110 instances; their published files hold the same numbers."""
-        return _grouped(super().generated())
+        return _regroup(super().generated())
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         """Return the files below ``data_dir/fssp``; those of Taillard's folder are grouped by size."""
-        return _grouped(super().published(data_dir))
+        return _regroup(super().published(data_dir))
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "best_known", "best permutation of all")
         return Instance(self.name, "smoke", "8x4", fields_of(eight_by_four()), reference)
 
 
-def _grouped(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:
+def _regroup(refs: Iterable[InstanceRef]) -> tuple[InstanceRef, ...]:
     """Return `refs` sorted by key, those of Taillard's folder moved to the group of their size."""
     moved = (
         replace(ref, group=taillard.group_of(ref.name) or ref.group) if ref.group == FOLDER else ref

@@ -84,7 +84,7 @@ A9: Triples = (
 """The Steiner triple system of order 9 in the numbering of ``MANN_a9``."""
 
 
-def tripled(triples: Triples, points: int) -> Triples:
+def triple_system(triples: Triples, points: int) -> Triples:
     """Steiner triple system on 3 · `points` points: M. Hall's product with the system of order 3."""
     copies = [(x + at, y + at, z + at) for at in (0, points, 2 * points) for x, y, z in triples]
     mixed = [

@@ -63,7 +63,7 @@ def model_rb(cliques: int, size: int, rng: random.Random) -> HiddenSetGraph:
     return HiddenSetGraph(adjacency, [size * c + i for c, i in enumerate(hidden)])
 
 
-def packed(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]]) -> bytes:
+def pack(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]]) -> bytes:
     """Return `graphs` in the format of `FILE`: of each pair of cliques a bit per pair of vertices, then xz.
 
     `shapes` holds number and size of the cliques of each graph.
@@ -76,7 +76,7 @@ def packed(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]
     return lzma.compress(b"".join(parts), format=lzma.FORMAT_XZ, check=lzma.CHECK_SHA256, filters=_FILTERS)
 
 
-def unpacked(data: bytes, cliques: int, size: int) -> NDArray[np.uint8]:
+def unpack(data: bytes, cliques: int, size: int) -> NDArray[np.uint8]:
     """Return the graph of `_packed_bytes(cliques, size)` bytes: uint8 `(cliques · size,) * 2`."""
     rows = np.frombuffer(data, np.uint8).reshape(math.comb(cliques, 2), -1)
     upper = np.unpackbits(rows, axis=1, count=size * size).reshape(-1, size, size)
@@ -95,7 +95,7 @@ def shipped_graph(cliques: int, size: int, number: int) -> NDArray[np.uint8]:
         length = _packed_bytes(*shape)
         if shape == (cliques, size):
             start += length * (number - 1)
-            return unpacked(_shipped()[start : start + length], cliques, size)
+            return unpack(_read_shipped()[start : start + length], cliques, size)
         start += length * PER_SIZE
     raise ValueError(f"expected one of the sizes {SIZES}, got {(cliques, size)}")
 
@@ -105,5 +105,5 @@ def _packed_bytes(cliques: int, size: int) -> int:
 
 
 @cache
-def _shipped() -> bytes:
+def _read_shipped() -> bytes:
     return lzma.decompress((files(__package__) / FILE).read_bytes())

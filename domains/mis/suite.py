@@ -34,13 +34,13 @@ def steiner_graph(points: int) -> NDArray[np.uint8]:
     lines of the projective space PG(3, 2) with the system of order 3.
     """
     third = {
-        27: lambda: constructions.tripled(constructions.A3, 3),
+        27: lambda: constructions.triple_system(constructions.A3, 3),
         45: lambda: constructions.projective_triples(3),
-        81: lambda: constructions.tripled(constructions.tripled(constructions.A3, 3), 9),
+        81: lambda: constructions.triple_system(constructions.triple_system(constructions.A3, 3), 9),
     }
     if points == 9:
         return constructions.steiner(constructions.A9, 9)
-    return constructions.steiner(constructions.tripled(third[points](), points // 3), points)
+    return constructions.steiner(constructions.triple_system(third[points](), points // 3), points)
 
 
 _MAKERS: Final[Mapping[str, Callable[..., NDArray[np.uint8]]]] = {

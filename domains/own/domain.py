@@ -70,7 +70,7 @@ class OwnDomain:
         except Exception as error:
             raise fault(self.problem, "instances", "", error) from error
         found: dict[str, tuple[InstanceRef, Fields]] = {}
-        for part, name, value in _named(given):
+        for part, name, value in _named_values(given):
             group, _, short = name.rpartition("/")
             key = f"{group or self.name}/{short}"
             fields = fields_from(self.problem, value, key)
@@ -173,7 +173,7 @@ class OwnDomain:
             decoder="The score and what makes a solution invalid, in Python:\n"
             + "\n".join(filter(None, sources)),
             environment={
-                **{key: self._told(key, value) for key, value in vars(scorer.fields).items()},
+                **{key: self._describe_value(key, value) for key, value in vars(scorer.fields).items()},
                 **encoding.environment_texts,
             },
             constraints=(
@@ -182,7 +182,7 @@ class OwnDomain:
             ),
         )
 
-    def _told(self, key: str, value: Any) -> str:
+    def _describe_value(self, key: str, value: Any) -> str:
         if isinstance(value, np.ndarray):
             kind = f"{value.dtype} array of {value.ndim} dimension{'s' if value.ndim != 1 else ''}"
         else:
@@ -270,7 +270,9 @@ class OwnDomain:
         raise NotOfferedError(self.name, "model for OR-Tools")
 
 
-def _named(given: Given | Split) -> Iterator[tuple[Literal["train", "validation", "test"] | None, str, Any]]:
+def _named_values(
+    given: Given | Split,
+) -> Iterator[tuple[Literal["train", "validation", "test"] | None, str, Any]]:
     """Yield part, name and value of every instance."""
     if isinstance(given, Split):
         yield from (("train", *pair) for pair in _pairs(given.train, "train"))

@@ -30,7 +30,7 @@ def domain_of(module: ModuleType, name: str, file: str) -> OwnDomain:
         own = [v for v in values if isinstance(v, type) and issubclass(v, Problem)]
         classes = {v for v in own if v.__module__ == module.__name__}
         leaves = [v for v in classes if not any(issubclass(o, v) and o is not v for o in classes)]
-        found = [_made(leaf, file) for leaf in leaves]
+        found = [_make_problem(leaf, file) for leaf in leaves]
     if len(found) != 1:
         names = ", ".join(sorted(type(problem).__name__ for problem in found)) or "none"
         reason = f"expected one subclass of dga2d.Problem, or one function with @dga2d.problem; found {names}"
@@ -44,7 +44,7 @@ def domain_of(module: ModuleType, name: str, file: str) -> OwnDomain:
     return OwnDomain(problem, name, operators_of(operators, Path(file)))
 
 
-def _made(kind: type[Problem], file: str) -> Problem:
+def _make_problem(kind: type[Problem], file: str) -> Problem:
     try:
         return kind()
     except Exception as error:

@@ -135,7 +135,9 @@ class Arrays(Encoding):
         }
         self.state_text = (
             "A solution has several arrays; state.sequence stays empty. "
-            + "; ".join(f"state.metadata[{name!r}]: {_told(name, part)}" for name, part in parts.items())
+            + "; ".join(
+                f"state.metadata[{name!r}]: {_describe_part(name, part)}" for name, part in parts.items()
+            )
             + ". env_data['solution_random'](rng) returns a random state, env_data['solution_neighbour']"
             "(state, rng) a new state after one small random change, env_data['solution_crossed'](state, "
             "other, rng) a new state mixed of two; none of the three costs work"
@@ -208,6 +210,6 @@ def _key(name: str, key: str) -> str:
     return f"{PREFIX}{name}_{key.removeprefix(PREFIX)}"
 
 
-def _told(name: str, part: Encoding) -> str:
+def _describe_part(name: str, part: Encoding) -> str:
     text = part.state_text.partition(": ")[2] or part.state_text
     return text.partition("; state.sequence")[0].replace(f"'{PREFIX}", f"'{PREFIX}{name}_")

@@ -97,10 +97,10 @@ def operators_of(found: Sequence[OwnOperator], file: Path) -> tuple[OperatorInFi
         return ()
     source = file.read_text(encoding="utf-8")
     statements = split_statements(source, parse_quietly(source))
-    return tuple(_described(own, statements, file) for own in found)
+    return tuple(_describe_operator(own, statements, file) for own in found)
 
 
-def _described(own: OwnOperator, statements: Sequence[Statement], file: Path) -> OperatorInFile:
+def _describe_operator(own: OwnOperator, statements: Sequence[Statement], file: Path) -> OperatorInFile:
     name = own.function.__name__
     own_one = next(
         (s for s in statements if isinstance(s.node, ast.FunctionDef) and s.node.name == name), None

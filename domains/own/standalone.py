@@ -43,7 +43,7 @@ def standalone_text(domain: OwnDomain) -> tuple[str, str]:
     lines = source.splitlines()
     operators = {operator.id for operator in domain.own_operators}
     for node in ast.parse(source).body:
-        names = _imported(node)
+        names = _imported_modules(node)
         beside = [name for name in names if (file.parent / f"{name}.py").is_file()]
         if beside:
             reason = f"imports {beside[0]}.py beside it; a solver is one file, so put all into the problem's"
@@ -73,7 +73,7 @@ def program_names(domain: OwnDomain) -> tuple[str, ...]:
     return tuple(a.asname or a.name for node in nodes for a in node.names if a.name == "dga2d")
 
 
-def _imported(node: ast.stmt) -> list[str]:
+def _imported_modules(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name.partition(".")[0] for alias in node.names]
     return [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) else []

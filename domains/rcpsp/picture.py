@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dga2d.domains.core.contract import Instance, State, require_feasible
-from dga2d.domains.drawing import Axis, Drawing, Line, Panel, Task, gantt_panel, stepped
+from dga2d.domains.drawing import Axis, Drawing, Line, Panel, Task, gantt_panel, step_line
 from dga2d.domains.rcpsp.verifier import schedule, verify_sequence
 
 MAX_PROFILES = 6
@@ -62,7 +62,7 @@ def _profile(data: Any, starts: NDArray[Any], resource: int, makespan: float) ->
     bound = np.array([[0.0, capacity], [right, capacity]])
     return Panel(
         (
-            Line(stepped(np.arange(use.size), use), 0, f"units of R{resource + 1} in use", "units in use"),
+            Line(step_line(np.arange(use.size), use), 0, f"units of R{resource + 1} in use", "units in use"),
             Line(bound, "limit", f"capacity {capacity}", "capacity", is_dashed=True),
         ),
         Axis(limits=(0.0, right)),

@@ -57,7 +57,7 @@ class Design(NamedTuple):
         n = self.n_activities + 2
         durations, requests = np.zeros(n, np.int32), np.zeros((n, N_RESOURCES), np.int32)
         durations[1:-1] = [random.uniform(1, LARGEST) for _ in range(self.n_activities)]
-        for cell in _used(self.n_activities, self.factor, random):
+        for cell in _choose_used(self.n_activities, self.factor, random):
             requests[1 + cell // N_RESOURCES, cell % N_RESOURCES] = random.uniform(1, LARGEST)
         edges = np.array(sorted(network.arcs), np.int32)
         low, peak = requests.max(axis=0), _peak(durations, requests, edges)
@@ -170,14 +170,14 @@ def _draw_network(n: int, n_arcs: int, random: LehmerGenerator) -> _Network | No
 
 def _connect_one(network: _Network, pairs: list[tuple[int, int]], random: LehmerGenerator) -> bool:
     """Connect one of `pairs`, drawn at random among those that may be; whether there was one."""
-    for pair in _shuffled(pairs, random):
+    for pair in _shuffle(pairs, random):
         if network.may_connect(*pair):
             network.connect(*pair)
             return True
     return False
 
 
-def _shuffled(pairs: list[tuple[int, int]], random: LehmerGenerator) -> Iterator[tuple[int, int]]:
+def _shuffle(pairs: list[tuple[int, int]], random: LehmerGenerator) -> Iterator[tuple[int, int]]:
     left = list(pairs)
     while left:
         k = random.uniform(0, len(left) - 1)
@@ -185,7 +185,7 @@ def _shuffled(pairs: list[tuple[int, int]], random: LehmerGenerator) -> Iterator
         yield left.pop()
 
 
-def _used(n: int, factor: float, random: LehmerGenerator) -> list[int]:
+def _choose_used(n: int, factor: float, random: LehmerGenerator) -> list[int]:
     """Cells (activity · resources + resource) with a request: one for each activity, the rest anywhere."""
     cells = {i * N_RESOURCES + random.uniform(0, N_RESOURCES - 1) for i in range(n)}
     while len(cells) < round(factor * n * N_RESOURCES):

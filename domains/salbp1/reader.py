@@ -119,10 +119,10 @@ def _only_line(path: Path | str, section: list[TextLine]) -> TextLine:
 
 def _single(path: Path | str, section: list[TextLine], low: int, high: int) -> int:
     number, text = _only_line(path, section)
-    return _ranged(path, number, text, low, high)
+    return _number_between(path, number, text, low, high)
 
 
-def _ranged(path: Path | str, number: int, text: str, low: int, high: int) -> int:
+def _number_between(path: Path | str, number: int, text: str, low: int, high: int) -> int:
     value = integer(path, number, text)
     if not low <= value <= high:
         raise InstanceFormatError(path, number, f"expected a number in {low}..{high}, got {value}")
@@ -135,10 +135,10 @@ def _times(path: Path | str, section: list[TextLine], n_tasks: int, cycle_time: 
         tokens = text.split()
         if len(tokens) != 2:
             raise InstanceFormatError(path, number, f"expected 'task time', got {text[:40]!r}")
-        task = _ranged(path, number, tokens[0], 1, n_tasks)
+        task = _number_between(path, number, tokens[0], 1, n_tasks)
         if times[task - 1] >= 0:
             raise InstanceFormatError(path, number, f"task {task} has two times")
-        times[task - 1] = _ranged(path, number, tokens[1], 0, cycle_time)
+        times[task - 1] = _number_between(path, number, tokens[1], 0, cycle_time)
     missing = np.flatnonzero(times < 0)
     if missing.size:
         raise InstanceFormatError(path, section[-1].number, f"no time for task {int(missing[0]) + 1}")
@@ -151,7 +151,7 @@ def _relations(path: Path | str, section: list[TextLine], n_tasks: int) -> NDArr
         tokens = [token.strip() for token in text.split(",")]
         if len(tokens) != 2:
             raise InstanceFormatError(path, number, f"expected 'predecessor,successor', got {text[:40]!r}")
-        before, after = (_ranged(path, number, token, 1, n_tasks) for token in tokens)
+        before, after = (_number_between(path, number, token, 1, n_tasks) for token in tokens)
         if (before, after) in relations:
             raise InstanceFormatError(path, number, f"relation {before},{after} is given twice")
         relations[before, after] = number

@@ -40,7 +40,7 @@ class Declarations:
     def _bind(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                name, origin = imported(node, alias)
+                name, origin = imported_name(node, alias)
                 self.modules.setdefault(name, origin)
         elif isinstance(node, ast.Name) and is_stored(node):
             self.bound.add(node.id)
@@ -81,7 +81,7 @@ def is_stored(node: ast.Name) -> bool:
     return not isinstance(node.ctx, ast.Load)
 
 
-def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str]:
+def imported_name(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str]:
     """Return the local name that an import binds and what it stands for."""
     if isinstance(node, ast.ImportFrom):
         return alias.asname or alias.name, f"{node.module}.{alias.name}"

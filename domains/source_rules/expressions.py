@@ -10,7 +10,7 @@ from string import Formatter
 from dga2d.domains.source_rules import tables
 from dga2d.domains.source_rules.declarations import (
     Declarations,
-    imported,
+    imported_name,
     is_literal,
     is_name,
     is_stored,
@@ -98,7 +98,7 @@ class ExpressionChecker(ast.NodeVisitor):
                 self._check_import_name(node, alias)
 
     def _check_import_name(self, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> None:
-        name, origin = imported(node, alias)
+        name, origin = imported_name(node, alias)
         if name in tables.FORBIDDEN_NAMES | tables.FIXED_FORMS or name.startswith("__"):
             self._report("name", f"{name} may not be redefined")
         elif name in self._own.bound or self._own.modules[name] != origin:

@@ -142,7 +142,7 @@ async def _take_events(
         events = []
         for number, line in page:
             place = f"{EVENTS}, line {number}"
-            event, state = _checked(path, place, line, head, state, manifest)
+            event, state = _check_line(path, place, line, head, state, manifest)
             head = Head(event.seq, event.hash)
             events.append(event)
         named.add(digest for event in events for digest in referenced_blobs(event))
@@ -156,7 +156,7 @@ async def _take_events(
         raise ArchiveError(path, EVENTS, "ends with another event than the manifest says")
 
 
-def _checked(
+def _check_line(
     path: Path, place: str, line: bytes, head: Head, state: RunState, manifest: Manifest
 ) -> tuple[RecordedEvent, RunState]:
     try:

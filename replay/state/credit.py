@@ -107,7 +107,7 @@ class CreditTable:
         kept = {t: r for t, r in self.records.items() if implementation not in t.members}
         return CreditTable(Map(kept), self.order)
 
-    def inherited(self, parent: ImplementationId, child: ImplementationId) -> CreditTable:
+    def replace_implementation(self, parent: ImplementationId, child: ImplementationId) -> CreditTable:
         """Return the table after `child` took the place of `parent` in all its transitions."""
 
         def renamed(part: ImplementationId) -> ImplementationId:

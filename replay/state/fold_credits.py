@@ -134,9 +134,9 @@ def position_shares(trace: Sequence[p.PositionTrace], *, is_work: bool) -> tuple
     """
     efforts = [float(t.work) if is_work else t.elapsed_s for t in trace]
     gains = [0.0 if t.score_before is None else max(t.score_before - t.score_after, 0.0) for t in trace]
-    return _normalised(efforts), _normalised(gains)
+    return _normalise(efforts), _normalise(gains)
 
 
-def _normalised(values: list[float]) -> list[float]:
+def _normalise(values: list[float]) -> list[float]:
     total = math.fsum(values)
     return [value / total if total > 0.0 else 0.0 for value in values]

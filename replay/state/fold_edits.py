@@ -214,7 +214,7 @@ def _implementation_replaced(
         return _with_gate_credits(state, payload.slot)
     if old in shares:
         shares = shares.set(new, shares[old])
-    return replace(state, credits=credits.inherited(old, new), contributions=shares)
+    return replace(state, credits=credits.replace_implementation(old, new), contributions=shares)
 
 
 @folds(p.ImplementationDeleted)

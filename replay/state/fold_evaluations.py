@@ -70,7 +70,7 @@ def _evaluations_recorded(state: RunState, events: Events) -> RunState:
         if evaluated is None or payload.generation != evaluated.number:
             if evaluated is not None:
                 state, rows = _with_outcomes(state, split, evaluated, rows, seq), {}
-            evaluated = _evaluated(state, event, split, payload.generation)
+            evaluated = _evaluable(state, event, split, payload.generation)
             keys = {key: key for key in evaluated.instances}
         row = rows.get(candidate)
         if row is None:
@@ -88,7 +88,7 @@ def _evaluations_recorded(state: RunState, events: Events) -> RunState:
     return state if evaluated is None else _with_outcomes(state, split, evaluated, rows, seq)
 
 
-def _evaluated(state: RunState, event: StoredEvent, split: str, number: int) -> _Evaluated:
+def _evaluable(state: RunState, event: StoredEvent, split: str, number: int) -> _Evaluated:
     """Return what may be evaluated now in a split of generation (or test) `number`."""
     if split == "test":
         test = state.test

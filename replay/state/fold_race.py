@@ -129,12 +129,12 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
         outrun=race.contenders[0].pipeline,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
-        solved=_solved(state, race),
+        solved=_solved_instances(state, race),
         generation=replace(generation, race=race),
     )
 
 
-def _solved(state: RunState, race: RaceState) -> frozenset[InstanceKey]:
+def _solved_instances(state: RunState, race: RaceState) -> frozenset[InstanceKey]:
     """Return the training instances that are known to be solved after a race whose winner is known.
 
     A reference that the safe baseline reached, or one of a score, may be surpassed.
@@ -174,6 +174,6 @@ def _with_pool_change(state: RunState, event: RecordedEvent, change: p.PoolChang
         require(len(pool) < state.settings.pool_limit, event, "the pool is full")
     else:
         require(change.removed in pool, event, f"{change.removed} is not in the pool of {change.operator}")
-        credits = credits.inherited(change.removed, change.added)
+        credits = credits.replace_implementation(change.removed, change.added)
     kept = tuple(sorted({*pool, change.added} - {change.removed}))
     return replace(state, pools=state.pools.set(change.operator, kept), credits=credits)

@@ -29,11 +29,11 @@ class AskTell:
     def __init__(self, problem: Any, **arguments: Any) -> None:
         self._questions: queue.Queue[Question | None] = queue.Queue()
         self._waiting: dict[str, Future[Answer]] = {}
-        arguments = {"progress": False, **arguments, "evaluator": self._asked}
+        arguments = {"progress": False, **arguments, "evaluator": self._ask}
         self._run = start(partial(evolve_async, problem, **arguments))
         self._run.add_done_callback(lambda run: self._questions.put(None))
 
-    async def _asked(self, question: Question) -> Answer:
+    async def _ask(self, question: Question) -> Answer:
         answer = self._waiting[question.key] = Future()
         self._questions.put(question)
         return await asyncio.wrap_future(answer)

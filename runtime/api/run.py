@@ -316,7 +316,7 @@ class Run:
         The settings hold from now on; the other arguments are those of `evolve`.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._resumed(settings, data, outside), callbacks, progress, outside)
+        follow(self._resume_session(settings, data, outside), callbacks, progress, outside)
         return self
 
     async def resume_async(
@@ -330,7 +330,7 @@ class Run:
     ) -> Run:
         """Go on as `resume` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._resumed(settings, data, outside), callbacks, progress, outside)
+        await follow_async(self._resume_session(settings, data, outside), callbacks, progress, outside)
         return self
 
     def test(
@@ -347,7 +347,7 @@ class Run:
         With `hand_tuned` the whole library's safe baseline takes part, where the run began with another.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._tested(force, hand_tuned, data, outside), (), progress, outside)
+        follow(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     async def test_async(
@@ -361,7 +361,7 @@ class Run:
     ) -> Run:
         """Test as `test` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._tested(force, hand_tuned, data, outside), (), progress, outside)
+        await follow_async(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     # -------------------------------------------------------- inside
@@ -373,7 +373,7 @@ class Run:
 
         return threads.call(opened)
 
-    def _resumed(self, settings: dict[str, Any], data: Any, outside: OutsideKind | None) -> Session:
+    def _resume_session(self, settings: dict[str, Any], data: Any, outside: OutsideKind | None) -> Session:
         folder = None if data is None else Path(data)
 
         async def session(watcher: Progress, stop: Interruption) -> Finished:
@@ -383,7 +383,7 @@ class Run:
 
         return session
 
-    def _tested(self, force: bool, hand_tuned: bool, data: Any, outside: OutsideKind | None) -> Session:
+    def _test_session(self, force: bool, hand_tuned: bool, data: Any, outside: OutsideKind | None) -> Session:
         folder = None if data is None else Path(data)
 
         async def session(watcher: Progress, stop: Interruption) -> Finished:

@@ -43,14 +43,14 @@ def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperat
     """
     if name == NO_BANK:
         return NO_ENTRIES
-    return suited(read_bank(name), domain, card, library)
+    return suited_entries(read_bank(name), domain, card, library)
 
 
-def suited(bank: Bank, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
+def suited_entries(bank: Bank, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
     """Return the entries of a bank as `bank_for` does."""
     chosen: dict[str, tuple[Entry, BankEntry]] = {}
     for entry in sorted(bank, key=_rank):
-        recorded = _recorded(entry)
+        recorded = _bank_entry(entry)
         is_known = entry.digest in chosen and chosen[entry.digest][0].domain == domain
         if is_known or not any(has_role(recorded, operator) for operator in library):
             continue
@@ -68,7 +68,7 @@ def _rank(entry: Entry) -> tuple[float, int, str]:
     return (0.0, -entry.seq, entry.digest) if evidence is None else (-evidence.least, 0, entry.digest)
 
 
-def _recorded(entry: Entry) -> BankEntry:
+def _bank_entry(entry: Entry) -> BankEntry:
     evidence = entry.evidence
     return BankEntry(
         source=BlobDigest(entry.digest),

@@ -14,7 +14,7 @@ from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEven
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement
-from dga2d.store import EventStore, verified
+from dga2d.store import EventStore, verify_events
 
 Accepted = p.ImplementationAdded | p.ImplementationReplaced | p.OperatorProposed
 Role = p.LibraryOperator | p.OperatorProposed
@@ -51,7 +51,7 @@ async def collect(store: EventStore, run: RunId, licence: str) -> Bank:
         There is no such run, or its log does not hold.
     """
     seen = _Seen()
-    async for event in verified(store.read(run)):
+    async for event in verify_events(store.read(run)):
         _note(seen, event)
     if not seen.accepted or seen.header is None:
         raise BankError(run, "the run", "accepted no implementation, so it brings nothing into a bank")
@@ -117,8 +117,8 @@ def _entry(
     role = seen.roles[payload.operator]
     gains: Mapping[How, Sequence[float]] = {
         "gate": seen.gate.get(name, []),
-        "validation": _validated(seen, header, name),
-        "training": _trained(seen, name),
+        "validation": _validated_gain(seen, header, name),
+        "training": _training_means(seen, name),
     }
     origin, model = run, "" if payload.call is None else seen.models[payload.call]
     offer = None if isinstance(payload, p.OperatorProposed) else payload.offer
@@ -158,7 +158,7 @@ def _holds(steps: Iterable[p.Step], name: ImplementationId) -> bool:
     return any(step.implementation == name for step in steps)
 
 
-def _validated(seen: _Seen, header: p.RunStarted, name: ImplementationId) -> list[float]:
+def _validated_gain(seen: _Seen, header: p.RunStarted, name: ImplementationId) -> list[float]:
     """Return what the best validated pipeline with an implementation gained over the safe baseline, by
     instance; nothing where there was none, or the baseline did not take part."""
     found: list[list[float]] = []
@@ -173,7 +173,7 @@ def _validated(seen: _Seen, header: p.RunStarted, name: ImplementationId) -> lis
     return max(found, key=lambda gains: math.fsum(gains) / len(gains), default=[])
 
 
-def _trained(seen: _Seen, name: ImplementationId) -> list[float]:
+def _training_means(seen: _Seen, name: ImplementationId) -> list[float]:
     """Return by generation and instance the mean gap of candidates without an implementation less that of
     those with it; nothing where it was never sampled."""
     by_generation: dict[int, tuple[list[Gaps], list[Gaps]]] = defaultdict(lambda: ([], []))

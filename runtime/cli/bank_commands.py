@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dga2d.runtime.cli.options import complete_runs, json_option, store_option
-from dga2d.runtime.terminal.output import print_json, print_table, shown, shown_lines
+from dga2d.runtime.terminal.output import print_json, print_table, printable, shown_lines
 
 DEFAULT_FILE = "dga2d-bank.jsonl"
 _bank_option = click.option(
@@ -94,7 +94,7 @@ def list_entries(domain: str | None, name: str, as_json: bool) -> None:
                 row["pairs"],
                 row["run"],
                 row["model"],
-                shown(row["idea"][:60]),
+                printable(row["idea"][:60]),
             )
             for row in rows
         ],

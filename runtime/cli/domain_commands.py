@@ -19,7 +19,7 @@ from dga2d.runtime.cli.options import (
     json_option,
 )
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.terminal.output import print_json, print_table, shown, status_line
+from dga2d.runtime.terminal.output import print_json, print_table, printable, status_line
 
 if TYPE_CHECKING:
     from dga2d.runtime.domain_check import Finding
@@ -177,10 +177,10 @@ _MOST_SHOWN = 12
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    yield f"{_WORDS[finding.holds]:<6}  {finding.claim}: {shown(finding.detail)}"
+    yield f"{_WORDS[finding.holds]:<6}  {finding.claim}: {printable(finding.detail)}"
     more = finding.contradictions[1:]
     for contradiction in more[: _MOST_SHOWN - 1]:
-        yield f"        {shown(contradiction)}"
+        yield f"        {printable(contradiction)}"
     if len(more) >= _MOST_SHOWN:
         yield f"        and {len(more) - _MOST_SHOWN + 1} more"
 

@@ -13,7 +13,7 @@ from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option,
 from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.inspection.measures import Measure, measure_in, measured_rows
-from dga2d.runtime.terminal.output import print_csv, print_json, print_table, shown
+from dga2d.runtime.terminal.output import print_csv, print_json, print_table, printable
 
 
 @click.command(short_help="List the runs of a database.")
@@ -179,9 +179,9 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
     click.echo(f"run          {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
     if view["forked_from"] is not None:
         click.echo(f"forked       from {view['forked_from']['run']} after event {view['forked_from']['seq']}")
-    click.echo(f"status       {view['status']}{': ' + shown(view['reason']) if view['reason'] else ''}")
+    click.echo(f"status       {view['status']}{': ' + printable(view['reason']) if view['reason'] else ''}")
     if view["suspension"] is not None:
-        click.echo(f"waiting      model calls are suspended: {shown(view['suspension'])}")
+        click.echo(f"waiting      model calls are suspended: {printable(view['suspension'])}")
     generation = view["open_generation"]
     opened = "" if generation is None else f", generation {generation} open"
     click.echo(f"progress     {view['completed_generations']} generations closed{opened}")
@@ -191,7 +191,7 @@ def _print_state(view: dict[str, Any], internals: bool) -> None:
     if ledger["bank"]["sentence"] is not None:
         click.echo(f"bank         {ledger['bank']['sentence']}")
     if ledger["rejections"]["sentence"] is not None:
-        click.echo(f"rejected     {shown(ledger['rejections']['sentence'])}")
+        click.echo(f"rejected     {printable(ledger['rejections']['sentence'])}")
     if view["search"] is not None:
         _print_population(view["search"], measure_in(view))
     measure = measure_in(view)
@@ -228,7 +228,7 @@ def _print_population(search: dict[str, Any], measure: Measure) -> None:
                 row["round"],
                 row["variation"],
                 measure.optional(row["gap_percent"]),
-                shown(row["idea"]),
+                printable(row["idea"]),
             )
             for row in rows
         ],
@@ -322,7 +322,7 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
 def _offer_row(offer: dict[str, Any]) -> tuple[Any, ...]:
     gain = "-" if offer["gain_points"] is None else f"{offer['gain_points']:+.2f} ({offer['how']})"
     what = (offer["generation"], offer["verdict"] or "open", gain)
-    why = shown(offer["diagnostic"].partition("\n")[0][:60])
+    why = printable(offer["diagnostic"].partition("\n")[0][:60])
     return (offer["entry"], offer["operator"], *what, offer["run"], offer["model"], why)
 
 

@@ -14,7 +14,7 @@ import click
 from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.notify import check_targets, notify
-from dga2d.runtime.terminal.output import check_writable, print_json, print_table, shown, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, print_table, printable, write_file
 from dga2d.store import shown_url
 
 if TYPE_CHECKING:
@@ -265,9 +265,9 @@ def print_results(view: dict[str, Any]) -> None:
 
 
 def _print_summary(view: dict[str, Any]) -> None:
-    click.echo(f"run          {view['run']}  ({view['status']}: {shown(view['reason'])})")
+    click.echo(f"run          {view['run']}  ({view['status']}: {printable(view['reason'])})")
     if view["failed"] is not None:
-        click.echo(f"failed       {shown(view['failed'])}")
+        click.echo(f"failed       {printable(view['failed'])}")
     print_results(view)
     ledger = view["ledger"]
     per_purpose = ", ".join(
@@ -283,7 +283,7 @@ def _print_summary(view: dict[str, Any]) -> None:
         click.echo(f"tried        {100 * share:.0f} % of the calls for code and edges led to a trial")
     sentence = view["ledger"]["rejections"]["sentence"]
     if sentence is not None and sentence != view["reason"]:
-        click.echo(f"rejected     {shown(sentence)}")
+        click.echo(f"rejected     {printable(sentence)}")
     if view["report"] is not None:
         click.echo(f"report       {view['report']}")
     click.echo(f"log          {view['store']}, head {view['head_hash']}")
@@ -301,18 +301,18 @@ def print_training(view: dict[str, Any]) -> None:
     budget = training["budget"]
     limits = [f"{budget[unit]:g} {unit}" for unit in ("steps", "hours") if budget[unit] is not None]
     click.echo(f"run          {view['run']}  {view['domain']}, seed {view['seed']}, event {view['seq']}")
-    click.echo(f"status       {view['status']}{': ' + shown(view['reason']) if view['reason'] else ''}")
-    click.echo(f"training     {shown(training['method'])}, {training['parameters']} parameters")
-    click.echo(f"data         {shown(training['data'])}")
-    click.echo(f"cost         {shown(training['cost'])}")
-    click.echo(f"budget       {' or '.join(limits)}, on {shown(', then '.join(training['devices']))}")
+    click.echo(f"status       {view['status']}{': ' + printable(view['reason']) if view['reason'] else ''}")
+    click.echo(f"training     {printable(training['method'])}, {training['parameters']} parameters")
+    click.echo(f"data         {printable(training['data'])}")
+    click.echo(f"cost         {printable(training['cost'])}")
+    click.echo(f"budget       {' or '.join(limits)}, on {printable(', then '.join(training['devices']))}")
     click.echo(f"weights      {training['weights'] or 'not written yet'}")
     if training["curve"]:
         click.echo()
         keys = ("step", "instances", "seconds", "cpu_seconds", "cost", "validation")
-        rows = [[_rounded(point[key]) for key in keys] for point in training["curve"]]
+        rows = [[_round(point[key]) for key in keys] for point in training["curve"]]
         print_table(("step", "instances", "seconds", "CPU s", "cost", "validation"), rows)
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 4)

@@ -24,7 +24,7 @@ from dga2d.runtime.cli.options import (
 )
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned.names import DOMAINS, Weights
-from dga2d.runtime.terminal.output import check_writable, print_json, shown, status_line, write_file
+from dga2d.runtime.terminal.output import check_writable, print_json, printable, status_line, write_file
 
 if TYPE_CHECKING:
     from dga2d.runtime.evaluation import SandboxMode
@@ -171,7 +171,7 @@ def _solve(
 
     def warn(text: str) -> None:
         announce("")
-        click.echo(f"dga2d: {shown(text)}", err=True)
+        click.echo(f"dga2d: {printable(text)}", err=True)
 
     arguments = (domain, instance, url, run_id, method, settings, seed, data_dir, announce, warn, zygote)
     try:

@@ -14,7 +14,7 @@ from dga2d.runtime.terminal.output import (
     check_writable,
     print_json,
     print_table,
-    shown,
+    printable,
     status_line,
     write_file,
 )
@@ -123,7 +123,7 @@ def run(
 
     def announce(text: str) -> None:
         if not quiet:
-            click.echo(shown(text), err=True)
+            click.echo(printable(text), err=True)
 
     if dry_run:
         measured = anyio.run(measure_work_budgets, found, progress, data_dir, announce)
@@ -166,7 +166,7 @@ def _show(view: dict[str, Any], as_json: bool) -> None:
         for line in _estimate_lines(view["estimate"]):
             click.echo(line)
     for name, why in view.get("failures", {}).items():
-        click.echo(f"{name}: {shown(why)}", err=True)
+        click.echo(f"{name}: {printable(why)}", err=True)
     if view.get("stopped"):
         click.echo(f"stopped: {view['stopped']}", err=True)
 

@@ -86,7 +86,7 @@ def train(
         if chosen or run_id is not None:
             names = ", ".join(sorted(key.replace("_", "-") for key in chosen)) or "run-id"
             raise UsageError(f"--resume goes on with the settings of the checkpoint; leave out --{names}")
-        training, budget = _reopened(method, weights, budget, place)
+        training, budget = _reopen(method, weights, budget, place)
         trained = _run(training, budget, weights, url, announce, is_new=False)
     else:
         training = _new(method, budget, place, chosen, run_id)
@@ -128,7 +128,7 @@ def _new(
     return Training(learned, settings, device, new_run_id(method) if run is None else checked_run_id(run))
 
 
-def _reopened(method: str, weights: Path, budget: Budget, device: torch.device) -> tuple[Training, Budget]:
+def _reopen(method: str, weights: Path, budget: Budget, device: torch.device) -> tuple[Training, Budget]:
     """Return the training of the checkpoint beside `weights`, and what is its budget now."""
     from dga2d.runtime.learned.recording import checkpoint_path
     from dga2d.runtime.learned.training import Training

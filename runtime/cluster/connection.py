@@ -56,7 +56,7 @@ def named_cluster(value: str, option: str) -> str:
 
 
 @contextmanager
-def connected(address: str, purpose: str) -> Iterator[None]:
+def connect(address: str, purpose: str) -> Iterator[None]:
     """Connect to a cluster for the length of the block; blocks for seconds.
 
     Without an address it is that of ``RAY_ADDRESS``, or else the one that runs on this machine.

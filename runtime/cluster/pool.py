@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Instance
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
+from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connect
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
 from dga2d.runtime.evaluation.answers import failed, verdict
 from dga2d.runtime.evaluation.pool import urgency
@@ -343,7 +343,7 @@ async def open_cluster_pool(address: str, order: NodeOrder) -> AsyncIterator[Clu
         The cluster cannot be reached, or none of its nodes can be used.
     """
     with ExitStack() as stack:
-        await to_thread.run_sync(stack.enter_context, connected(address, "--evaluators ray"))
+        await to_thread.run_sync(stack.enter_context, connect(address, "--evaluators ray"))
         async with anyio.create_task_group() as group:
             pool = ClusterPool(order, group)
             await pool.assemble()

@@ -17,7 +17,7 @@ import numpy as np
 from dga2d.domains import claims
 from dga2d.domains.claims import Examination, Trial, examine
 from dga2d.domains.core.contract import Domain, Instance, State
-from dga2d.domains.core.errors import described
+from dga2d.domains.core.errors import describe_error
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.domains.own.claims import functions_claim, own_picture_claim
 from dga2d.domains.own.domain import OwnDomain
@@ -102,7 +102,7 @@ async def check_domain(name: str, data_dir: Path | None, settings: RunSettings) 
         yield finding
     with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
         run = whole_run.evolve_and_replay(problem, Path(folder), data_dir, settings.evaluators)
-        yield Finding.of(RUN, await _examined(run))
+        yield Finding.of(RUN, await _await_examination(run))
 
 
 def check_descriptions(problem: Problem) -> Iterator[Finding]:
@@ -133,18 +133,18 @@ async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[F
     own = domain.own_operators
     async with _open_pool(domain, settings) as pool:
         trials = await try_operators(pool, domain, own, instances)
-        conduct = await _examined(misconduct(pool, domain, own))
-        solved = await _examined(solve_with_baselines(pool, domain, instances))
+        conduct = await _await_examination(misconduct(pool, domain, own))
+        solved = await _await_examination(solve_with_baselines(pool, domain, instances))
     if own:
         seen = [(claim.title, examine(claim.check, domain, trials)) for claim in claims.OPERATOR_CLAIMS]
         for title, found in (*seen, (CONDUCT, conduct)):
-            yield Finding.of(title, _located(found, domain))
+            yield Finding.of(title, _locate(found, domain))
     yield Finding.of(BASELINES, solved)
     yield Finding.of(PICTURE, examine(own_picture_claim, domain))
-    yield Finding.of(SOLVER_FILE, await _examined(whole_run.solver_file(problem)))
+    yield Finding.of(SOLVER_FILE, await _await_examination(whole_run.solver_file(problem)))
 
 
-def _located(seen: Examination, domain: OwnDomain) -> Examination:
+def _locate(seen: Examination, domain: OwnDomain) -> Examination:
     """Return what contradicts a claim with the lines of the problem's file, not of the operators' texts."""
 
     def located(said: str) -> str:
@@ -172,8 +172,8 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
     instances = small_instances(problem, N_INSTANCES)
     async with _open_pool(domain, settings) as pool:
         trials = await try_operators(pool, domain, domain.operators(), instances)
-        conduct = await _examined(misconduct(pool, domain, domain.operators()))
-        solved = await _examined(solve_with_baselines(pool, domain, instances))
+        conduct = await _await_examination(misconduct(pool, domain, domain.operators()))
+        solved = await _await_examination(solve_with_baselines(pool, domain, instances))
     for claim in claims.OPERATOR_CLAIMS:
         yield Finding.of(claim.title, examine(claim.check, domain, trials))
     states = {instance.key: solutions(instance, trials) for instance in instances}
@@ -183,7 +183,7 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
     yield Finding.of(BASELINES, solved)
     for finding in _outputs(domain, known, states):
         yield finding
-    yield Finding.of(SOLVER_FILE, await _examined(whole_run.solver_file(problem)))
+    yield Finding.of(SOLVER_FILE, await _await_examination(whole_run.solver_file(problem)))
 
 
 async def _scoring(
@@ -246,8 +246,8 @@ def small_instances(problem: Problem, count: int) -> tuple[Instance, ...]:
     return (domain.smoke_instance(), *loaded[:count])
 
 
-async def _examined(trying: Awaitable[Examination]) -> Examination:
+async def _await_examination(trying: Awaitable[Examination]) -> Examination:
     try:
         return await trying
     except Exception as error:  # a domain's own code may raise anything, in other processes too
-        return Examination("", (described(error),))
+        return Examination("", (describe_error(error),))

@@ -10,7 +10,7 @@ from anyio import move_on_after, to_process
 
 from dga2d.domains.claims import Examination, examine, scoring_claim
 from dga2d.domains.core.contract import Domain, InstanceRef, State
-from dga2d.domains.core.errors import described
+from dga2d.domains.core.errors import describe_error
 from dga2d.domains.core.plugins import load_again
 from dga2d.domains.core.registry import get_domain, loaded_plugin
 
@@ -52,7 +52,7 @@ async def examine_elsewhere(domain: Domain, ref: InstanceRef | None, states: Seq
                 examine_scoring, DomainAddress.of(domain), ref, arrays, cancellable=True
             )
     except Exception as error:  # the process may have ended in any way
-        return Examination("", (described(error),))
+        return Examination("", (describe_error(error),))
     if seen is None:
         return Examination("", (f"nothing came back in {TIME_LIMIT_S} s: something runs on without end",))
     return seen

@@ -22,19 +22,19 @@ def write_skeleton(name: str, folder: Path) -> tuple[Path, ...]:
     OutputFileError
         The system refused.
     """
-    target = _checked(name, folder / name)
-    return _written({target / path: text for path, text in skeleton_texts(name).items()})
+    target = _check_target(name, folder / name)
+    return _write_texts({target / path: text for path, text in skeleton_texts(name).items()})
 
 
 def write_problem_file(name: str, folder: Path) -> tuple[Path, ...]:
     """Write the problem ``folder/name.py``; return its path. Raises as `write_skeleton`."""
-    target = _checked(name, folder / f"{name}.py")
+    target = _check_target(name, folder / f"{name}.py")
     text = files("dga2d.domains.own").joinpath("template.py.txt").read_text(encoding="utf-8")
     title = "".join(word.capitalize() for word in name.split("_"))
-    return _written({target: text.replace("NAME", name).replace("TITLE", title)})
+    return _write_texts({target: text.replace("NAME", name).replace("TITLE", title)})
 
 
-def _checked(name: str, target: Path) -> Path:
+def _check_target(name: str, target: Path) -> Path:
     fault = name_fault(name)
     if fault is not None:
         raise UsageError(fault)
@@ -45,7 +45,7 @@ def _checked(name: str, target: Path) -> Path:
     return target
 
 
-def _written(texts: Mapping[Path, str]) -> tuple[Path, ...]:
+def _write_texts(texts: Mapping[Path, str]) -> tuple[Path, ...]:
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,9 @@ from itertools import product
 import anyio
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.claims import Examination, Trial, TrialOutcome, watched
+from dga2d.domains.claims import Examination, Trial, TrialOutcome, watch_run
 from dga2d.domains.claims.conduct import faults_in
-from dga2d.domains.claims.operators import grouped, is_unfinished
+from dga2d.domains.claims.operators import group_failures, is_unfinished
 from dga2d.domains.core.contract import (
     Domain,
     Implementation,
@@ -85,7 +85,7 @@ async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Op
     tasks, places = list[EvaluationRequest](), dict[str, str]()
     for operator in operators:
         for implementation in operator.implementations:
-            text = watched(implementation, domain.invalid_score)
+            text = watch_run(implementation, domain.invalid_score)
             steps = (text,) if operator.is_initialiser else (start, text)
             places[text.id] = implementation.origin
             tasks.append(EvaluationRequest(text.id, instance, steps, (SEEDS[0],), WORK))
@@ -97,7 +97,7 @@ async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Op
         faults += [f"{places[task.key]} {fault}" for fault in found]
         if outcome.failure is not None and not found and not is_unfinished(domain, outcome.failure):
             failures.append((f"{places[task.key]} could not be watched", outcome.failure))
-    return Examination(f"{len(tasks)} implementations", (*faults, *grouped(failures)))
+    return Examination(f"{len(tasks)} implementations", (*faults, *group_failures(failures)))
 
 
 @dataclass(frozen=True)
@@ -145,4 +145,4 @@ async def solve_with_baselines(
         f"{name} {sum(found) / len(found):.3f} ({len(found)})" for name, found in scores.items() if found
     ]:
         text = "mean scores: " + ", ".join(told)
-    return Examination(text, tuple(grouped(failures)))
+    return Examination(text, tuple(group_failures(failures)))

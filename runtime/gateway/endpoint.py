@@ -112,14 +112,14 @@ def find_key(
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "is not text"
             raise SettingsError(f"setting llm_key_file: {key_file}: {reason}") from None
-        return _checked(text, f"the file {key_file}")
+        return _check_key(text, f"the file {key_file}")
     for name in variables:
         if value := environment.get(name, "").strip():
-            return _checked(value, f"the variable {name}")
+            return _check_key(value, f"the variable {name}")
     return None
 
 
-def _checked(text: str, where: str) -> SecretStr:
+def _check_key(text: str, where: str) -> SecretStr:
     """Return `text` as a key; a message about a bad one must not show it."""
     if re.fullmatch(r"[\x21-\x7e]{1,4096}", text) is None:
         raise SettingsError(f"{where} holds no key: expected one line of printable characters without spaces")

@@ -62,7 +62,7 @@ class LocalModel:
     def quote(self, request: CompletionRequest) -> Quote:
         """Return the prompt's tokens and the longest answer; raises ModelUnavailableError if none is read."""
         try:
-            return Quote(len(self._encoded(request)) + self._settings.llm_max_tokens, 0.0)
+            return Quote(len(self._encode(request)) + self._settings.llm_max_tokens, 0.0)
         except Exception as error:  # a model's own template and tokeniser may raise anything
             raise ModelUnavailableError(f"{self.name} cannot read a prompt: {_words(error)}") from error
 
@@ -112,7 +112,7 @@ class LocalModel:
             return CallLostError(reason)
         return ModelUnavailableError(f"{reason}, {FAILURES} times in a row")
 
-    def _encoded(self, request: CompletionRequest) -> list[int]:
+    def _encode(self, request: CompletionRequest) -> list[int]:
         text = request.prompt.text
         if self._tokenizer.chat_template:
             messages = [{"role": "user", "content": text}]
@@ -121,10 +121,10 @@ class LocalModel:
 
     def _write(self, request: CompletionRequest, call: _Call) -> Completion:
         """Return the answer; raises CallLostError when it is not finished within ``llm_timeout``."""
-        prompt = self._encoded(request)
+        prompt = self._encode(request)
         room = self._room(len(prompt))
         call.deadline = time.monotonic() + self._settings.llm_timeout
-        tokens = self._sampled(prompt, room, _stream(request), call)
+        tokens = self._sample(prompt, room, _stream(request), call)
         reasoning, text = split_thoughts(self._tokenizer.decode(tokens, skip_special_tokens=True))
         return Completion(text, len(prompt), len(tokens), False, 0.0, reasoning=reasoning)
 
@@ -137,7 +137,7 @@ class LocalModel:
             raise CallLostError(f"the prompt has {prompt_tokens} tokens, the model takes {context}")
         return room
 
-    def _sampled(self, prompt: list[int], room: int, rng: np.random.Generator, call: _Call) -> list[int]:
+    def _sample(self, prompt: list[int], room: int, rng: np.random.Generator, call: _Call) -> list[int]:
         import torch
 
         ends = self._model.generation_config.eos_token_id
@@ -150,14 +150,14 @@ class LocalModel:
                     raise self._too_late()
                 output = self._model(inputs, past_key_values=cache, use_cache=True)
                 cache = output.past_key_values
-                token = self._drawn(output.logits[0, -1].double().cpu().numpy(), rng)
+                token = self._draw(output.logits[0, -1].double().cpu().numpy(), rng)
                 if token in stops:
                     break
                 tokens.append(token)
                 inputs = torch.tensor([[token]], device=device)
         return tokens
 
-    def _drawn(self, logits: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
+    def _draw(self, logits: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
         """Return the next token at the set temperature (1 if none is); the likeliest at temperature 0."""
         if not np.isfinite(logits.max()):
             raise FloatingPointError("its logits are no finite numbers")

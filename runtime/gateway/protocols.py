@@ -222,7 +222,7 @@ class StreamReader:
         self._thoughts.append(part.reasoning)
         self._n_chars += len(part.text) + len(part.tool_input) + len(part.reasoning)
         _check_length(self._n_chars)
-        self._usage = _updated(self._usage, part.usage)
+        self._usage = _update_counts(self._usage, part.usage)
         self._response_id = self._response_id or part.response_id
         self._finish_reason = part.finish_reason or self._finish_reason
         self._is_whole = self._is_whole or part.is_whole
@@ -241,7 +241,7 @@ class StreamReader:
         return _answer(texts, self._thoughts, self._usage, self._response_id, self._finish_reason)
 
 
-def _updated(before: UsageReport | None, after: UsageReport | None) -> UsageReport | None:
+def _update_counts(before: UsageReport | None, after: UsageReport | None) -> UsageReport | None:
     """Return `before` with the counts that `after` reports; counts are running totals and never shrink."""
     if before is None or after is None:
         return after or before

@@ -43,7 +43,7 @@ from dga2d.events.payloads import (
 from dga2d.replay.state.ledger import BY_TASK
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.runs.exported import is_file, open_file
-from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verified
+from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verify_events
 
 FALLBACK = ",then="
 """Stands in ``recorded:SOURCE,then=BACKEND`` before who answers what the recording does not."""
@@ -220,7 +220,7 @@ async def _read(store: EventStore, run: RunId) -> Recording:
     rates: dict[str, tuple[WorkRatePoint, ...]] = {}
     accepted: dict[TaskKind, list[RecordedCall]] = {}
     domain = ""
-    async for event in verified(store.read(run)):
+    async for event in verify_events(store.read(run)):
         payload = event.payload
         if isinstance(payload, RunStarted):
             domain = payload.domain
@@ -228,7 +228,7 @@ async def _read(store: EventStore, run: RunId) -> Recording:
             rates.setdefault(payload.subject, payload.points)
         elif isinstance(payload, LLMCallReserved):
             keys[payload.call] = (payload.subject, payload.attempt)
-            calls[keys[payload.call]] = _asked(payload)
+            calls[keys[payload.call]] = _recorded_call(payload)
         elif isinstance(payload, LLMCallAbandoned):
             _end(calls, keys[payload.call], payload.reason)
         elif isinstance(payload, LLMCallSettled):
@@ -260,7 +260,7 @@ def _whole(call: RecordedCall, source: str) -> RecordedCall:
     return replace(call, ending=replace(call.ending, text=text))
 
 
-def _asked(payload: LLMCallReserved) -> RecordedCall:
+def _recorded_call(payload: LLMCallReserved) -> RecordedCall:
     quote = Quote(payload.reserved_tokens, payload.reserved_microusd / 1e6)
     return RecordedCall(payload.call, payload.prompt, quote, None)
 

@@ -46,7 +46,7 @@ async def audit_run(url: str, run_id: str, full: bool = False) -> dict[str, Any]
         "ledger": {**ledger_view(state), **_groups(state.ledger)},
         "calls": [{**row, **what.get(row["call"], nothing)} for row in calls_view(state.ledger)],
         "offers": offers_view(state),
-        "refused": _refused(state.ledger),
+        "refused": _refused_calls(state.ledger),
         "checks": [{"check": text, "holds": holds} for text, holds in _checks(log, full)],
         "difference": log.difference,
         "differences": list(log.differences),
@@ -139,7 +139,7 @@ def _groups(ledger: Ledger) -> dict[str, dict[str, Any]]:
     return groups
 
 
-def _refused(ledger: Ledger) -> list[dict[str, Any]]:
+def _refused_calls(ledger: Ledger) -> list[dict[str, Any]]:
     return [
         {
             "purpose": refused.purpose,

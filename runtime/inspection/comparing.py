@@ -21,7 +21,7 @@ from dga2d.events import InstanceKey, RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.pairs import Gaps, interval, paired
+from dga2d.runtime.inspection.pairs import Gaps, interval, pair_gaps
 from dga2d.runtime.inspection.verdict import held_out_gaps
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import open_store
@@ -166,18 +166,18 @@ def evolved_arm(name: str, state: RunState, gaps: Gaps) -> Arm:
     return Arm(name, name, state.settings.method, state.ledger.used, candidates, gaps)
 
 
-def _solved(arm: Arm, keys: Sequence[InstanceKey]) -> list[float]:
+def _solved_gaps(arm: Arm, keys: Sequence[InstanceKey]) -> list[float]:
     return [gap for key in keys if (gap := arm.gaps[key]) is not None]
 
 
 def _rank(arm: Arm, keys: Sequence[InstanceKey]) -> tuple[int, float, str]:
     """Return what algorithms are ordered by: fewer failures first, then the smaller mean gap."""
-    solved = _solved(arm, keys)
+    solved = _solved_gaps(arm, keys)
     return len(keys) - len(solved), interval(solved).mean if solved else 0.0, arm.name
 
 
 def _algorithm(arm: Arm, keys: Sequence[InstanceKey]) -> dict[str, Any]:
-    solved = _solved(arm, keys)
+    solved = _solved_gaps(arm, keys)
     found = interval(solved) if solved else None
     return {
         "name": arm.name,
@@ -197,7 +197,7 @@ def _pairs(arms: Sequence[Arm], keys: Sequence[InstanceKey]) -> list[dict[str, A
     values = [two_sided(_differences(ours, theirs, keys)) for ours, theirs in both]
     rows = []
     for (ours, theirs), p_value, corrected in zip(both, values, holm(values), strict=True):
-        found = paired({k: ours.gaps[k] for k in keys}, {k: theirs.gaps[k] for k in keys})
+        found = pair_gaps({k: ours.gaps[k] for k in keys}, {k: theirs.gaps[k] for k in keys})
         rows.append(
             {
                 "first": ours.name,

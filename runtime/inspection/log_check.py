@@ -19,7 +19,7 @@ from dga2d.store import (
     CorruptEventError,
     DigestSet,
     EventStore,
-    verified,
+    verify_events,
 )
 
 DIFFERENCES = (
@@ -93,7 +93,7 @@ async def check_log(
     snapshots = SnapshotCheck(run_id, await store.snapshots(run_id), snapshot_seal())
     with DigestSet() as named, DigestSet() as wanted:
         try:
-            async for event in verified(store.read(run_id)):
+            async for event in verify_events(store.read(run_id)):
                 state = fold(state, event)
                 snapshots.compare(event, state)
                 digests = list(referenced_blobs(event))

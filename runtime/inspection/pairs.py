@@ -77,7 +77,7 @@ class PairedGaps:
         }
 
 
-def paired(ours: Gaps, theirs: Gaps) -> PairedGaps:
+def pair_gaps(ours: Gaps, theirs: Gaps) -> PairedGaps:
     """Return how two algorithms differ on the instances on which both were evaluated."""
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
     both = [(a, b) for a, b in pairs if a is not None and b is not None]

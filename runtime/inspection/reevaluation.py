@@ -22,7 +22,7 @@ from dga2d.runtime.evaluator import check_evaluator, open_evaluator
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.states import load_state
-from dga2d.store import EventStore, open_store, verified
+from dga2d.store import EventStore, open_store, verify_events
 
 AT_ONCE = 64
 """Evaluations handed to the pool together; it queues those that wait for a worker."""
@@ -94,7 +94,7 @@ async def _sample(
     problem, sources = reopen_problem(last, data_dir), SourceReader(store)
     state, count, chosen = RunState(), 0, list[Recorded]()
     least: tuple[float, Recorded] | None = None
-    async for event in verified(store.read(run_id, until=last.seq)):
+    async for event in verify_events(store.read(run_id, until=last.seq)):
         before, state = state, fold(state, event)
         payload = event.payload
         if not isinstance(payload, EvaluationRecorded):

@@ -19,7 +19,7 @@ from dga2d.store import (
     EventStore,
     RunSummary,
     open_store,
-    verified,
+    verify_events,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
         if verify:
             snapshots = SnapshotCheck(RunId(run_id), await store.snapshots(RunId(run_id)), snapshot_seal())
         try:
-            async for event in verified(store.read(RunId(run_id))):
+            async for event in verify_events(store.read(RunId(run_id))):
                 before, state = state, fold(state, event)
                 is_head_found = is_head_found or event.hash.hex() == kept_head
                 if snapshots is not None:

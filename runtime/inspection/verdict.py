@@ -16,7 +16,7 @@ from dga2d.events.payloads import Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
-from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, paired
+from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, pair_gaps
 from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
@@ -156,10 +156,10 @@ def compare(
 ) -> RunVerdict:
     """Return the verdict on two algorithms over the instances on which both were evaluated; `pairs_text` says
     what the pairs are if not instances."""
-    return _judged(split, paired(evolved, baseline), measure, pairs_text)
+    return _judge(split, pair_gaps(evolved, baseline), measure, pairs_text)
 
 
-def _judged(
+def _judge(
     split: Literal["test", "validation"], found: PairedGaps, measure: Measure, pairs_text: str = ""
 ) -> RunVerdict:
     points, fewer = found.points, found.their_failures - found.failures
@@ -212,9 +212,9 @@ def _verdict(
     verdict, timed = kept, _tested_pairs(state, is_kept, is_timed=True)
     measure = measure_of(state.header)
     if tested.start is not None:
-        verdict = _judged("test", tested.start, measure)
+        verdict = _judge("test", tested.start, measure)
     if tested.start is not None and timed is not None and timed.start is not None:
-        by_clock = replace(_judged("test", timed.start, measure), limit_s=_limit_s(test))
+        by_clock = replace(_judge("test", timed.start, measure), limit_s=_limit_s(test))
         verdict = replace(verdict, in_seconds=by_clock)
     sentence = conclusion(state, program.steps, tested, timed)
     return replace(verdict, hand_tuned=tested.hand_tuned, conclusion=sentence)
@@ -224,7 +224,7 @@ def _validated_verdict(
     state: RunState, program: ScoredProgram, record: ValidationRecord, validated: Gaps
 ) -> RunVerdict | None:
     baseline = state.header.baseline
-    if pooled := _pooled(state, program.steps, baseline):
+    if pooled := _pool_gaps(state, program.steps, baseline):
         told = "pairs of a validation instance and a random stream"
         return compare("validation", *pooled, told, measure_of(state.header))
     before = record.gaps(state.header, baseline, program.generation)
@@ -233,7 +233,7 @@ def _validated_verdict(
     return compare("validation", validated, before, measure=measure_of(state.header))
 
 
-def _pooled(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] | None:
+def _pool_gaps(state: RunState, *programs: tuple[Step, ...]) -> tuple[Gaps, Gaps] | None:
     """Return the gaps of two pipelines in all validations in which both took part; ``None`` if there is none
     or validations are not pooled."""
     first, second = dict[InstanceKey, float | None](), dict[InstanceKey, float | None]()
@@ -257,12 +257,12 @@ def _tested_pairs(state: RunState, is_kept: bool, is_timed: bool = False) -> Tes
     gaps = held_out_gaps(state, is_timed)
     if gaps is None:
         return None
-    start = None if is_kept else paired(gaps["evolved"], gaps["baseline"])
+    start = None if is_kept else pair_gaps(gaps["evolved"], gaps["baseline"])
     if "hand_tuned" not in gaps:
         return TestedPairs(start, None)
     if not is_timed and _is_unmeasured(state):
         return TestedPairs(start, None, is_unmeasured=True)
-    return TestedPairs(start, paired(gaps["evolved"], gaps["hand_tuned"]))
+    return TestedPairs(start, pair_gaps(gaps["evolved"], gaps["hand_tuned"]))
 
 
 def _is_unmeasured(state: RunState) -> bool:

@@ -53,11 +53,11 @@ class EncoderLayer(nn.Module):
         """Return embeddings `(batch, n, width)` of the same shape."""
         query, key, value = (split_heads(x, self.heads) for x in self.query_key_value(nodes).chunk(3, dim=-1))
         mixed = attend(query, key, value)
-        nodes = _normalised(self.attention_norm, nodes + self.combine(merge_heads(mixed)))
-        return _normalised(self.feed_forward_norm, nodes + self.feed_forward(nodes))
+        nodes = _normalise(self.attention_norm, nodes + self.combine(merge_heads(mixed)))
+        return _normalise(self.feed_forward_norm, nodes + self.feed_forward(nodes))
 
 
-def _normalised(norm: nn.InstanceNorm1d, nodes: Tensor) -> Tensor:
+def _normalise(norm: nn.InstanceNorm1d, nodes: Tensor) -> Tensor:
     normal: Tensor = norm(nodes.transpose(1, 2))
     return normal.transpose(1, 2)
 

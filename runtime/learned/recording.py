@@ -75,7 +75,7 @@ async def start_training(
         open_store(url) as store,
         store.write(run_id, holder=lease_holder(), create=True) as writer,
     ):
-        await _append(writer, _started(training, budget))
+        await _append(writer, _start_event(training, budget))
         return await _train(writer, training, budget, weights, is_stopped, announce, -1)
 
 
@@ -96,7 +96,7 @@ async def resume_training(
     """
     run_id = RunId(training.run_id)
     async with open_store(url, create=False) as store:
-        state = await _recorded(store, run_id)
+        state = await _load_training(store, run_id)
         assert state.training is not None
         if state.training.step > training.step:
             raise RunStateError(
@@ -104,11 +104,11 @@ async def resume_training(
                 f"{state.training.step}: it is older than the log"
             )
         async with store.write(run_id, holder=lease_holder()) as writer:
-            await _append(writer, _resumed(training, budget))
+            await _append(writer, _resume_event(training, budget))
             return await _train(writer, training, budget, weights, is_stopped, announce, state.training.step)
 
 
-async def _recorded(store: EventStore, run_id: RunId) -> RunState:
+async def _load_training(store: EventStore, run_id: RunId) -> RunState:
     state = await load_state(store, run_id)
     if state.training is None:
         raise RunStateError(f"run {run_id} is not the training of a learned solver")
@@ -152,7 +152,7 @@ async def _append(writer: EventWriter, payload: Payload) -> None:
     await writer.append([Draft("trainer", payload)])
 
 
-def _started(training: Training, budget: Budget) -> TrainingStarted:
+def _start_event(training: Training, budget: Budget) -> TrainingStarted:
     method, settings = training.method, training.settings
     return TrainingStarted(
         method=method.name,
@@ -170,7 +170,7 @@ def _started(training: Training, budget: Budget) -> TrainingStarted:
     )
 
 
-def _resumed(training: Training, budget: Budget) -> TrainingResumed:
+def _resume_event(training: Training, budget: Budget) -> TrainingResumed:
     return TrainingResumed(
         step=training.step,
         device=device_in_words(training.device),

@@ -74,7 +74,7 @@ class Shops(NamedTuple):
         """Operations of each job, int64 `(batch, jobs)`."""
         return self.is_eligible.any(dim=3).sum(dim=2)
 
-    def repeated(self, times: int) -> Shops:
+    def repeat(self, times: int) -> Shops:
         """Return the shops with each repeated `times` times in a row."""
         return Shops(*(part.repeat_interleave(times, dim=0) for part in self))
 
@@ -106,7 +106,7 @@ class OperationBlock(nn.Module):
         batch, jobs, length, width = operations.shape
         flat = operations.view(batch * jobs, length, width)
         query, key, value = (split_heads(x, self.heads) for x in self.query_key_value(flat).chunk(3, dim=-1))
-        scores = _rotated(query, rotation) @ _rotated(key, rotation).transpose(-2, -1)
+        scores = _rotate(query, rotation) @ _rotate(key, rotation).transpose(-2, -1)
         steps = torch.arange(length, device=flat.device)
         is_seen = (steps[None, :] >= steps[:, None]) & is_left.view(batch * jobs, 1, 1, length)
         scores = (scores / math.sqrt(query.shape[-1])).masked_fill(~is_seen, BARRED)
@@ -253,7 +253,7 @@ def _rotation(counts: Tensor, length: int, size: int) -> tuple[Tensor, Tensor]:
     return angles.sin().unsqueeze(1), angles.cos().unsqueeze(1)
 
 
-def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+def _rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     sine, cosine = rotation
     even, odd = x[..., ::2], x[..., 1::2]
     return torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1).flatten(-2)
@@ -358,7 +358,7 @@ class Resched(LearnedMethod):
     ) -> tuple[Tensor, float]:
         """Return REINFORCE's loss on the discounted growth of the bound, and the mean makespan."""
         assert isinstance(settings, ReschedSettings)
-        shops = training_shops(settings, settings.batch, rng).repeated(settings.rollouts)
+        shops = training_shops(settings, settings.batch, rng).repeat(settings.rollouts)
         rollout = dispatch(network, shops, rng)
         batch, steps = rollout.actions.shape
         scale = shops.times.amax(dim=(1, 2, 3))[:, None]
@@ -373,7 +373,7 @@ class Resched(LearnedMethod):
         states = Moment(
             *(torch.stack(parts, 1).flatten(0, 1) for parts in zip(*rollout.moments, strict=True))
         )
-        logs = network(shops.repeated(steps), states).view(batch, steps, -1)
+        logs = network(shops.repeat(steps), states).view(batch, steps, -1)
         chosen = logs.gather(2, rollout.actions.unsqueeze(2)).squeeze(2)
         loss = -(advantage * chosen * rollout.is_action).sum(dim=1).mean()
         return loss, float(rollout.makespans.mean())
@@ -401,7 +401,7 @@ class Resched(LearnedMethod):
         sampled = 0
         while sampled <= SAMPLES:
             count = SAMPLES_AT_ONCE if sampled else 1
-            rollout = dispatch(network, shops.repeated(count), rng if sampled else None)
+            rollout = dispatch(network, shops.repeat(count), rng if sampled else None)
             shortest = int(rollout.makespans.argmin())
             if float(rollout.makespans[shortest]) < best:
                 best, best_actions = float(rollout.makespans[shortest]), rollout.actions[shortest]

@@ -175,7 +175,7 @@ def diffuse(
 
 
 @torch.no_grad()
-def rounded(adjacency: Tensor, probabilities: Tensor) -> Tensor:
+def round_by_expectation(adjacency: Tensor, probabilities: Tensor) -> Tensor:
     """Return independent sets by conditional expectations, int64 0/1 `(graphs, paths, n)`.
 
     The likeliest vertices come first; each gets the mark under which the mean energy is lower. As an edge
@@ -241,7 +241,7 @@ class Sdds(LearnedMethod):
         adjacency, rng = graphs.to(device), stream(device, "validation", self.name, "paths")
         steps = FINER * settings.diffusion_steps
         path = diffuse(network, adjacency, VALIDATION_SAMPLES, steps, 0.0, rng)
-        sizes = rounded(adjacency, path.probabilities).sum(dim=-1).amax(dim=1)
+        sizes = round_by_expectation(adjacency, path.probabilities).sum(dim=-1).amax(dim=1)
         return -float(sizes.to(torch.float32).mean())
 
     @torch.no_grad()
@@ -264,7 +264,7 @@ class Sdds(LearnedMethod):
         best = torch.zeros(n, dtype=torch.long)
         for _ in range(0, SAMPLES if n else 0, SAMPLES_AT_ONCE):
             path = diffuse(network, adjacency, SAMPLES_AT_ONCE, FINER * settings.diffusion_steps, 0.0, rng)
-            sets = rounded(adjacency, path.probabilities)[0]
+            sets = round_by_expectation(adjacency, path.probabilities)[0]
             largest = sets[int(sets.sum(dim=1).argmax())].cpu()
             if int(largest.sum()) > int(best.sum()):
                 best = largest

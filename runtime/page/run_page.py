@@ -37,7 +37,7 @@ from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
 from dga2d.runtime.runs.states import refuse_training
 from dga2d.runtime.solver_export import export_solver
-from dga2d.store import EventStore, verified
+from dga2d.store import EventStore, verify_events
 
 
 class RunPage:
@@ -62,7 +62,7 @@ class RunPage:
         run_id = RunId(request.path_params["run"])
         with answering():
             length = (await self._store.head(run_id)).seq
-            first = [event async for event in verified(self._store.read(run_id, until=1))]
+            first = [event async for event in verify_events(self._store.read(run_id, until=1))]
             state = fold_all(first)
             refuse_training(run_id, state)
         if state.started is None:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dga2d.domains.drawing import Drawing, Picture, aligned
+from dga2d.domains.drawing import Drawing, Picture, align_axes
 from dga2d.domains.drawing.layout import SMALL, USUAL
 from dga2d.events import BlobDigest, InstanceKey
 from dga2d.events.payloads import EvaluationRecorded
@@ -118,7 +118,7 @@ class Pictures:
         if not isinstance(picture, Drawing):
             return picture
         others = [one for one in found.values() if isinstance(one, Drawing) and one is not picture]
-        return aligned([picture, *others])[0] if among else picture
+        return align_axes([picture, *others])[0] if among else picture
 
 
 async def _draw(

@@ -21,7 +21,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.report.data import Described, ReportData, ReportPart, gather_report_data
 from dga2d.runtime.report.notes import Notes, note
-from dga2d.store import EMPTY_LOG, EventStore, Head, StoreError, verified
+from dga2d.store import EMPTY_LOG, EventStore, Head, StoreError, verify_events
 
 BLOCK = 16
 """Events from one kept state to the next: the most that a step through time reads and folds."""
@@ -81,7 +81,7 @@ class Timeline:
         """
         async with self._lock:
             stored = self.store.read(self.run_id, after=self.length)
-            async for event in verified(stored, self.head):
+            async for event in verify_events(stored, self.head):
                 self._append(event)
                 if event.seq % BLOCK == 0:
                     gc.freeze()  # what is kept of a log stays; searching it for garbage stops the server
@@ -145,7 +145,7 @@ class Timeline:
             until = min(head.seq + BLOCK, self.length)
             stored = self.store.read(self.run_id, after=head.seq, until=until)
             events, states = [], []
-            async for event in verified(stored, head):
+            async for event in verify_events(stored, head):
                 state = fold(state, event)
                 events.append(event)
                 states.append(state)

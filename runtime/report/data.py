@@ -49,7 +49,7 @@ from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, e
 from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.states import refuse_training
-from dga2d.store import EventStore, open_store, verified
+from dga2d.store import EventStore, open_store, verify_events
 
 ReportPart = Literal[
     "edges",
@@ -205,7 +205,7 @@ async def read_report_data(url: str, run_id: str) -> ReportData:
 async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
     """Return the state of a run and the notes of its whole log. Raises as `read_report_data`."""
     state, notes = RunState(), Notes()
-    async for event in verified(store.read(RunId(run_id))):
+    async for event in verify_events(store.read(RunId(run_id))):
         note(notes, state, event)
         state = fold(state, event)
     refuse_training(run_id, state)

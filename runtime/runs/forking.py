@@ -23,7 +23,7 @@ from dga2d.runtime.runs.sessions import (
     Finished,
     check_code,
     end_reason_under,
-    finished,
+    finish,
     lease_holder,
     refuse_changes,
     reopen_problem,
@@ -67,7 +67,7 @@ async def create_fork(url: str, fork: Fork, accept_code_change: bool = False) ->
             paused = RunPaused(reason="forked and not yet gone on with")
             await writer.append([Draft("conductor", resumption), Draft("conductor", paused)])
         _share_policies(url, fork.parent, name, before)
-        return await finished(store, name, await load_state(store, name))
+        return await finish(store, name, await load_state(store, name))
 
 
 async def fork_run(
@@ -97,7 +97,7 @@ async def fork_run(
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
-        return await finished(store, name, state)
+        return await finish(store, name, state)
 
 
 async def _prepare(

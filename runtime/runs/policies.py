@@ -21,7 +21,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, SettingsError
 from dga2d.runtime.runs.states import load_state
-from dga2d.store import EMPTY_LOG, EventStore, Head, verified
+from dga2d.store import EMPTY_LOG, EventStore, Head, verify_events
 
 SMALL = ("uniform", "embedded")
 """Policies that are rebuilt from the log in moments and need no files."""
@@ -115,7 +115,7 @@ async def _repeat_updates(
     store: EventStore, run_id: RunId, sampler: PipelineSampler, state: RunState, head: Head
 ) -> None:
     """Repeat the updates after `head`, where the run was in `state`."""
-    async for event in verified(store.read(run_id, head.seq), head):
+    async for event in verify_events(store.read(run_id, head.seq), head):
         before, state = state, fold(state, event)
         if event.type != "PolicyUpdated":
             continue

@@ -83,7 +83,7 @@ async def evolve(
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
-        return await finished(store, name, state)
+        return await finish(store, name, state)
 
 
 async def resume(
@@ -125,7 +125,7 @@ async def resume(
         ):
             state = await rejoin(store, writer, around, changed, rebuild_policy)
             state = await run_to_end(store, writer, around, state, watcher, stop)
-        return await finished(store, run_id, state)
+        return await finish(store, run_id, state)
 
 
 async def hold_out_test(
@@ -184,7 +184,7 @@ async def hold_out_test(
                 texts = [step.implementation.source.encode() for step in problem.domain.safe_baseline()]
                 state = fold(before, (await writer.append([draft], texts if yardstick else ()))[0])
             state = await run_to_end(store, writer, around, state, watcher, stop)
-        return await finished(store, run_id, state)
+        return await finish(store, run_id, state)
 
 
 def test_started(run_id: RunId, state: RunState, hand_tuned: Sequence[LibraryOperator]) -> TestStarted:
@@ -300,6 +300,6 @@ async def started_state(store: EventStore, run_id: RunId) -> RunState:
     return state
 
 
-async def finished(store: EventStore, run_id: RunId, state: RunState) -> Finished:
+async def finish(store: EventStore, run_id: RunId, state: RunState) -> Finished:
     """Return `state` with the hash of the log's last event: what a command leaves behind."""
     return Finished(run_id, state, (await store.head(run_id)).hash.hex())

@@ -127,7 +127,9 @@ async def solve_instance(
     if reply.objective is None or reply.solution is None:
         raise SolveFailedError(f"{algorithm.name} failed on {instance.key}: {fallback}")
     state = decode_solution(reply.solution)
-    solved = _solved(domain, instance, algorithm.name, state, reply.objective, reply.elapsed_s, reply.work)
+    solved = _solution_of(
+        domain, instance, algorithm.name, state, reply.objective, reply.elapsed_s, reply.work
+    )
     return replace(solved, fallback=fallback)
 
 
@@ -148,7 +150,7 @@ _PIPELINES: tuple[Method, ...] = ("safe", "basic", "ils")
 _UNITS = {"s": "seconds", "work": "work units"}
 
 
-def _solved(
+def _solution_of(
     domain: Domain,
     instance: Instance,
     algorithm: str,
@@ -195,7 +197,7 @@ async def solve_by_or_tools(domain: Domain, instance: Instance, settings: RunSet
     verdict = domain.verify(instance, state)
     if verdict.objective is None:
         raise SolveFailedError(f"OR-Tools failed on {instance.key}: {verdict.violation}")
-    return _solved(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
+    return _solution_of(domain, instance, "OR-Tools", state, verdict.objective, elapsed_s, 0)
 
 
 async def open_learned(domain: str, method: Method, settings: RunSettings, learned: Weights) -> LearnedSolver:
@@ -229,7 +231,7 @@ async def solve_by_network(
     verdict = domain.verify(instance, state)
     if verdict.objective is None:
         raise SolveFailedError(f"{solver.method.name} failed on {instance.key}: {verdict.violation}")
-    return _solved(domain, instance, solver.title, state, verdict.objective, elapsed_s, 0)
+    return _solution_of(domain, instance, solver.title, state, verdict.objective, elapsed_s, 0)
 
 
 def check_picture(path: Path) -> None:

@@ -110,7 +110,7 @@ def _read(name: str) -> _Module:
             last.append(statement)
         else:
             last = [statement]
-            module.definitions.update(dict.fromkeys(_defined(statement), last))
+            module.definitions.update(dict.fromkeys(_defined_names(statement), last))
     return module
 
 
@@ -132,7 +132,7 @@ def _note_import(module: _Module, statement: ast.Import | ast.ImportFrom, packag
             module.outer_imports[alias.asname or alias.name.partition(".")[0]] = f"import {written}"
 
 
-def _defined(statement: ast.stmt) -> Iterator[str]:
+def _defined_names(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         yield statement.name
     elif isinstance(statement, ast.Assign):

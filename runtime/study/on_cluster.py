@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connected
+from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connect
 from dga2d.runtime.runs.own_processes import own_command, own_environment
 from dga2d.runtime.study.running import KEPT_BYTES, CommandEnding
 
@@ -95,7 +95,7 @@ async def nodes_for_study(address: str, url: str, workers: int) -> AsyncIterator
         its nodes do not have.
     """
     with ExitStack() as stack:
-        await to_thread.run_sync(stack.enter_context, connected(address, "--on ray"))
+        await to_thread.run_sync(stack.enter_context, connect(address, "--on ray"))
         nodes = await to_thread.run_sync(alive_nodes)
         _check_shared(url, nodes)
         room = sum(node.cpus // workers for node in nodes)

@@ -130,9 +130,9 @@ def _result(progress: CellProgress, state: RunState, used: dict[int, Usage]) -> 
     failed = FAILED if own is None else -100.0 * own.failure
     return CellResult(
         cell=progress.cell,
-        gaps=_counted(gaps["evolved"], failed),
-        start=_counted(gaps["baseline"], failed),
-        in_seconds=None if timed is None else _counted(timed["evolved"], failed),
+        gaps=_count_failures(gaps["evolved"], failed),
+        start=_count_failures(gaps["baseline"], failed),
+        in_seconds=None if timed is None else _count_failures(timed["evolved"], failed),
         objectives=objectives.get("evolved", objectives["baseline"]),
         measure=measure_of(state.header),
         progress=progress,
@@ -140,13 +140,13 @@ def _result(progress: CellProgress, state: RunState, used: dict[int, Usage]) -> 
         usage=used.get(state.completed, NOTHING),
         test_groups=tuple(name.strip() for name in state.settings.test_group.split(",") if name.strip()),
         by_seconds={
-            limit: {label: _counted(found, failed) for label, found in arms.items()}
+            limit: {label: _count_failures(found, failed) for label, found in arms.items()}
             for limit, arms in gaps_by_seconds(state).items()
         },
     )
 
 
-def _counted(gaps: Gaps, failed: float) -> dict[InstanceKey, float]:
+def _count_failures(gaps: Gaps, failed: float) -> dict[InstanceKey, float]:
     return {key: failed if gap is None else gap for key, gap in gaps.items()}
 
 
@@ -167,7 +167,7 @@ def rows_of(plan: StudyPlan, results: Sequence[CellResult]) -> tuple[Row, ...]:
         for arm, runs in found.items():
             other = found.get(plan.reference_arm, []) if arm != plan.reference_arm else []
             rows.append(_row(domain, arm, runs, other, means[arm] <= min(means.values())))
-    return _corrected(rows)
+    return _correct_p_values(rows)
 
 
 def _start_row(domain: str, runs: Sequence[CellResult]) -> Row:
@@ -233,7 +233,7 @@ def p_value(gains: Sequence[float]) -> float:
     return float(wilcoxon(gains).pvalue)
 
 
-def _corrected(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _correct_p_values(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Fill in the p-values corrected for the false discovery rate of all comparisons.
 
     References

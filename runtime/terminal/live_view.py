@@ -16,7 +16,7 @@ from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import achievement_of
 from dga2d.runtime.inspection.views import gap_of, test_label
-from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import (
     calls_in_flight,
     clock,
@@ -55,10 +55,12 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
         rows.add_row("utilisation", _utilisation(state, measured))
     for index, (number, change) in enumerate(_last_changes(measured)):
         line = Text(f"{number:>4}  ", "dim", no_wrap=True, overflow="ellipsis")
-        rows.add_row("edits" if index == 0 else "", line.append(shown(change), "not dim"))
+        rows.add_row("edits" if index == 0 else "", line.append(printable(change), "not dim"))
     sentence = rejections_view(state.ledger)["sentence"]
     if sentence is not None:
-        rows.add_row(Text("rejected", "bold yellow"), Text(shown(sentence), overflow="fold", no_wrap=False))
+        rows.add_row(
+            Text("rejected", "bold yellow"), Text(printable(sentence), overflow="fold", no_wrap=False)
+        )
     if state.suspension:
         rows.add_row(Text("outage", "bold yellow"), _outage(state, measured))
     if state.test is not None:
@@ -91,14 +93,14 @@ def _last_changes(measured: Measurements) -> list[tuple[str, str]]:
 
 
 def _line(text: str) -> Text:
-    return Text(shown(text), no_wrap=True, overflow="ellipsis")
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def _title(state: RunState, measured: Measurements) -> Text:
     if state.started is None:
         return Text("dga2d ·")
     header = state.header
-    return Text(f"{shown(measured.run)} · {shown(header.domain)} · seed {header.seed} ·")
+    return Text(f"{printable(measured.run)} · {printable(header.domain)} · seed {header.seed} ·")
 
 
 def _hint(state: RunState, measured: Measurements) -> Text | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.output import printable
 
 WAIT_S = 30.0
 """Longest time that a message may take."""
@@ -47,7 +47,7 @@ def notify(targets: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     gets the sentence on its standard input and every fact in its environment, in capitals behind ``DGA2D_``;
     no shell is involved, since reasons may quote what a model wrote.
     """
-    told = {key: None if value is None else shown(str(value)) for key, value in facts.items()}
+    told = {key: None if value is None else printable(str(value)) for key, value in facts.items()}
     because = f": {told['reason']}" if told.get("reason") else ""
     verdict = f". {told['verdict']}" if told.get("verdict") else ""
     sentence = f"dga2d run {told['run']} {told['status']}{because}{verdict}"

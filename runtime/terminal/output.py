@@ -106,21 +106,21 @@ def write_file(path: Path, text: str) -> None:
         raise OutputFileError(path, error.strerror or str(error)) from error
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Return `text` on one line, what is not printable as Python escapes (``\\x1b``, ``\\u202e``).
 
     Control characters, escape sequences, line ends, and marks that reverse the direction of writing are not
     printable (Unicode categories "Other" and "Separator", but for the space).
     """
-    return _escaped(text, "")
+    return _escape(text, "")
 
 
 def shown_lines(text: str) -> str:
     """Return the same for text of several lines: line feeds and tabs stay."""
-    return _escaped(text, "\n\t")
+    return _escape(text, "\n\t")
 
 
-def _escaped(text: str, kept: str) -> str:
+def _escape(text: str, kept: str) -> str:
     rest = text
     for character in kept:
         rest = rest.replace(character, "")

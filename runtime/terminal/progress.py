@@ -16,7 +16,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import Failures, comparison_text, comparison_view, figure_text, gap_of
-from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics
 from dga2d.runtime.terminal.workload import Workload
@@ -135,7 +135,9 @@ class ProgressLines:
         if measured.workers is not None:
             facts.append(f"workers busy {measured.busy} of {measured.workers}")
         left = time_left_s(self._state, measured)
-        facts.append(self._elapsed() if left is None else f"{self._elapsed()}, about {clock(left)} left")
+        facts.append(
+            self._elapsed_text() if left is None else f"{self._elapsed_text()}, about {clock(left)} left"
+        )
         self._line(f"  … {'; '.join(facts)}")
 
     def announce_abort(self) -> None:
@@ -152,7 +154,7 @@ class ProgressLines:
             f"{name}  "
             f"best {self._gap(state, summary.best)}  so far {self._gap(state, summary.best_so_far)}  "
             f"failed {summary.failures}/{summary.candidates}  "
-            f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed()}"
+            f"calls {state.ledger.used}/{state.ledger.limit}  {self._elapsed_text()}"
         )
         told = self._failures.sentence(summary.failures, summary.candidates)
         if summary.failures and told is not None:
@@ -166,7 +168,7 @@ class ProgressLines:
         if not self._counts:
             return
         label = "test" if payload.split == "test" else f"{payload.split} {payload.generation}"
-        self._stream.write(f"\r\x1b[K{label}: {self._evaluations} evaluations  {self._elapsed()}")
+        self._stream.write(f"\r\x1b[K{label}: {self._evaluations} evaluations  {self._elapsed_text()}")
         self._stream.flush()
 
     @staticmethod
@@ -174,12 +176,12 @@ class ProgressLines:
         gap = gap_of(score, state.settings.failure_reward)
         return "  failed" if gap is None else f"{measure_of(state.header).text(gap):>8}"
 
-    def _elapsed(self) -> str:
+    def _elapsed_text(self) -> str:
         seconds = int(self._clock() - self._start)
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _line(self, text: str) -> None:
-        text = shown(text)
+        text = printable(text)
         self._written_at, self._has_begun = self._clock(), True
         self._stream.write(f"\r\x1b[K{text}\n" if self._counts else f"{text}\n")
         self._stream.flush()

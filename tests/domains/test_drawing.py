@@ -22,7 +22,7 @@ from dga2d.domains.drawing import (
     Panel,
     Segments,
     Task,
-    aligned,
+    align_axes,
     boxes_panel,
     gantt_panel,
     look_of,
@@ -159,7 +159,7 @@ def test_names_of_categories_are_in_the_legend_if_they_are_not_too_many() -> Non
 
 def test_the_axes_of_a_row_of_pictures_are_the_same() -> None:
     steps = [chart([Task(0, 0, end, 0, "x")], limit=(end, "makespan")) for end in (90.0, 70.0, 80.0)]
-    framed = aligned(steps)
+    framed = align_axes(steps)
     assert {spans_of(drawing.panels[0])[0][1] for drawing in framed} == {90.0 * 1.004}
     assert len({laid_out(drawing).frames[0].across for drawing in framed}) == 1
     ends = [rectangles(drawing)[0][1][2] for drawing in framed]
@@ -168,7 +168,7 @@ def test_the_axes_of_a_row_of_pictures_are_the_same() -> None:
 
 def test_a_picture_with_fewer_panels_is_filled_up() -> None:
     one, two = (Panel((Bar(0, 1, 0, 1, 0, "x"),), title=f"bin {i}") for i in range(2))
-    framed = aligned([Drawing("two", ((one, two), (one,))), Drawing("one", ((one,),))])
+    framed = align_axes([Drawing("two", ((one, two), (one,))), Drawing("one", ((one,),))])
     assert [[len(row) for row in drawing.rows] for drawing in framed] == [[2, 1], [2, 1]]
     assert len({laid_out(drawing).height for drawing in framed}) == 1
     assert svg_element(framed[1]).count(">bin ") == 2  # its title, and in words

@@ -11,7 +11,7 @@ from dga2d.domains.core.paper_suite import (
     IncompleteSuiteError,
     NoSuiteError,
     _table,
-    expanded,
+    expand_names,
     paper_files,
     paper_refs,
 )
@@ -35,7 +35,7 @@ MADE = ("binpack3d", "clp3d", "fssp", "maxcut", "ossp")
 
 
 def test_names_are_expanded() -> None:
-    assert expanded("la{01-03} k{9-11} x{a,b}-{1-2}") == [
+    assert expand_names("la{01-03} k{9-11} x{a,b}-{1-2}") == [
         *("la01", "la02", "la03", "k9", "k10", "k11"),
         *("xa-1", "xa-2", "xb-1", "xb-2"),
     ]

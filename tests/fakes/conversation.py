@@ -23,7 +23,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.gateway import OutageRecorder, open_model
 from dga2d.runtime.gateway.retries import RetryPolicy
 from dga2d.runtime.runs.start import library_operator
-from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verified
+from dga2d.store import LLM_CALLS, LLM_MICROUSD, LLM_TOKENS, EventStore, open_store, verify_events
 
 OPERATOR = OperatorName("build")
 SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
@@ -126,7 +126,7 @@ async def _until_graph(agent: Initializer, store: EventStore, run_id: RunId, sta
 async def state_of(store: EventStore, run: str) -> RunState:
     """Verified and folded log of a run."""
     state = RunState()
-    async for event in verified(store.read(RunId(run))):
+    async for event in verify_events(store.read(RunId(run))):
         state = fold(state, event)
     return state
 

@@ -225,7 +225,7 @@ def test_the_standard_error_of_a_credit_follows_from_its_activations() -> None:
 
 def test_credits_are_inherited_under_another_name() -> None:
     table = table_of(("START", "a.0", -0.1, 1), ("a.0", "b.0", -0.9, 2), ("b.0", "a.0", 0.5, 3))
-    renamed = table.inherited(ImplementationId("a.0"), ImplementationId("a.9"))
+    renamed = table.replace_implementation(ImplementationId("a.0"), ImplementationId("a.9"))
     assert renamed == table_of(("START", "a.9", -0.1, 1), ("a.9", "b.0", -0.9, 2), ("b.0", "a.9", 0.5, 3))
 
 

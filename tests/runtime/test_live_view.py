@@ -17,7 +17,7 @@ from dga2d.replay.state.generation_state import Scoring
 from dga2d.replay.state.outcomes import Outcomes
 from dga2d.replay.state.run_state import RunState, TestState
 from dga2d.runtime.terminal.live_view import curve, live_view
-from dga2d.runtime.terminal.output import shown
+from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import clock, generations_left, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import AcceptedEdit, Measurements
 
@@ -195,7 +195,7 @@ def test_no_line_is_wider_than_the_terminal(state: RunState, measured: Measureme
     ],
 )
 def test_what_cannot_be_printed_is_shown_as_an_escape(character: str, expected: str) -> None:
-    assert shown(character) == expected
+    assert printable(character) == expected
 
 
 FRESH = replace(MEASURED, generation_times_s=(), evaluations=1, evaluations_per_s=0.1)

@@ -26,7 +26,7 @@ from dga2d.store import (
     RunExistsError,
     StoreClosedError,
     UnknownRunError,
-    verified,
+    verify_events,
 )
 
 Drafter = Callable[[object], Draft]
@@ -293,4 +293,4 @@ async def test_verified_passes_on_what_follows_a_known_head(
     async with store.write(run_id, create=True) as writer:
         events = await writer.append([note(i) for i in range(5)])
     start = Head(2, events[1].hash)
-    assert [event.seq async for event in verified(store.read(run_id, after=2), start)] == [3, 4, 5]
+    assert [event.seq async for event in verify_events(store.read(run_id, after=2), start)] == [3, 4, 5]

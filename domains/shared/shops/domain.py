@@ -59,12 +59,12 @@ class ShopDomain(LibraryDomain):
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
         entry = self._taillard.get(ref.name)
-        return None if entry is None else self._made(*(entry[key] for key in SEEDS if key in entry))
+        return None if entry is None else self._generate(*(entry[key] for key in SEEDS if key in entry))
 
     def rehearsal_data(self) -> Mapping[str, Any]:
-        return self._made(*self.rehearsed)
+        return self._generate(*self.rehearsed)
 
-    def _made(self, *numbers: int) -> Mapping[str, Any]:
+    def _generate(self, *numbers: int) -> Mapping[str, Any]:
         return fields_of(self._module("taillard").generate(*numbers))
 
     def write_solution(self, instance: Instance, state: State) -> str:

@@ -56,7 +56,7 @@ def test_gradient_equals_autograd_on_the_enumerated_distribution(
     picked = table[[walks.index(walk) for walk in some(walks)]]
     torch.autograd.backward(-(picked @ torch.tensor(REWARDS, dtype=torch.float64)) / 4)
     torch.autograd.backward(loss_of(policy, context, some(walks), REWARDS))
-    trained = dict(policy._learner._trained())
+    trained = dict(policy._learner._trained_parameters())
     for name, parameter in dense.named_parameters():
         expected, found = parameter.grad, trained[name].grad
         if name in policy._learner._rows:
@@ -77,7 +77,8 @@ def test_expected_gradient_vanishes_for_a_constant_reward(
     batch = WalkBatch.of(context, prompted, walks)
     values = batch.walk_log_probabilities(policy._tables(batch))
     torch.autograd.backward(values.detach().exp() @ values)
-    largest = max(float(p.grad.abs().max()) for _, p in policy._learner._trained() if p.grad is not None)
+    trained = policy._learner._trained_parameters()
+    largest = max(float(p.grad.abs().max()) for _, p in trained if p.grad is not None)
     assert largest < 1e-3
 
 

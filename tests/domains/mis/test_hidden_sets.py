@@ -121,10 +121,10 @@ def test_a_hidden_set_is_independent_and_has_a_vertex_of_each_clique() -> None:
 def test_packed_graphs_come_back() -> None:
     shapes = [(4, 3), (5, 5), (2, 9)]
     graphs = [model_rb.model_rb(*shape, random.Random(7)).adjacency for shape in shapes]
-    data = lzma.decompress(model_rb.packed(graphs, shapes))
+    data = lzma.decompress(model_rb.pack(graphs, shapes))
     for graph, (cliques, size) in zip(graphs, shapes, strict=True):
         length = model_rb._packed_bytes(cliques, size)
-        assert np.array_equal(model_rb.unpacked(data[:length], cliques, size), graph)
+        assert np.array_equal(model_rb.unpack(data[:length], cliques, size), graph)
         data = data[length:]
     assert data == b""
 
@@ -134,7 +134,7 @@ def test_the_shipped_graphs_are_the_ones_that_figures_were_measured_on() -> None
     data = (files("dga2d.domains.mis") / model_rb.FILE).read_bytes()
     digest = hashlib.sha256(data).hexdigest()
     assert digest == "5a0a97f331792762a53ec022389c33110f01f65ab5128861cf2784d02ea01acd"
-    assert len(model_rb._shipped()) == sum(
+    assert len(model_rb._read_shipped()) == sum(
         model_rb._packed_bytes(*shape) * model_rb.PER_SIZE for shape in model_rb.SIZES
     )
 

@@ -12,7 +12,7 @@ import pytest
 from dga2d.domains.core.registry import get_domain
 from dga2d.events import BlobDigest, OperatorId, blob_digest
 from dga2d.events.payloads import OperatorAdded, OperatorProposed
-from dga2d.runtime.bank.choosing import bank_for, keys_read, suited
+from dga2d.runtime.bank.choosing import bank_for, keys_read, suited_entries
 from dga2d.runtime.bank.collecting import collect
 from dga2d.runtime.bank.entries import (
     Bank,
@@ -142,7 +142,7 @@ def test_a_run_takes_along_what_suits_its_library_best_first() -> None:
         entry(foreign.format("no_such_key"), domain="jsp", **role),
         entry(foreign.format(next(iter(domain.card.environment))), domain="jsp", **role),
     ]
-    found = suited(tuple(given), "tsp", domain.card, library)
+    found = suited_entries(tuple(given), "tsp", domain.card, library)
     assert found.entries is not None
     order = [given[i].digest for i in (3, 2, 1, 6, 0)]
     assert [e.source for e in found.entries][:2] == order[:2]

@@ -17,7 +17,7 @@ from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.cluster import pool as cluster_pool
-from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, connected, named_cluster
+from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, connect, named_cluster
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
 from dga2d.runtime.cluster.pool import ClusterPool, NodeLostError
 from dga2d.runtime.errors import SettingsError, UsageError
@@ -198,7 +198,7 @@ async def test_another_version_of_the_program_is_refused_by_the_node() -> None:
     ],
 )
 def test_a_cluster_that_cannot_be_reached_is_a_clear_error(address: str, said: str) -> None:
-    with pytest.raises(ClusterError) as caught, connected(address, "--evaluators ray"):
+    with pytest.raises(ClusterError) as caught, connect(address, "--evaluators ray"):
         raise AssertionError
     assert said in str(caught.value)
 
@@ -207,7 +207,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with (
         pytest.raises(UsageError, match=r"--evaluators ray needs ray: pip install 'dga2d\[ray\]'"),
-        connected("", "--evaluators ray"),
+        connect("", "--evaluators ray"),
     ):
         raise AssertionError
 

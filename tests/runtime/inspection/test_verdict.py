@@ -14,7 +14,7 @@ from dga2d.replay.state.outcomes import Outcome, Outcomes
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.replay.state.work_rates import WorkRates
 from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
-from dga2d.runtime.inspection.pairs import Gaps, interval, paired
+from dga2d.runtime.inspection.pairs import Gaps, interval, pair_gaps
 from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import (
     Achievement,
@@ -276,8 +276,8 @@ def test_the_last_sentence_of_a_kept_baseline_and_of_equal_seconds() -> None:
 
 def test_the_last_sentence_tells_failures_and_noise() -> None:
     state, _ = validated(EVOLVED)
-    start = paired(gaps(1.0, 2.0, None, 4.0), gaps(1.5, 2.0, 3.0, 5.0))
-    hand_tuned = paired(gaps(1.0, 2.0, None, 4.0), gaps(None, None, None, None))
+    start = pair_gaps(gaps(1.0, 2.0, None, 4.0), gaps(1.5, 2.0, 3.0, 5.0))
+    hand_tuned = pair_gaps(gaps(1.0, 2.0, None, 4.0), gaps(None, None, None, None))
     assert conclusion(state, EVOLVED, TestedPairs(start, hand_tuned)) == (
         "Evolved is 0.50 ± 1.24 points ahead of the start, within the noise (it failed on 1, the other on 0) "
         "on 4 held-out instances (95 % interval), and solves no instance that the hand-tuned baseline solves "

@@ -68,7 +68,7 @@ def test_a_dispatched_schedule_is_as_long_as_the_domain_says() -> None:
     domain, shop = get_domain("fjsp"), tabulate(2, [[[(0, 3)], [(0, 2), (1, 4)]], [[(1, 5), (0, 9)]]])
     settings = resched.ReschedSettings(size=2, width=8, heads=2, layers=1)
     network = learned_method("resched").network(settings)
-    shops = resched._shops_of(shop, "toy", CPU).repeated(6)
+    shops = resched._shops_of(shop, "toy", CPU).repeat(6)
     rollout = resched.dispatch(network, shops, stream(CPU, "toy"))
     instance = Instance("fjsp", "toy", "toy", {"shop": shop})
     for actions, makespan in zip(rollout.actions, rollout.makespans.tolist(), strict=True):
@@ -87,7 +87,7 @@ def test_what_is_rounded_is_independent_and_no_worse_than_expected() -> None:
     settings = sdds.SddsSettings(size=30)
     adjacency = sdds.training_graphs(settings, 3, stream(CPU, "graphs"))
     probabilities = torch.rand(3, 4, 30, generator=stream(CPU, "marks"))
-    marks = sdds.rounded(adjacency, probabilities).to(torch.float32)
+    marks = sdds.round_by_expectation(adjacency, probabilities).to(torch.float32)
     assert ((marks @ adjacency) * marks).sum() == 0
     before, after = (sdds.expected_energy(adjacency, p) for p in (probabilities, marks))
     assert bool((after <= before + 1e-4).all())

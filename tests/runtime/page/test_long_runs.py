@@ -27,7 +27,7 @@ from dga2d.runtime.page.timeline import BLOCK, BLOCKS_KEPT, Timeline
 from dga2d.runtime.report import data as report_data
 from dga2d.runtime.report.lineage import BlobReader, ReportedEdit, describe_edit
 from dga2d.runtime.report.notes import Change
-from dga2d.store import EventStore, open_store, verified
+from dga2d.store import EventStore, open_store, verify_events
 
 EVENTS = 20_000
 PIPELINES = 10
@@ -126,7 +126,7 @@ async def test_every_place_of_a_log_is_what_folding_it_from_the_start_gives(
         await write_long_run(url, 400, 3)
         await timeline.catch_up()
         state, best, events = RunState(), [(0, None)], []
-        async for event in verified(store.read(RUN)):
+        async for event in verify_events(store.read(RUN)):
             state = fold(state, event)
             events.append(event)
             assert await timeline.state_at(event.seq) == state
