@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import instance_and_copy
 from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
@@ -57,7 +58,8 @@ def evaluation_rows(notes: Notes, header: RunStarted) -> list[dict[str, Any]]:
         steps = notes.programs.get((found.split, found.generation, found.candidate), ())
         gap = None
         if found.objective is not None:
-            entry = entries[found.instance]
+            key = found.instance if found.instance in entries else instance_and_copy(found.instance)[0]
+            entry = entries[key]
             gap = percent(normalised_gap(found.objective, entry.reference, header.sense, entry.scale))
         rows.append(
             {

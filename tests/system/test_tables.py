@@ -16,6 +16,7 @@ from tests.system.conftest import Command, Program
 from dga2d.runtime.inspection import tables
 
 pytestmark = pytest.mark.timeout(180)
+RECORDED = Path(__file__).parents[2] / "examples" / "runs" / "tsp-basic-model-2.dga2d.zip"
 
 
 def test_csv_and_parquet_hold_the_same_rows(finished: Program, command: Command, tmp_path: Path) -> None:
@@ -95,3 +96,19 @@ def test_what_is_not_installed_is_said(
     monkeypatch.setattr(tables, "find_spec", lambda name: None)
     refused = command("export", "done", "--format", "parquet", program=finished)
     assert refused.error == "error: --format parquet needs pandas: pip install 'dga2d[export]'"
+
+
+def test_a_second_random_stream_on_an_instance_has_the_gap_to_its_reference(
+    program: Program, command: Command, tmp_path: Path
+) -> None:
+    """A held-out test solves each instance several times; copies are named ``INSTANCE #2``."""
+    assert command("import", str(RECORDED), "--json").code == 0
+    outcome = command("export", "tsp-model", "--format", "csv", "-o", str(tmp_path / "tables"))
+    assert outcome.code == 0, outcome.err
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "evaluations.csv").read_text())))
+    copies = [row for row in rows if row["instance"].endswith(" #2")]
+    assert copies
+    for row in copies:
+        first = next(one for one in rows if one["instance"] == row["instance"].removesuffix(" #2"))
+        references = [float(one["objective"]) / (1 + float(one["gap_percent"]) / 100) for one in (row, first)]
+        assert references[0] == pytest.approx(references[1], rel=1e-5)
