@@ -50,7 +50,14 @@ FAMILIES = (
         ("progen120/p120_0[13579]", "progen120/p120_11", "scarce120/*"),
         10,
     ),
-    Family("ossp-10x10", "ossp", "open shops of 10 × 10", 3.3, ("*/*10x10*", "*10x10*/*")),
+    Family(
+        "ossp-10x10",
+        "ossp",
+        "open shops of 10 × 10 whose optimum lies well above the trivial bound",
+        3.3,
+        ("uneven*/10x10*", "gueret-prins/[gG][pP]10*"),
+        10,
+    ),
     Family(
         "ossp-spread",
         "ossp",

@@ -16,7 +16,7 @@ import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.ossp import spread
+from dga2d.domains.ossp.own_instances import generated_refs, own_times
 from dga2d.domains.shared.shops.domain import ShopDomain
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -24,20 +24,19 @@ from dga2d.domains.shared.shops.files import ProcessingTimes
 class OpenShop(ShopDomain):
     """The open shop scheduling problem, makespan objective."""
 
-    safe_pipeline = ("dispatching_rules", "ruin_and_recreate")
+    safe_pipeline = ("dispatching_rules", "ruin_and_recreate", "weighted_branching")
     basic_pipeline = ("dispatching_rules", "critical_block_annealing")
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
     group = "taillard"
     rehearsed = (10, 10, 134_000_007, 344_000_011)
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return instances with spread-out times, and Taillard's."""
-        return (*spread.generated_refs(), *super().generated())
+        """Return instances with spread-out and with uneven times, and Taillard's."""
+        return (*generated_refs(), *super().generated())
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        if ref.group == spread.GROUP and ref.name in spread.shops():
-            return fields_of(spread.shops()[ref.name].data())
-        return super().generate(ref)
+        times = own_times(ref)
+        return super().generate(ref) if times is None else fields_of(times)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import shipped_table
 from dga2d.domains.shared.lehmer import LehmerGenerator
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -69,23 +67,6 @@ def shops() -> Mapping[str, SpreadShop]:
         for number in (1, 2, 3)
     ]
     return {shop.name: shop for shop in sorted(found, key=lambda shop: shop.name)}
-
-
-@cache
-def references() -> Mapping[str, Reference]:
-    """Return makespans by name, and how they were found (``benchmarks/shop_references.py``)."""
-    entries: Mapping[str, Mapping[str, Any]] = shipped_table(__package__)["references"]
-    return {
-        key.removeprefix(f"{GROUP}/"): Reference(
-            float(entry["makespan"]), "optimal" if entry["proven"] else "computed", entry["source"]
-        )
-        for key, entry in entries.items()
-    }
-
-
-def generated_refs() -> tuple[InstanceRef, ...]:
-    """Return the instances with their references, sorted by key."""
-    return tuple(InstanceRef("ossp", GROUP, name, None, references()[name]) for name in shops())
 
 
 def _loads(draw: LehmerGenerator, size: int, percent: int) -> tuple[list[int], list[int]]:
