@@ -52,6 +52,7 @@ CALLERS: Mapping[CallPurpose, AgentName] = {
     "implement": "implementation_evolver",
     "connect": "edge_evolver",
     "operator": "operator_evolver",
+    "kernel": "kernel_evolver",
     "program": "method_runner",
     "reflect": "method_runner",
     "describe": "method_runner",
@@ -65,6 +66,7 @@ PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
     "program": 4,
     "reflect": 5,
     "describe": 6,
+    "kernel": 7,
 }
 """First part of the key of a proposer's random stream; numbers, once in use, never change."""
 LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}

@@ -76,9 +76,12 @@ _SETTLED = (*_ENDED, *_PROPOSED)
 _OPERATOR = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, "OperatorRejected", "LLMCallAbandoned", *_CALLED)
 _OPERATOR_PROPOSED = ("OperatorProposed",)
 _OPERATOR_SETTLED = (*_ENDED, *_OPERATOR_PROPOSED)
+KERNEL_VERDICTS = ("KernelReplaced", "KernelsKept", "KernelRejected")
+_BEFORE_KERNEL = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, *OPERATOR_VERDICTS, *_CALLED)
+_KERNEL = ("KernelChosen", "KernelRejected", "LLMCallAbandoned")
 _RESUMED = ("RunResumed", "RunForked")
 # Under `edit_lag` a slot is done when its answer is asked for; the next slot of edges comes after that.
-_EDITED = ("CreditsUpdated", "PolicyUpdated", *_VERDICTS, *OPERATOR_VERDICTS, *_CALLED)
+_EDITED = (*_BEFORE_KERNEL, *KERNEL_VERDICTS)
 
 GENERATION: tuple[Turn, ...] = (
     Turn("GenerationStarted", "conductor", ("GraphInitialized", "GenerationCompleted", *_RESUMED), "1"),
@@ -131,6 +134,16 @@ GENERATION: tuple[Turn, ...] = (
     Turn("OperatorAdded", "operator_evolver", _OPERATOR_PROPOSED, "≤ 1"),
     Turn("OperatorRejected", "operator_evolver", _OPERATOR_SETTLED, "1 per answer of no use"),
     Turn("OperatorsKept", "operator_evolver", ("LLMCallRefused", *_OPERATOR), "≤ 1"),
+    # A faster version of a function that implementations share, if one is asked for.
+    Turn("KernelChosen", "kernel_evolver", _BEFORE_KERNEL, "≤ 1"),
+    Turn("LLMCallReserved", "kernel_evolver", _KERNEL, "≤ attempts_per_edit"),
+    Turn("LLMCallRefused", "kernel_evolver", _KERNEL, "≤ 1, at a limit"),
+    Turn("LLMCallSettled", "kernel_evolver", _CALLED, "≤ 1 per call"),
+    Turn("LLMCallAbandoned", "kernel_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
+    Turn("KernelMeasured", "kernel_evolver", _ENDED, "1 per answer that keeps the rules"),
+    Turn("KernelRejected", "kernel_evolver", (*_ENDED, "KernelMeasured"), "1 per answer of no use"),
+    Turn("KernelReplaced", "kernel_evolver", ("KernelMeasured",), "≤ 1"),
+    Turn("KernelsKept", "kernel_evolver", ("LLMCallRefused", *_BEFORE_KERNEL, *_KERNEL), "≤ 1"),
     # Then programs near the incumbent race against it.
     Turn("RaceStarted", "racer", _EDITED, "1, if there are races"),
     Turn(RACED, "evaluator_pool", ("RaceStarted", "RaceRoundScored"), "1 per contender left and instance"),
@@ -315,6 +328,14 @@ def edits_closed(generation: GenerationState) -> int | None:
     """Return the event with which credits, policy and all edits are done; ``None`` before."""
     if generation.round is not None:
         return generation.round.updated_seq or None
+    closed = operators_closed(generation)
+    if closed is None or generation.basis is None or not generation.basis.kernel_slots:
+        return closed
+    return generation.kernel_verdict or None
+
+
+def operators_closed(generation: GenerationState) -> int | None:
+    """Return the event with which all but the edit of a kernel is done; ``None`` before."""
     closed = slots_closed(generation)
     if closed is None or generation.basis is None or not generation.basis.operator_slots:
         return closed

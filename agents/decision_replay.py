@@ -23,6 +23,7 @@ from dga2d.agents import (
     implementation_evolver,
     implementation_tasks,
     initializer,
+    kernel_evolver,
     method_runner,
     operator_evolver,
     pipeline_sampler,
@@ -33,6 +34,7 @@ from dga2d.agents import (
 from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
+from dga2d.agents.kernel_trials import KernelTrial
 from dga2d.agents.policy import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
 from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
@@ -110,6 +112,7 @@ class DecisionVerifier:
             "OperatorProposed": self._operator,
             "OperatorRetired": self._operator,
             **dict.fromkeys(conductor.OPERATOR_VERDICTS, self._operator),
+            **dict.fromkeys(("KernelChosen", "KernelMeasured", *conductor.KERNEL_VERDICTS), self._kernel),
         }
         """Event type → (state before the event, its payload) → what was owed, ``None`` if nothing was."""
 
@@ -274,6 +277,8 @@ class DecisionVerifier:
             return implementation_duties.duties(state)
         if purpose == "operator":
             return operator_evolver.duties(state)
+        if purpose == "kernel":
+            return kernel_evolver.duties(state)
         if calls.CALLERS[purpose] == "method_runner":
             return method_runner.duties(state)
         return edge_evolver.duties(state, self._context)
@@ -287,6 +292,8 @@ class DecisionVerifier:
             )
         if duty.purpose == "operator":
             return await operator_evolver.read_task(state, duty.attempt, self._context, self._sources)
+        if duty.purpose == "kernel":
+            return await kernel_evolver.read_task(state, duty.attempt, self._context, self._sources)
         if calls.CALLERS[duty.purpose] == "method_runner":
             return await method_runner.read_task(state, duty.slot, duty.attempt, self._context, self._sources)
         return await edge_evolver.read_task(state, duty.slot, duty.attempt, self._context, self._blobs)
@@ -349,6 +356,21 @@ class DecisionVerifier:
                 if isinstance(payload, p.OperatorRejected) and payload.stage in TRIAL_STAGES:
                     judged = judged._replace(trial=ProposalError(payload.stage, payload.diagnostic))
                 return _first(operator_evolver.decide(state, duty, judged))
+        return None
+
+    async def _kernel(self, state: RunState, payload: Payload) -> Expected | None:
+        """Take what a trial of a kernel came to as observed."""
+        for duty in kernel_evolver.duties(state):
+            if isinstance(duty, JudgeAnswer):
+                answer = await kernel_evolver.read_answered(state, duty, self._context, self._sources)
+                if isinstance(payload, p.KernelMeasured):
+                    observed = KernelTrial(payload.checks, payload.pairs, payload.stage, payload.diagnostic)
+                    answer = answer._replace(trial=observed)
+                is_decision = not isinstance(payload, p.KernelMeasured)
+                return _first(kernel_evolver.decide(state, duty, answer), is_decision)
+            if not isinstance(duty, AskModel | AbandonCall):
+                texts = await kernel_evolver.read_texts(state, duty, self._sources)
+                return _first(kernel_evolver.decide(state, duty, texts))
         return None
 
 

@@ -17,7 +17,7 @@ from dga2d.replay.streams import stream
 
 PRIOR_MEAN, PRIOR_CALLS = 0.5, 1.0
 """Reward that a model is taken to have had per call before its first, and for how many."""
-FOR_CODE = ("implement", "operator", "program")
+FOR_CODE = ("implement", "operator", "kernel", "program")
 """Purposes of calls that the bandit chooses models for."""
 DEVIATION = 0.5
 """Standard deviation of a call's reward, which is between 0 and 1."""

@@ -155,9 +155,10 @@ def _successor(state: RunState, ticket: PoolTicket) -> ImplementationId | None:
     """Return the implementation that an edit was to improve on, or what took its place with other constants;
     ``None`` where neither is in the pool."""
     pool = open_basis(state)[1].pools.get(ticket.operator, ())
-    if ticket.parent in pool:
-        return ticket.parent
-    text = state.unconfigured(ticket.parent)
+    parent = state.successor(ticket.parent)
+    if parent in pool:
+        return parent
+    text = state.unconfigured(parent)
     return next((c for c in pool if state.unconfigured(c) == text), None)
 
 

@@ -76,9 +76,10 @@ async def run_facts(
     return replace(
         facts,
         edition=_edition(state),
+        kernels=_kernel_rows(state),
         examples=await _examples(state, operator, sources),
         is_incumbent=program == incumbent(state),
-        sizes=_sizes(state),
+        sizes=size_rows(state),
         direction=_direction(state, slot),
         feedback=_feedback(state, slot),
     )
@@ -129,7 +130,7 @@ def edge_facts(state: RunState) -> RunFacts:
         edition=_edition(state),
         budget=budget_text(state, len(program)),
         instances=_instances(state),
-        sizes=_sizes(state),
+        sizes=size_rows(state),
         incumbent=program_rows(state, program),
         gaps=_gap_rows(state, None),
         edits=_graph_edits(state),
@@ -153,12 +154,22 @@ async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
         edition=_edition(state),
         budget=budget_text(state, len(program)),
         instances=_instances(state),
-        sizes=_sizes(state),
+        sizes=size_rows(state),
         incumbent=program_rows(state, program),
         neighbours=tuple(texts),
         gaps=_gap_rows(state, None),
         tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
+        kernels=_kernel_rows(state),
         max_tokens=state.settings.prompt_tokens,
+    )
+
+
+def _kernel_rows(state: RunState) -> tuple[str, ...]:
+    """Return how each function that code may import is called, and what it computes."""
+    return tuple(
+        f"`{kernel.id}({', '.join(row.partition(':')[0] for row in kernel.arguments)})`: {kernel.summary} "
+        f"{'; '.join(kernel.arguments)}"
+        for kernel in (state.header.kernels or () if state.kernels else ())
     )
 
 
@@ -177,7 +188,7 @@ def start_facts(state: RunState) -> RunFacts:
         edition=_edition(state),
         budget=budget_text(state, len(state.header.baseline)),
         instances=_instances(state),
-        sizes=_sizes(state),
+        sizes=size_rows(state),
         max_tokens=state.settings.prompt_tokens,
     )
 
@@ -190,7 +201,7 @@ def program_facts(state: RunState, library: Sequence[Implementation]) -> RunFact
         edition=3,
         budget=f"{told} per instance for the whole program; compilation is not counted.",
         instances=_instances(state),
-        sizes=_sizes(state),
+        sizes=size_rows(state),
         blocks=tuple(f"{one.operator}:\n\n{fence(one.source, 'python')}" for one in library),
         max_tokens=state.settings.prompt_tokens,
     )
@@ -226,7 +237,7 @@ def _gained(entry: BankEntry) -> str:
     return f"{100 * entry.gain:+.2f} points in {entry.pairs} comparisons ({entry.how})"
 
 
-def _sizes(state: RunState) -> tuple[str, ...]:
+def size_rows(state: RunState) -> tuple[str, ...]:
     """Return the exact sizes of training instances, the commonest first."""
     sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
     ranked = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))

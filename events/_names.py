@@ -40,6 +40,7 @@ AgentName = Literal[
     "implementation_evolver",
     "edge_evolver",
     "operator_evolver",
+    "kernel_evolver",
     "validator",
     "racer",
     "method_runner",

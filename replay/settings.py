@@ -157,6 +157,11 @@ class RunSettings(BaseModel):
     """Generations between requests for an operator that the graph lacks; 0 for none. It joins if the
     incumbent gains by it in the gate (`gate_instances`); where the graph is full the operator used least
     leaves."""
+    kernels: Literal["off", "offered", "evolved"] = "off"
+    """Functions that implementations of the library share. ``offered``: code of a model may import them, and
+    prompts from the third edition on say how. ``evolved``: in addition a faster version of one is asked for
+    in each generation; where it is equal, bit by bit, and clearly faster, it takes the old one's place in all
+    texts of the pools."""
     edge_edit: Literal["replace", "delta"] = "replace"
     """Algorithm 2's single replacement, or Template III's delta of at most 2 + 2 edges."""
     edge_smoke: bool = False

@@ -28,6 +28,7 @@ PURPOSES = {
     "gate": 15,
     "model": 16,
     "method": 17,
+    "kernel": 18,
 }
 """Purpose → first element of the spawn key. Numbers are never reused: logs depend on them."""
 

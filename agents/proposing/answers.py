@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from dga2d.agents.proposing.errors import ProposalError, abbreviate
+from dga2d.agents.proposing.kernel_code import inline_kernels
+from dga2d.agents.proposing.parsing import parse_source as parse_source
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
-from dga2d.domains.core.statements import parse_quietly
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.domains.source_rules import check_source
 
@@ -183,13 +184,14 @@ def parse_implementation(text: str, task: ImplementTask) -> str:
         `apply_replacements`; ``syntax``: not Python; ``signature``: no
         ``def run(env_data, state, calc_makespan_fn)``; ``source_rules``: another breach of `check_source`;
         ``duplicate``: runs like an implementation of the pool (`normalised_ast_digest`); ``near_copy``: too
-        few new lines against one of them; ``no_change``: the answer is `NO_CHANGE`, where that is allowed.
+        few new lines against one of them; ``kernels``: see `inline_kernels`; ``no_change``: the answer is
+        `NO_CHANGE`, where that is allowed.
     """
     if task.allows_no_change and clean_answer(text).strip() == NO_CHANGE:
         raise ProposalError("no_change", "the proposer would change nothing")
     is_diff = task.answer_form == "diff" and SEARCH in text
     source = apply_replacements(text, task.base.source) if is_diff else python_block(text)
-    source = source.strip("\n") + "\n"
+    source = inline_kernels(source.strip("\n") + "\n", task.kernels)
     digest = normalised_ast_digest(source)
     check_code(source)
     for entry in task.pool:
@@ -326,22 +328,6 @@ def statement_lines(source: str) -> tuple[str, ...]:
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def parse_source(source: str) -> ast.Module:
-    """Return the syntax tree of a source text.
-
-    Raises
-    ------
-    ProposalError
-        ``syntax``: the text is not Python, or too deeply nested to be read.
-    """
-    try:
-        return parse_quietly(source)
-    except SyntaxError as error:
-        raise ProposalError("syntax", f"line {error.lineno}: {abbreviate(error.msg, 200)}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise ProposalError("syntax", f"the code cannot be parsed: {abbreviate(str(error), 200)}") from None
 
 
 @lru_cache(maxsize=1024)

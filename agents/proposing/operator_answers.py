@@ -28,6 +28,7 @@ from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.graph_answers import edge_list
 from dga2d.agents.proposing.graphs import Contracts, contracts_by_id, incompatibility
+from dga2d.agents.proposing.kernel_code import inline_kernels
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import (
     MOST_OPERATOR_EDGES,
@@ -71,6 +72,7 @@ def parse_operator(text: str, task: OperatorTask) -> ProposedOperator:
     if text.strip() == NO_CHANGE:
         raise ProposalError("no_change", "the proposer sees no operator that is missing")
     description, source = _parts(text)
+    source = inline_kernels(source, task.kernels)
     contract = _contract(description, task)
     edges = _operator_edges(description["edges"], contract, task)
     check_code(source)

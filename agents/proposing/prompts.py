@@ -24,6 +24,7 @@ from dga2d.agents.proposing.tasks import (
     ConnectTask,
     ImplementTask,
     InitializeTask,
+    KernelTask,
     OperatorTask,
     ProgramTask,
     ReflectTask,
@@ -40,6 +41,7 @@ TEMPLATES: dict[type[Task], str] = {
     ImplementTask: "implement@1",
     ConnectTask: "connect@1",
     ReflectTask: "reflect@1",
+    KernelTask: "kernel@1",
 }
 """Task → template of its first edition. All versions stay in the folder: logs name them."""
 SECOND: dict[type[Task], str] = {ImplementTask: "implement@2", ConnectTask: "connect@2"}
@@ -59,7 +61,18 @@ COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4
 """Of prompts, as counted against their bound."""
-LEAST_FIRST = ("blocks", "examples", "feedback", "positions", "edits", "tried", "neighbours", "gaps", "sizes")
+LEAST_FIRST = (
+    "blocks",
+    "kernels",
+    "examples",
+    "feedback",
+    "positions",
+    "edits",
+    "tried",
+    "neighbours",
+    "gaps",
+    "sizes",
+)
 """Facts that a prompt over its bound leaves out, one item after the other, in this order."""
 OLDEST_FIRST = frozenset({"edits", "tried"})
 """Facts of which the first items are left out first."""
@@ -148,7 +161,7 @@ def _special(task: Task) -> dict[str, Any]:
             "environment": sorted(task.card.environment.items()),
             "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
         }
-    if isinstance(task, ReflectTask):
+    if isinstance(task, ReflectTask | KernelTask):
         return {}
     if task.facts is not None:
         return {"allowed": addable_edges(task)[:MOST_EDGES]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -127,6 +127,8 @@ class RunFacts:
     """Earlier proposals with what they gained, the oldest first."""
     blocks: tuple[str, ...] = ()
     """Exchangeable functions of other operators."""
+    kernels: tuple[str, ...] = ()
+    """Functions that code may import instead of writing them."""
     edition: Literal[2, 3, 4] = 2
     sizes: tuple[str, ...] = ()
     """Exact sizes of the training instances."""
@@ -199,6 +201,8 @@ class ImplementTask(PastAttempts):
     """The answer of the turn before, which this one is to improve; ``None`` at the first turn."""
     answer_form: Literal["whole", "diff"] = "whole"
     """Whether the code is answered as a whole text or as replacements in `base`."""
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the kernels that code may import, by name."""
     allows_no_change: bool = False
     allows_configurations: bool = False
     """Whether code that differs from a member of the pool in constants alone may take its place."""
@@ -287,6 +291,8 @@ class OperatorTask(PastAttempts):
     retires: bool
     """Whether another operator leaves the graph if this one is taken."""
     facts: RunFacts
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the kernels that code may import, by name."""
 
     @cached_property
     def graph(self) -> OperatorGraph:
@@ -296,6 +302,29 @@ class OperatorTask(PastAttempts):
             frozenset(op.id for op in self.operators if op.is_initialiser),
             frozenset(self.edges),
         )
+
+
+@dataclass(frozen=True)
+class KernelTask(PastAttempts):
+    """Write a faster version of a function that implementations share."""
+
+    card: Card
+    kernel: str
+    """Its name."""
+    summary: str
+    """What it computes."""
+    arguments: tuple[str, ...]
+    """``NAME: type, shape and meaning``."""
+    source: str
+    """Its present text, a module."""
+    hosts: tuple[str, ...]
+    """Implementations that hold it, each with its part of the effort where that is known."""
+    sizes: tuple[str, ...]
+    """Of the training instances."""
+    tried: tuple[str, ...]
+    """What came of earlier requests for it, the oldest first."""
+    facts: RunFacts | None = None
+    """Never any."""
 
 
 @dataclass(frozen=True)
@@ -354,7 +383,7 @@ class ReflectTask(PastAttempts):
     """Never any."""
 
 
-Task = InitializeTask | ImplementTask | ConnectTask | OperatorTask | ProgramTask | ReflectTask
+Task = InitializeTask | ImplementTask | ConnectTask | OperatorTask | KernelTask | ProgramTask | ReflectTask
 
 
 @dataclass(frozen=True)

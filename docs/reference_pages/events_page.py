@@ -39,6 +39,7 @@ GROUPS = {
         *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
         *("ImplementationRejected", "ImplementationsKept", "EdgeReplaced", "EdgeRejected", "EdgesKept"),
         *("OperatorProposed", "OperatorAdded", "OperatorRetired", "OperatorRejected", "OperatorsKept"),
+        *("KernelChosen", "KernelMeasured", "KernelReplaced", "KernelRejected", "KernelsKept"),
     ),
     "Races": ("RaceStarted", "RaceRoundScored", "IncumbentSelected"),
     "Complete programs": (

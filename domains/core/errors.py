@@ -5,6 +5,7 @@ DomainError
 ├── PluginError               a plug-in domain cannot be used (file, line, reason)
 │   └── PluginClashError      two domains have one name
 ├── BundlingError             an operator's file and the parts it takes do not fit (file, line, reason)
+├── LibraryError              what a library declares does not fit its code
 ├── InstanceFormatError       a file does not follow its published format (file, line, reason)
 ├── InvalidSolutionError      raised by writers when asked to write a broken solution
 ├── NotOfferedError           the domain has no picture, or no model for OR-Tools
@@ -70,6 +71,10 @@ class BundlingError(DomainError, ImportError):
         self.line = line
         self.reason = reason
         super().__init__(f"{path}:{line}: {reason}")
+
+
+class LibraryError(DomainError, ValueError):
+    """What a library declares does not fit its code."""
 
 
 class InstanceFormatError(DomainError, ValueError):

@@ -16,6 +16,7 @@ from dga2d.events.payloads._calls import *  # noqa: F403
 from dga2d.events.payloads._comparisons import *  # noqa: F403
 from dga2d.events.payloads._edits import *  # noqa: F403
 from dga2d.events.payloads._generations import *  # noqa: F403
+from dga2d.events.payloads._kernels import *  # noqa: F403
 from dga2d.events.payloads._programs import *  # noqa: F403
 from dga2d.events.payloads._run import *  # noqa: F403
 from dga2d.events.payloads._shared import *  # noqa: F403

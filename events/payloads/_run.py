@@ -60,6 +60,19 @@ class LibraryOperator(Model):
     implementations: tuple[LibraryImplementation, ...]
 
 
+class LibraryKernel(Model):
+    """A function that implementations of the library share."""
+
+    id: str
+    """Its name."""
+    summary: str
+    """What it computes."""
+    arguments: tuple[str, ...]
+    """``NAME: type, shape and meaning``."""
+    source: BlobDigest
+    """A module that holds it with what it needs."""
+
+
 class BankEntry(Model):
     """An implementation that a run may offer for its operators before it asks a model. Never trusted: it goes
     through all that an answer goes through."""
@@ -93,7 +106,7 @@ class BankEntry(Model):
 class RunStarted(Payload, owner="conductor", operation="run-started"):
     """A run begins; holds everything its decisions depend on."""
 
-    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file", "bank", "own_score"})
+    left_out: ClassVar[frozenset[str]] = frozenset({"problem_file", "bank", "own_score", "kernels"})
 
     domain: str
     sense: Literal["min", "max"]
@@ -123,6 +136,8 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     own_score: OwnScore | None = None
     """What objectives are where they are scores; their references are then 0, the scales of their gaps 1, and
     a gap is a negated score. ``None``: the gaps are gaps."""
+    kernels: tuple[LibraryKernel, ...] | None = None
+    """Functions that implementations share; ``None`` where none are offered."""
 
 
 class RunPaused(Payload, owner="conductor"):

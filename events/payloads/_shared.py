@@ -27,6 +27,8 @@ FailureKind = Literal[
 Gains = tuple[float | None, ...]
 """Gaps before less gaps after, by instance, fractions; ``None`` where the evaluation after failed."""
 Share = Annotated[float, Meta(gt=0.0), Field(gt=0.0)]
+Seconds = Annotated[float, Meta(gt=0.0), Field(gt=0.0)]
+"""A span of time."""
 SplitName = Literal["gate", "train", "validation", "test", "race"]
 """Parts of the instances; a race runs on training instances under a name of its own."""
 RaceMove = Literal[
@@ -34,7 +36,9 @@ RaceMove = Literal[
 ]
 """How a contender of a race came about: what the race is against, the finalist of the race before, a
 pipeline of this generation, new code, or one of the moves that change the incumbent."""
-CallPurpose = Literal["initialize", "implement", "connect", "operator", "program", "reflect", "describe"]
+CallPurpose = Literal[
+    "initialize", "implement", "connect", "operator", "program", "reflect", "describe", "kernel"
+]
 RaceVerdict = Literal["stays", "failed", "behind", "outranked", "uncertain"]
 LimitKind = Literal["calls", "tokens", "money"]
 CALLERS: tuple[AgentName, ...] = (
@@ -42,6 +46,7 @@ CALLERS: tuple[AgentName, ...] = (
     "implementation_evolver",
     "edge_evolver",
     "operator_evolver",
+    "kernel_evolver",
     "method_runner",
 )
 """Agents that may ask a language model; each books its own calls."""

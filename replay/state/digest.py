@@ -85,6 +85,9 @@ def _edits(state: RunState) -> dict[str, Any]:
             name: [new.category, new.requires, new.provides, new.implementation]
             for name, new in state.operators.items()
         }
+    if state.kernels:  # which of them are faster is observed, and by how much no part of a decision
+        kept["kernels"] = [dict(state.kernels), dict(state.successors)]
+        kept["tried_kernels"] = [[t.generation, t.kernel] for t in state.tried_kernels]
     if state.solved:
         kept["solved"] = sorted(state.solved)
     if state.contributions:

@@ -21,6 +21,7 @@ from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
     fold_edits,
     fold_evaluations,
     fold_generation,
+    fold_kernels,
     fold_methods,
     fold_operators,
     fold_race,

@@ -35,6 +35,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
     every = state.settings.new_operators
     asks = int(bool(edits and every and generation.number % every == 0))
     landing = (_landing(state, generation.number, "implement"), _landing(state, generation.number, "connect"))
+    evolves_kernels = state.settings.kernels == "evolved" and state.header.kernels
     basis = EvolutionBasis(
         event.seq,
         graph,
@@ -48,6 +49,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         state.settings.edit_lag,
         generation.number + state.settings.edit_lag <= _last_edited(state.settings),
         *landing,
+        kernel_slots=int(bool(edits and evolves_kernels)),
     )
     return replace(
         state,

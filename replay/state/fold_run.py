@@ -55,6 +55,7 @@ def _run_started(state: RunState, event: RecordedEvent, payload: p.RunStarted) -
         process_seq=event.seq,
         sources=Map(sources),
         operator_of=Map(operator_of),
+        kernels=Map({kernel.id: kernel.source for kernel in payload.kernels or ()}),
         temperature=settings.temperature,
         credits=CreditTable(order=settings.credit_context),
         ledger=Ledger(settings.llm_calls, settings.llm_tokens, settings.llm_microusd),

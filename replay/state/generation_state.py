@@ -16,6 +16,8 @@ from dga2d.events.payloads import (
     Configuration,
     Contender,
     ImplementationMeasured,
+    KernelChosen,
+    KernelMeasured,
     OperatorProposed,
     PolicyUpdated,
     Standing,
@@ -65,6 +67,8 @@ class EvolutionBasis:
     the others."""
     landing_edges: tuple[int, ...] = ()
     """The same for edges."""
+    kernel_slots: int = 0
+    """1 where a faster kernel is asked for when everything else is done."""
 
     @property
     def asking_slots(self) -> int:
@@ -278,6 +282,13 @@ class GenerationState:
     """The same, as the gate measures it."""
     operator_verdict: int = 0
     """Event of the verdict on new operators; 0 before."""
+    kernel_choice: KernelChosen | None = None
+    kernel_chosen_seq: int = 0
+    kernel_measured: KernelMeasured | None = None
+    """Of the answer that has no verdict yet; ``None`` where none was measured."""
+    kernel_measured_seq: int = 0
+    kernel_verdict: int = 0
+    """Event of the verdict on kernels; 0 before."""
     gate_outcomes: Outcomes = NO_OUTCOMES
     round: RoundState | None = None
     """Of a method that evolves whole programs, once it is planned."""

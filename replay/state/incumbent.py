@@ -16,14 +16,27 @@ def incumbent(state: RunState) -> tuple[Step, ...]:
 
     Where races are still to come A* has to prove itself in one. A checkpoint without a margin is the highest
     of several noisy means, no better founded than A* on the training batch. The steps may name
-    implementations that have left their pools since, and the walk may use edges that were cut.
+    implementations that have left their pools since, and the walk may use edges that were cut. What left its
+    pool for the same with a faster kernel is named as that: it computes the same.
     """
+    steps = _incumbent(state)
+    return rename_steps(state, steps) if state.successors else steps
+
+
+def _incumbent(state: RunState) -> tuple[Step, ...]:
     if state.champion is not None:
         return state.champion.steps
     if state.checkpoint is not None and state.settings.checkpoint_margin > 0.0:
         return state.checkpoint.steps
     is_raced = state.settings.race_contenders > 0
     return state.header.baseline if state.best is None or is_raced else state.best.steps
+
+
+def rename_steps(state: RunState, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return steps with what their implementations have become by faster kernels."""
+    return tuple(
+        step.model_copy(update={"implementation": state.successor(step.implementation)}) for step in steps
+    )
 
 
 def generation_to_sample(state: RunState) -> GenerationState | None:

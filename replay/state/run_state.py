@@ -81,6 +81,18 @@ class TriedCode:
 
 
 @dataclass(frozen=True)
+class TriedKernel:
+    """What came of asking for a faster kernel in one generation."""
+
+    generation: int
+    kernel: str
+    factor: float | None = None
+    """How many times as fast the one is that took its place; ``None`` where none did."""
+    diagnostic: str = ""
+    """Why the last answer did not."""
+
+
+@dataclass(frozen=True)
 class ScoredProgram:
     """A complete algorithm with the score that made it the best."""
 
@@ -297,6 +309,12 @@ class RunState:
     """Operators that joined the graph in the run, whether or not they are still in it."""
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
+    kernels: Map[str, BlobDigest] = Map()
+    """Present texts of the kernels; empty where none are offered."""
+    tried_kernels: tuple[TriedKernel, ...] = ()
+    """Oldest first."""
+    successors: Map[ImplementationId, ImplementationId] = Map()
+    """Implementations that left their pools for the same with a faster kernel → that."""
     offers: tuple[Offer, ...] = ()
     """What of the run's bank was offered, in the order of `Offer.entry` and operator."""
     contributions: Map[ImplementationId, Contribution] = Map()
@@ -324,6 +342,12 @@ class RunState:
         """Return the implementation that `name` configures, or `name` itself."""
         while name in self.configured:
             name = self.configured[name]
+        return name
+
+    def successor(self, name: ImplementationId) -> ImplementationId:
+        """Return what an implementation has become by faster kernels; itself where nothing."""
+        while name in self.successors:
+            name = self.successors[name]
         return name
 
     def hand_tuned(self, name: ImplementationId) -> LibraryOperator | None:

@@ -87,6 +87,13 @@ def _note(bought: Bought, event: RecordedEvent) -> None:
             "generation": payload.generation,
             "is_used": lambda walk: first in walk,
         }
+    elif isinstance(payload, p.KernelReplaced):
+        new = {host.implementation for host in payload.replaced}
+        bought[payload.call] = {
+            "bought": f"kernel {payload.kernel}, {payload.factor:.2f} times as fast",
+            "generation": payload.generation,
+            "is_used": lambda walk: bool(new.intersection(walk)),
+        }
     elif isinstance(payload, p.EdgeReplaced):
         edges = set(payload.added)
         bought[payload.call] = {

@@ -11,6 +11,7 @@ from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.graph_drawing import categories
 from dga2d.runtime.report.lineage import edit_text
 from dga2d.runtime.report.milestones import EditMark
+from dga2d.runtime.report.notes import Change
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,19 @@ async def tell_operator(timeline: Timeline, seq: int, name: str) -> ToldOperator
     if operator not in state.pools:
         return None
     epsilon, program = state.settings.epsilon, state.champion or state.best
-    used = set() if program is None else {step.implementation for step in program.steps}
-    changes = [
-        change
-        for change in timeline.notes.until(seq).changes
-        if not isinstance(change.payload, p.EdgeReplaced) and change.payload.operator == operator
-    ]
+    steps = () if program is None else program.steps
+    used = {state.successor(step.implementation) for step in steps}
+    changes = [change for change in timeline.notes.until(seq).changes if operator in _concerned(change)]
     brought = {
         change.payload.implementation: change.seq
         for change in changes
         if isinstance(change.payload, p.ImplementationAdded | p.ImplementationReplaced)
+    }
+    brought |= {
+        host.implementation: change.seq
+        for change in changes
+        if isinstance(change.payload, p.KernelReplaced)
+        for host in change.payload.replaced
     }
     pool = [
         PooledCode(
@@ -77,3 +81,14 @@ async def tell_operator(timeline: Timeline, seq: int, name: str) -> ToldOperator
             for change in reversed(changes)
         ),
     )
+
+
+def _concerned(change: Change) -> set[OperatorId]:
+    """Return the operators whose pools a change is about."""
+    match change.payload:
+        case p.EdgeReplaced():
+            return set()
+        case p.KernelReplaced(replaced=hosts):
+            return {host.operator for host in hosts}
+        case payload:
+            return {payload.operator}

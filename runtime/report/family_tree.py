@@ -44,6 +44,7 @@ def family_trees(state: RunState, edits: Sequence[ReportedEdit]) -> tuple[Family
         parent = state.unconfigured(ImplementationId(edit.parent))  # other constants are no code of their own
         children.setdefault(str(parent), []).append(name)
     best, fates = ancestry(state, made), _fates(state, edits)
+    before = {str(new): f"{old} with a faster kernel" for old, new in state.successors.items()}
 
     def node(name: str) -> FamilyNode:
         edit = made.get(name)
@@ -51,7 +52,9 @@ def family_trees(state: RunState, edits: Sequence[ReportedEdit]) -> tuple[Family
             name=name,
             operator=str(state.operator_of.get(ImplementationId(name), "")),
             seq=0 if edit is None else edit.seq,
-            told="from the library" if edit is None else f"generation {edit.generation}: {edit.what}",
+            told=before.get(name, "from the library")
+            if edit is None
+            else f"generation {edit.generation}: {edit.what}",
             fate=fates.get(name, ""),
             is_best=name in best,
             children=tuple(node(child) for child in children.get(name, ())),
@@ -70,6 +73,8 @@ def _fates(state: RunState, edits: Sequence[ReportedEdit]) -> Mapping[str, str]:
             fates.setdefault(edit.replaced, f"replaced in generation {edit.generation}")
         elif edit.implementation and not edit.code:
             fates.setdefault(edit.implementation, f"deleted in generation {edit.generation}")
+    for old, new in state.successors.items():
+        fates.setdefault(str(old), f"became {new} by a faster kernel")
     return fates
 
 
@@ -97,11 +102,17 @@ def call_outcomes(
 
 def _standing(
     state: RunState,
-    payload: p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded | p.EdgeReplaced,
+    payload: (
+        p.ImplementationAdded | p.ImplementationReplaced | p.OperatorAdded | p.EdgeReplaced | p.KernelReplaced
+    ),
 ) -> str:
     if isinstance(payload, p.EdgeReplaced):
         edges = state.graph.edges if state.graph is not None else frozenset()
         return "in the graph" if edges.issuperset(payload.added) else "no longer in the graph"
+    if isinstance(payload, p.KernelReplaced):
+        kept = {name for pool in state.pools.values() for name in pool}
+        new = {state.successor(host.implementation) for host in payload.replaced}
+        return "in the pools" if new & kept else "no longer in the pools"
     program = state.checkpoint or state.best
     used = set() if program is None else {state.unconfigured(step.implementation) for step in program.steps}
     if payload.implementation in used:

@@ -69,6 +69,9 @@ def edit_text(change: Change, measure: Measure = GAP) -> str:
         removed = ", ".join(" → ".join(edge) for edge in payload.removed) or "nothing"
         added = ", ".join(" → ".join(edge) for edge in payload.added) or "nothing"
         return f"edge {removed} replaced by {added}"
+    if isinstance(payload, p.KernelReplaced):
+        where = ", ".join(f"{host.removed} became {host.implementation}" for host in payload.replaced)
+        return f"kernel {payload.kernel} made {payload.factor:.2f} times as fast: {where}"
     if isinstance(payload, p.OperatorRetired):
         return f"operator {payload.operator} retired, used by {payload.uses} candidates"
     if isinstance(payload, p.OperatorAdded):
@@ -88,7 +91,7 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
     seq, payload, pool, proposal = change
     call = None if isinstance(payload, p.ImplementationDeleted | p.OperatorRetired) else payload.call
     edit = ReportedEdit(seq, payload.generation, edit_text(change, measure_of(state.header)), call)
-    if isinstance(payload, p.EdgeReplaced | p.OperatorRetired):
+    if isinstance(payload, p.EdgeReplaced | p.OperatorRetired | p.KernelReplaced):
         return edit
     edit = replace(edit, operator=payload.operator, implementation=payload.implementation)
     if isinstance(payload, p.ImplementationDeleted):

@@ -98,11 +98,13 @@ def gather_milestones(
 
 def code_brought(changes: Sequence[Change], edits: Sequence[EditMark]) -> dict[ImplementationId, EditMark]:
     """Return by implementation the edit that brought its code; `edits` are the marks of `changes`."""
-    return {
-        change.payload.implementation: mark
-        for change, mark in zip(changes, edits, strict=True)
-        if mark.brings_code and not isinstance(change.payload, p.EdgeReplaced | p.OperatorRetired)
-    }
+    found = dict[ImplementationId, EditMark]()
+    for change, mark in zip(changes, edits, strict=True):
+        if isinstance(change.payload, p.KernelReplaced):
+            found |= {host.implementation: mark for host in change.payload.replaced}
+        elif mark.brings_code and not isinstance(change.payload, p.EdgeReplaced | p.OperatorRetired):
+            found[change.payload.implementation] = mark
+    return found
 
 
 def _validated(

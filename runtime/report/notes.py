@@ -83,6 +83,7 @@ class Change(NamedTuple):
         | p.EdgeReplaced
         | p.OperatorAdded
         | p.OperatorRetired
+        | p.KernelReplaced
     )
     pool: tuple[ImplementationId, ...]
     proposal: Proposal | None = None
@@ -217,7 +218,7 @@ def note(notes: Notes, before: RunState, event: RecordedEvent) -> None:
     elif isinstance(payload, p.OperatorAdded):
         proposal = before.generation.operator_proposal if before.generation else None
         notes.changes.append(Change(event.seq, payload, (), proposal))
-    elif isinstance(payload, p.EdgeReplaced | p.OperatorRetired):
+    elif isinstance(payload, p.EdgeReplaced | p.OperatorRetired | p.KernelReplaced):
         notes.changes.append(Change(event.seq, payload, ()))
     elif isinstance(payload, p.CallsSuspended | p.CallsResumed | p.LLMCallRefused):
         notes.incidents.append(Incident(event.seq, event.recorded_at, _incident(payload)))

@@ -46,6 +46,7 @@ PAPER: Final[Mapping[str, Any]] = MappingProxyType(
         "answers_per_edit": 1,
         "edge_smoke": False,
         "new_operators": 0,
+        "kernels": "off",
         "turns": 1,
         "answer_form": "whole",
         "rejection_limit": 0,

@@ -21,11 +21,13 @@ from dga2d.domains.core.contract import (
     PipelineStep,
     own_score_of,
 )
+from dga2d.domains.core.kernels import Kernel, kernels_of
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
 from dga2d.events.payloads import (
     InstanceEntry,
     LibraryImplementation,
+    LibraryKernel,
     LibraryOperator,
     OwnScore,
     RunStarted,
@@ -164,7 +166,7 @@ def run_started(
     """
     domain = problem.domain
     library, score = library_of(domain, settings), own_score_of(domain)
-    baseline = baseline_of(domain, settings)
+    baseline, kernels = baseline_of(domain, settings), kernels_for(domain, settings)
     if not settings.evolves_pipelines:
         program = program_operator(domain, settings)
         library = (*library, program)
@@ -186,10 +188,30 @@ def run_started(
         data_dir=None if data_dir is None else str(data_dir),
         problem_file=problem_file(domain.name),
         bank=bank.entries,
+        kernels=tuple(map(library_kernel, kernels)) or None,
         own_score=None if score is None else OwnScore(failure=score.failure, formula=score.formula),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
+    sources += [kernel.source.encode() for kernel in kernels]
     return Draft("conductor", payload), [*sources, *bank.sources]
+
+
+def kernels_for(domain: Domain, settings: RunSettings) -> tuple[Kernel, ...]:
+    """Return the kernels that a run offers: none in a domain whose walks repeat, whose code is never run on
+    its own, and where a method evolves whole programs."""
+    if settings.kernels == "off" or not settings.evolves_pipelines or domain.card.repeats:
+        return ()
+    return kernels_of(domain)
+
+
+def library_kernel(kernel: Kernel) -> LibraryKernel:
+    """Return a kernel as ``RunStarted`` names it."""
+    return LibraryKernel(
+        id=kernel.id,
+        summary=kernel.summary,
+        arguments=kernel.arguments,
+        source=blob_digest(kernel.source.encode()),
+    )
 
 
 def bank_of(problem: Problem, settings: RunSettings) -> BankOfRun:

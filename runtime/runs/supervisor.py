@@ -18,6 +18,7 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
@@ -265,6 +266,7 @@ def make_agents(
         ImplementationEvolver(writer, around.model, trials, prompt_context),
         EdgeEvolver(writer, around.model, trials, prompt_context),
         OperatorEvolver(writer, around.model, trials, prompt_context),
+        KernelEvolver(writer, around.model, trials, prompt_context),
         Racer(writer, store, prompt_context),
     )
 

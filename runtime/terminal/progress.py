@@ -100,6 +100,9 @@ class ProgressLines:
             self._line(f"  + operator {payload.operator}")
         elif isinstance(payload, p.OperatorRetired):
             self._line(f"  - operator {payload.operator}, used {payload.uses} times")
+        elif isinstance(payload, p.KernelReplaced):
+            places = len(payload.replaced)
+            self._line(f"  ^ kernel {payload.kernel}: {payload.factor:.2f} times as fast in {places} codes")
         elif isinstance(payload, p.CallsSuspended):
             self._line(f"  ! model calls wait: {payload.reason}")
         elif isinstance(payload, p.CallsResumed):

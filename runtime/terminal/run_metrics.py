@@ -128,6 +128,8 @@ def changes_of(payload: p.Payload) -> tuple[str, ...]:
         return (f"+ operator {payload.operator}",)
     if isinstance(payload, p.OperatorRetired):
         return (f"- operator {payload.operator}",)
+    if isinstance(payload, p.KernelReplaced):
+        return (f"+ kernel {payload.kernel}, {payload.factor:.2f} times as fast",)
     if isinstance(payload, p.EdgeReplaced):
         removed = (f"- edge {'→'.join(edge)}" for edge in payload.removed)
         return (*removed, *(f"+ edge {'→'.join(edge)}" for edge in payload.added))

@@ -20,16 +20,18 @@ from dga2d.agents.edge_evolver import EdgeEvolver
 from dga2d.agents.evaluator_pool import EvaluatorPoolAgent, SourceReader
 from dga2d.agents.implementation_evolver import ImplementationEvolver
 from dga2d.agents.initializer import Initializer
+from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
 from dga2d.agents.policy import UniformPolicy
-from dga2d.agents.ports import BlobSource, EventAppender
+from dga2d.agents.ports import BlobSource, Evaluator, EventAppender
 from dga2d.agents.proposing import ModelPool, Models, OfflineModel, PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
+from dga2d.domains.core.kernels import Kernel
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
 from dga2d.events.payloads import InstanceEntry, OwnScore, ProcessUse, RunResumed, RunStarted, SplitManifest
 from dga2d.replay.projection import EventFeed, project
@@ -39,7 +41,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.replay.streams import stream
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun
-from dga2d.runtime.runs.start import library_operator
+from dga2d.runtime.runs.start import library_kernel, library_operator
 
 METHOD_AGENTS = (
     *("conductor", "initializer", "pipeline_sampler", "evaluator_pool", "credit_keeper", "validator"),
@@ -70,6 +72,8 @@ class Simulation:
     run_id: RunId = RUN
     bank: BankOfRun = NO_ENTRIES
     own_score: OwnScore | None = None
+    kernels: tuple[Kernel, ...] = ()
+    evaluator: Callable[[random.Random, Fails], Evaluator] = HashEvaluator
     meter: Callable[[], ProcessUse] | None = None
     """Measures what the process used."""
 
@@ -155,7 +159,7 @@ class Simulation:
 
     def agents(self, log: EventAppender, source: Source, state: RunState) -> tuple[Agent[Any], ...]:
         order = random.Random(self.order)
-        evaluator = HashEvaluator(order, self.fails)
+        evaluator = self.evaluator(order, self.fails)
         model: Models = (
             ModelPool({name: Tardy(one, order, self.patience) for name, one in self.model.models.items()})
             if isinstance(self.model, ModelPool)
@@ -175,6 +179,7 @@ class Simulation:
             ImplementationEvolver(log, model, trials, self.prompt_context),
             EdgeEvolver(log, model, trials, self.prompt_context),
             OperatorEvolver(log, model, trials, self.prompt_context),
+            KernelEvolver(log, model, trials, self.prompt_context),
             Racer(log, source, self.prompt_context),
             Validator(log),
         ]
@@ -210,8 +215,10 @@ class Simulation:
             data_dir=None,
             bank=self.bank.entries,
             own_score=self.own_score,
+            kernels=tuple(map(library_kernel, self.kernels)) or None,
         )
         sources = [i.source.encode() for op in self.first_operators for i in op.implementations]
+        sources += [kernel.source.encode() for kernel in self.kernels]
         return Draft("conductor", payload), [*sources, *self.bank.sources]
 
     def _entries(self, keys: Sequence[InstanceKey]) -> tuple[InstanceEntry, ...]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
+from tests.agents.kernel_library import FAST, HOLDING, KERNELS, KernelEvaluator
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, validation_is_due
@@ -120,6 +121,7 @@ Link = tuple[str, str, str]
 """Type, writer, and type of the cause."""
 REPEATS = {"ImplementationRejected", "EdgeRejected", "EdgeReplaced", "EdgesKept", "LLMCallAbandoned"}
 REPEATS |= {"RaceRoundScored", "OperatorRejected", "OperatorProposed", "ImplementationProposed"}
+REPEATS |= {"KernelRejected"}
 """What asks for another call, the next slot or another round, and so stands below what it causes."""
 
 
@@ -160,6 +162,18 @@ def witnessed(simulation: Simulation) -> set[Link]:
         replace(asking, model=Losing()),
         replace(asking.changed(attempts_per_edit=1), model=Losing()),
         replace(asking, model=Answers({"OperatorTask": nonsense})),
+    ]
+    holding = replace(simulation.changed(kernels="evolved", generations=2), operators=HOLDING)
+    holding = replace(holding, kernels=KERNELS, evaluator=KernelEvaluator)
+    faster = {"KernelTask": [f"```python\n{FAST}```\n"]}
+    runs += [
+        replace(holding, model=Answers(faster)),
+        replace(holding, model=Answers({"KernelTask": nonsense})),
+        replace(holding, model=Losing()),
+        replace(holding.changed(attempts_per_edit=1), model=Losing()),
+        replace(holding, model=Answers({"KernelTask": [faster["KernelTask"][0].replace("[i]", "[0]")]})),
+        replace(holding, operators=simulation.operators),
+        replace(holding.changed(llm_calls=200, new_operators=1, gate_instances=2, operator_limit=5)),
     ]
     logs = [run.run()[1] for run in runs]
     asked = [e.seq for e in logs[0].events if e.type == "LLMCallReserved"]

@@ -33,7 +33,7 @@ EVENTS = 20_000
 PIPELINES = 10
 EDITS = {
     *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
-    *("EdgeReplaced", "OperatorAdded", "OperatorRetired"),
+    *("EdgeReplaced", "OperatorAdded", "OperatorRetired", "KernelReplaced"),
 }
 
 

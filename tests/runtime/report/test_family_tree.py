@@ -17,7 +17,12 @@ def shape(node: FamilyNode) -> Any:
     return {node.name: [shape(child) for child in node.children]}
 
 
-def state(pools: dict[str, tuple[str, ...]], best: str, configured: dict[str, str] | None = None) -> Any:
+def state(
+    pools: dict[str, tuple[str, ...]],
+    best: str,
+    configured: dict[str, str] | None = None,
+    replaced: dict[str, str] | None = None,
+) -> Any:
     program = SimpleNamespace(steps=(SimpleNamespace(implementation=best),))
     names = {name: operator for operator, pool in pools.items() for name in pool}
     parents = configured or {}
@@ -27,6 +32,7 @@ def state(pools: dict[str, tuple[str, ...]], best: str, configured: dict[str, st
         checkpoint=program,
         best=program,
         configured=parents,
+        successors=replaced or {},
         unconfigured=lambda name: parents.get(name, name),
     )
 
@@ -57,3 +63,11 @@ def test_other_constants_are_no_branch_and_no_end_of_a_tree() -> None:
     (tree,) = family_trees(state({"climb": ("a", "a1", "a2")}, "a2.tuned", configured), edits)
     assert shape(tree) == {"a": [{"a1": [{"a2": []}]}]}
     assert tree.is_best
+
+
+def test_a_faster_kernel_begins_a_tree_anew_and_says_so() -> None:
+    edits = [edit(1, "a1", "a"), edit(3, "a3", "a1.fast")]
+    trees = family_trees(state({"climb": ("a", "a1.fast", "a3")}, "a3", None, {"a1": "a1.fast"}), edits)
+    assert [shape(tree) for tree in trees] == [{"a1.fast": [{"a3": []}]}, {"a": [{"a1": []}]}]
+    assert trees[0].told == "a1 with a faster kernel"
+    assert trees[1].children[0].fate == "became a1.fast by a faster kernel"
