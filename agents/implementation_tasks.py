@@ -9,7 +9,7 @@ from typing import Literal
 from dga2d.agents import calls
 from dga2d.agents.agent import open_basis
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.kernel_texts import kernel_texts
+from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.pool_edits import edit_to_ask
 from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import (
@@ -123,7 +123,7 @@ async def read_task(
         draft=None if draft is None else await _draft(state, draft, sources),
         answer_form=answer_form(state),
         summary=improvement_summary(state, generation),
-        kernels=await kernel_texts(state, sources),
+        kernels=await offered_kernels(state, sources),
         allows_no_change=settings.no_change,
         allows_configurations=settings.configurations,
         near_copy_lines=settings.near_copy_lines,

@@ -35,6 +35,11 @@ async def kernel_texts(state: RunState, sources: SourceReader) -> dict[str, str]
     }
 
 
+async def offered_kernels(state: RunState, sources: SourceReader) -> dict[str, str]:
+    """Return the texts of the kernels that code may import now, by name."""
+    return {} if state.settings.kernels == "off" else await kernel_texts(state, sources)
+
+
 def change_texts(
     state: RunState, pools: PoolTexts, old: str, new: str, name: str
 ) -> tuple[tuple[KernelHost, ...], list[bytes]]:

@@ -184,6 +184,7 @@ class KernelRunner:
                             instance=InstanceKey(instance.key),
                             before_s=_seconds(before),
                             after_s=_seconds(after),
+                            work=before.work,
                         )
                     )
         return pairs

@@ -22,7 +22,7 @@ from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.gate import GateResult
-from dga2d.agents.kernel_texts import kernel_texts
+from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.prompt_facts import operator_facts
 from dga2d.agents.proposing import OperatorTask, PromptContext, ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
@@ -334,6 +334,6 @@ async def read_task(
         structure=state.settings.structure,
         retires=is_full(state),
         facts=await operator_facts(state, sources),
-        kernels=await kernel_texts(state, sources),
+        kernels=await offered_kernels(state, sources),
         **vars(past),
     )

@@ -169,7 +169,7 @@ def _kernel_rows(state: RunState) -> tuple[str, ...]:
     return tuple(
         f"`{kernel.id}({', '.join(row.partition(':')[0] for row in kernel.arguments)})`: {kernel.summary} "
         f"{'; '.join(kernel.arguments)}"
-        for kernel in (state.header.kernels or () if state.kernels else ())
+        for kernel in (() if state.settings.kernels == "off" else state.header.kernels or ())
     )
 
 

@@ -28,6 +28,8 @@ class KernelPair(Model):
     """Processor seconds with the kernel as it was."""
     after_s: Seconds
     """The same with the new one."""
+    work: int
+    """Work units that either charged."""
 
 
 class KernelVersion(Model):

@@ -253,6 +253,10 @@ def refuse_changes(run_id: RunId, before: RunSettings, after: RunSettings) -> No
             raise RunStateError(
                 f"run {run_id} has {name} = {old!r} for good; a new run is needed for {new!r}"
             )
+    if before.kernels == "off" != after.kernels:  # which there are is in the first event
+        raise RunStateError(
+            f"run {run_id} began with kernels = 'off'; a new run is needed for {after.kernels!r}"
+        )
 
 
 def _refuse_pointless(run_id: RunId, before: RunState, settings: RunSettings) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from tests.agents.golden.record_run import DIALOGUE, LAGGING, SCORES
+from tests.agents.golden.record_run import DIALOGUE, KERNEL, LAGGING, SCORES
 
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.events import RunId, referenced_blobs
@@ -333,9 +333,14 @@ GOLDEN = {
         "52ddebb075af7359913459a7cf0151a7a6f9042af68cc2388051d8b9f67264b2",
         "fa35ae5ac172cafbfb78415abfd43ec4f0263bbcbc3b93cb8c997a8ebbe8f5ec",
     ),
+    "kernels.zip": (
+        "95377892776805a9b961eff63dd084388d8eefd4e91c501a6daa97e955f230bd",
+        "346830217454ea7de28550fac4ce1935a733010ec1579c15999f7fb7b289d669",
+    ),
 }
 """File of each version of the format, of a run with new operators and turns, of one with edits in flight,
-and of one of a domain with a score of its own: hash of its last event, and digest of its final state."""
+of one of a domain with a score of its own, and of one with a faster kernel: hash of its last event, and
+digest of its final state."""
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
@@ -349,8 +354,13 @@ async def test_files_of_every_version_are_read_for_ever(tmp_path: Path, name: st
 
 @pytest.mark.parametrize(
     ("name", "simulation"),
-    [("dialogue.zip", DIALOGUE), ("lagging.zip", LAGGING), ("scores.zip", SCORES)],
-    ids=["dialogue", "lagging", "scores"],
+    [
+        ("dialogue.zip", DIALOGUE),
+        ("lagging.zip", LAGGING),
+        ("scores.zip", SCORES),
+        ("kernels.zip", KERNEL),
+    ],
+    ids=["dialogue", "lagging", "scores", "kernels"],
 )
 async def test_prompts_and_decisions_of_old_runs_are_made_again(
     tmp_path: Path, name: str, simulation: Simulation
@@ -367,6 +377,9 @@ async def test_prompts_and_decisions_of_old_runs_are_made_again(
     calls = state.ledger.calls.values()
     if simulation.own_score is not None:
         assert state.header.own_score == simulation.own_score
+        return
+    if simulation.kernels:
+        assert state.successors
         return
     assert state.operators or {call.landed for call in calls if call.ticket is not None} >= {3, 4, 5}
 

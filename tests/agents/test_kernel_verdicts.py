@@ -11,7 +11,9 @@ from dga2d.events.payloads import KernelPair
 
 def pairs(*times: tuple[float, float], host: str = "a.1") -> list[KernelPair]:
     return [
-        KernelPair(host=ImplementationId(host), instance=InstanceKey("g/i"), before_s=before, after_s=after)
+        KernelPair(
+            host=ImplementationId(host), instance=InstanceKey("g/i"), before_s=before, after_s=after, work=9
+        )
         for before, after in times
     ]
 

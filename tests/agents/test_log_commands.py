@@ -139,6 +139,7 @@ def test_log_lists_what_is_asked_for(program: Program) -> None:
         (["import", "none.zip"], "there is no such file"),
         (["fork", "whole", "--generation", "7"], "closed 2 generations, not 7"),
         (["fork", "whole", "--generation", "1", "--set", "llm_calls=9"], "a new run is needed"),
+        (["fork", "whole", "--generation", "1", "--set", 'kernels="evolved"'], "began with kernels = 'off'"),
         (["fork", "whole", "--generation", "1", "--set", "llm_cals=9"], "did you mean 'llm_calls'"),
         (["fork", "whole", "--generation", "2"], "would be over at once (all 2 generations done)"),
     ],

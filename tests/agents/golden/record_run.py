@@ -1,6 +1,7 @@
 """Writes ``run-v<version>.zip`` for the present version of the file format, ``dialogue.zip``, a run with new
 operators, turns and the third edition of prompts, ``lagging.zip``, a run whose edits are made generations
-after they were asked for, and ``scores.zip``, one of a domain with a score of its own, if there are none yet.
+after they were asked for, ``scores.zip``, one of a domain with a score of its own, and ``kernels.zip``, one
+in which a kernel is replaced, if there are none yet.
 
 Run it from the root after raising the version: ``PYTHONPATH=. python -m tests.agents.golden.record_run``.
 A file that was part of a release is never changed or removed: today's program must read it for ever.
@@ -13,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+from tests.agents.kernel_library import FAST, HOLDING, KERNELS, KernelEvaluator
+from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import RunId
@@ -46,6 +49,22 @@ SCORES = replace(PLAIN, seed=3, own_score=OwnScore(failure=-7.0, formula="-log10
 )
 
 
+KERNEL = replace(
+    replace(PLAIN, seed=4, operators=HOLDING, kernels=KERNELS, evaluator=KernelEvaluator),
+    model=Answers(
+        {"KernelTask": [f"```python\n{FAST.replace('[i]', '[0]')}```\n", f"```python\n{FAST}```\n"]}
+    ),
+).changed(
+    generations=4,
+    kernels="evolved",
+    gate_instances=2,
+    incumbent_edits=1,
+    prompt_edition=4,
+    race_contenders=2,
+    race_instances=2,
+)
+
+
 async def record(path: Path, simulation: Simulation) -> None:
     """A small run, exported."""
     with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +82,7 @@ if __name__ == "__main__":
         "dialogue.zip": DIALOGUE,
         "lagging.zip": LAGGING,
         "scores.zip": SCORES,
+        "kernels.zip": KERNEL,
     }
     for name, simulation in runs.items():
         if not (folder / name).exists():
