@@ -38,6 +38,9 @@ async def serve(
         raise UsageError(f"--host {host} is reachable from other machines; give --token SECRET too")
     if acts and token is None:
         token = secrets.token_urlsafe(16)
+    if acts:  # the first run may be begun from the page
+        async with open_store(url):
+            pass
     async with open_store(url, create=False, read_only=True) as store:
         listener = _listen(host, port)
         named = f"[{host}]" if ":" in host else host
