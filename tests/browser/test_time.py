@@ -166,6 +166,37 @@ async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says
     assert await page.locator("tr[data-run=fifty] .spark").count() == 1
 
 
+@in_both
+async def test_the_filter_takes_conditions_on_figures_beside_words(tab: Tab) -> None:
+    page = await tab.open("/")
+    shown = page.locator("tbody tr:not([hidden])")
+
+    async def figures(column: str) -> list[str]:
+        return await page.locator(f"tbody tr:not([hidden]) [data-label={column}]").all_inner_texts()
+
+    n_runs, n_tested = await shown.count(), sum(map(bool, await figures("held-out")))
+    events = sorted(int(text) for text in await figures("events"))
+    assert events[0] < events[-1]
+    most = events[-1]
+    for asked, kept in {
+        f"events>={most}": [one for one in events if one == most],
+        f"events < {most}": [one for one in events if one < most],
+        f"events={events[0]}": [one for one in events if one == events[0]],
+        "calls>=0 events>999999": [],
+    }.items():
+        await page.locator("#filter").fill(asked)
+        assert sorted(int(text) for text in await figures("events")) == kept, asked
+    await expect(page.locator("#none")).to_be_visible()
+    await page.locator("#filter").fill("validation>=-999")
+    assert await shown.count() == n_runs
+    await page.locator("#filter").fill("held-out>=-999")
+    assert await shown.count() == n_tested < n_runs  # what was not tested has no figure that fits
+    await page.locator("#filter").fill(f"fif events>={most}")
+    assert await shown.count() == await page.locator("tr[data-run=fifty]:not([hidden])").count() == 1
+    await page.locator("#filter").fill("nosuch<1")  # no column: words as any others
+    assert await shown.count() == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tab", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
 async def test_the_list_of_runs_is_whole_on_a_phone(tab: Tab) -> None:

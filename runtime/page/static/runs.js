@@ -40,6 +40,23 @@ function fits(cells, words) {
   });
 }
 
+/** A condition on a column of figures, such as `held-out<1`. */
+const CONDITION = /^([a-z-]+)(<=|>=|<|>|=)(-?[0-9.]+)$/;
+const relations = /** @type {Record<string, (a: number, b: number) => boolean>} */ ({
+  "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b, "=": (a, b) => a === b,
+});
+
+/** What a word of the filter asks of the figure that a row shows; nothing if it is no condition. @param {string} word */
+function condition(word) {
+  const [, name, relation, figure] = CONDITION.exec(word) ?? [];
+  const head = heads.find((one) => one.dataset.kind === "number" && one.textContent === name);
+  if (head === undefined || Number.isNaN(Number(figure))) return undefined;
+  return (/** @type {HTMLTableRowElement} */ row) => {
+    const shown = parseFloat(row.cells[Number(head.dataset.sort)].textContent ?? "");
+    return relations[relation](shown, Number(figure)); // what is not known fits no condition
+  };
+}
+
 function arrange() {
   const head = heads.find((one) => Number(one.dataset.sort) === column);
   for (const one of heads) {
@@ -55,15 +72,18 @@ function arrange() {
     });
     body.append(...sorted);
   }
-  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const asked = filter.value.toLowerCase().replaceAll(/\s*(<=|>=|<|>|=)\s*/g, "$1").split(/\s+/).filter(Boolean);
+  const conditions = asked.map(condition).filter((one) => one !== undefined);
+  const words = asked.filter((word) => condition(word) === undefined);
   let shown = 0;
   for (const row of rows()) {
-    row.hidden = !fits([...row.cells].map((cell) => (cell.textContent ?? "").trim().toLowerCase()), words);
+    const cells = [...row.cells].map((cell) => (cell.textContent ?? "").trim().toLowerCase());
+    row.hidden = !(fits(cells, words) && conditions.every((holds) => holds(row)));
     shown += Number(!row.hidden);
     const box = row.querySelector("input");
     if (box) box.checked = chosen.has(box.value);
   }
-  element("none", HTMLParagraphElement).hidden = shown > 0 || words.length === 0;
+  element("none", HTMLParagraphElement).hidden = shown > 0 || asked.length === 0;
   element("chosen", HTMLSpanElement).textContent = chosen.size
     ? `${chosen.size} chosen`
     : "choose runs to compare";
