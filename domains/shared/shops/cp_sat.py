@@ -46,6 +46,9 @@ def optimise_shop(
 ) -> ShopAnswer | None:
     """Return the best schedule found and what is known of it; ``None`` if none was found in time.
 
+    In an open shop what comes after the makespan is an interval that overlaps nothing, so that a bound on the
+    makespan is seen by whatever reasons on a machine or a job; in job shops that was seen to gain nothing.
+
     Parameters
     ----------
     machines, times
@@ -65,6 +68,8 @@ def optimise_shop(
     starts = [[model.new_int_var(0, horizon, "") for _ in range(n_operations)] for _ in range(n_jobs)]
     by_machine: list[list[Any]] = [[] for _ in range(int(machines.max()) + 1)]
     makespan = model.new_int_var(0, horizon, "makespan")
+    rest = model.new_int_var(1, horizon + 1, "")
+    behind = [] if is_ordered else [model.new_interval_var(makespan, rest, horizon + 1, "behind")]
     for job in range(n_jobs):
         intervals = []
         for k in range(n_operations):
@@ -72,13 +77,14 @@ def optimise_shop(
             interval = model.new_fixed_size_interval_var(starts[job][k], length, "")
             intervals.append(interval)
             by_machine[int(machines[job, k])].append(interval)
-            model.add(makespan >= starts[job][k] + length)
+            if is_ordered:
+                model.add(makespan >= starts[job][k] + length)
             if is_ordered and k:
                 model.add(starts[job][k] >= starts[job][k - 1] + int(times[job, k - 1]))
         if not is_ordered:
-            model.add_no_overlap(intervals)
+            model.add_no_overlap([*intervals, *behind])
     for intervals in by_machine:
-        model.add_no_overlap(intervals)
+        model.add_no_overlap([*intervals, *behind])
     model.minimize(makespan)
     solved = solve_model(model, time_limit_s, seed, workers)
     if solved is None:
