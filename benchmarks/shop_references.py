@@ -25,7 +25,7 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef, State
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import Run, execute, load_implementation
-from dga2d.domains.jsp import large
+from dga2d.domains.jsp import own_instances as job_shops
 from dga2d.domains.ossp.own_instances import GROUPS
 from dga2d.domains.shared.shops.cp_sat import optimise_shop
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1] / "domains"
 def keys_of(domain: str) -> list[tuple[str, str]]:
     """Group and name of the instances."""
     if domain == "jsp":
-        return [(large.GROUP, name) for name in large.NAMES]
+        return list(job_shops.names())
     return [(group, name) for group, shops in GROUPS.items() for name in shops()]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.jsp import large
+from dga2d.domains.jsp.own_instances import generated_refs, own_shop
 from dga2d.domains.jsp.reader import JobShopData, parse_instance
 from dga2d.domains.shared.shops.domain import ShopDomain
 
@@ -31,13 +31,12 @@ class JobShop(ShopDomain):
     rehearsed = (15, 15, 840_000_017, 398_000_023)
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return Taillard's instances, and random ones of 100 × 100 for runs that name their group."""
-        return (*large.generated_refs(), *super().generated())
+        """Return Taillard's instances, and those of our own, for runs that name their group."""
+        return (*generated_refs(), *super().generated())
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        if ref.group == large.GROUP and ref.name in large.NAMES:
-            return fields_of(large.shop(ref.name))
-        return super().generate(ref)
+        shop = own_shop(ref)
+        return super().generate(ref) if shop is None else fields_of(shop)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")

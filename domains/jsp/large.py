@@ -12,12 +12,8 @@ bounds they give; the rule itself was not looked up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from dga2d.domains.core.contract import InstanceRef, Reference
-from dga2d.domains.core.published import shipped_table
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.jsp.taillard import generate
 
@@ -31,21 +27,3 @@ def shop(name: str) -> JobShopData:
     """Return the instance of that one of `NAMES`."""
     number = 1 + NAMES.index(name)
     return generate(SIZE, SIZE, 715_827_883 + 104_729 * number, 179_424_673 + 1_299_709 * number, LONGEST)
-
-
-@cache
-def references() -> Mapping[str, Reference]:
-    """Return makespans by ``group/name``, and how they were found (``benchmarks/shop_references.py``)."""
-    entries: Mapping[str, Mapping[str, Any]] = shipped_table(__package__)["references"]
-    return {
-        key: Reference(float(entry["makespan"]), "computed", entry["source"])
-        for key, entry in entries.items()
-    }
-
-
-def generated_refs() -> tuple[InstanceRef, ...]:
-    """Return the instances with their references, sorted by key."""
-    return tuple(
-        InstanceRef("jsp", GROUP, name, None, references()[f"{GROUP}/{name}"], only_named=True)
-        for name in NAMES
-    )

@@ -23,11 +23,12 @@ def generate(
     clock = LehmerGenerator(time_seed)
     times = [[clock.uniform(1, longest) for _ in range(n_machines)] for _ in range(n_jobs)]
     shuffler = LehmerGenerator(machine_seed)
-    machines = [_permutation(shuffler, n_machines) for _ in range(n_jobs)]
+    machines = [permutation(shuffler, n_machines) for _ in range(n_jobs)]
     return JobShopData(np.array(machines, dtype=np.int32), np.array(times, dtype=np.int32))
 
 
-def _permutation(generator: LehmerGenerator, size: int) -> list[int]:
+def permutation(generator: LehmerGenerator, size: int) -> list[int]:
+    """Return 0, …, `size` − 1 shuffled as the generator does it."""
     order = list(range(size))
     for position in range(size):
         other = generator.uniform(position + 1, size) - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.domains.reading_claims import MALFORMED_PAIRS, MalformedTexts, Refused, ShopFile, ShopFiles
 
 from dga2d.domains.fssp import DOMAIN
@@ -18,3 +20,11 @@ class FlowShopTextClaims(MalformedTexts):
 
 class FlowShopFileClaims(ShopFiles):
     specimen = ShopFile(DOMAIN, GOOD, "own/tiny", TIMES, parse=parse_instance, n_published=110)
+
+
+def test_jss_files_count_machines_from_one(tmp_path: Path) -> None:
+    (tmp_path / "fssp" / "own").mkdir(parents=True)
+    (tmp_path / "fssp" / "own" / "two.jss").write_text("2 3\n1 5 2 6 3 7\n1 9 2 0 3 1\n", encoding="utf-8")
+    (tmp_path / "fssp" / "bks.json").write_text("{}", encoding="utf-8")
+    (ref,) = DOMAIN.published(tmp_path)
+    assert (ref.key, DOMAIN.load(ref).data["times"].tolist()) == ("own/two", TIMES)

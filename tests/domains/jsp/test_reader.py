@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from tests.domains.reading_claims import MALFORMED_PAIRS, MalformedTexts, Refused, ShopFile, ShopFiles
 
@@ -25,3 +27,16 @@ def test_the_machines_of_a_file_are_read_row_by_row() -> None:
     assert machines.tolist() == [[0, 1, 2], [2, 1, 0]]
     assert machines.dtype == np.int32
     assert not machines.flags.writeable
+
+
+def test_jss_files_count_machines_from_one(tmp_path: Path) -> None:
+    (tmp_path / "jsp" / "own").mkdir(parents=True)
+    (tmp_path / "jsp" / "own" / "two.jss").write_text("2 3\n1 5 2 6 3 7\n3 1 2 0 1 9\n", encoding="utf-8")
+    (tmp_path / "jsp" / "bks.json").write_text("{}", encoding="utf-8")
+    (ref,) = DOMAIN.published(tmp_path)
+    data = DOMAIN.load(ref).data
+    assert (ref.key, data["machines"].tolist(), data["times"].tolist()) == (
+        "own/two",
+        [[0, 1, 2], [2, 1, 0]],
+        TIMES,
+    )

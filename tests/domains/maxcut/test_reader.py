@@ -38,6 +38,8 @@ MALFORMED: dict[str, Malformed] = {
     "only comments": ("# nothing\n", None),
     "header of one number": ("4\n1 2 1\n", 1),
     "header of three numbers": ("4 1 0\n1 2 1\n", 1),
+    "a stray letter behind the header": ("4 1 G\n1 2 1\n", 1),
+    "a stray letter in the header": ("4 1a\n1 2 1\n", 1),
     "no vertices": ("0 0\n", 1),
     "negative vertices": ("-4 1\n1 2 1\n", 1),
     "too many vertices": (f"{MAX_VERTICES + 1} 1\n1 2 1\n", 1),
