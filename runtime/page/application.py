@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
@@ -41,6 +42,8 @@ from dga2d.runtime.report.data import ReportPart
 from dga2d.store import EventStore, UnknownRunError, shown_url
 
 ACT_HEADER = "x-dga2d-act"
+LIST_STATE = frozenset({"run", "filter", "sort", "order"})
+"""What the address of the list of runs keeps."""
 MOST_GROUPED = 400
 """Runs in one comparison of groups; each log is read."""
 
@@ -95,7 +98,7 @@ class Page:
                 400, f"choose between one and {MOST_GROUPED} runs to compare, not {len(names)}"
             )
         if len(names) > MOST_COMPARED or "grouped" in request.query_params:
-            return await self._compare_groups(names)
+            return await self._compare_groups(names, _list_query(request))
         timelines = [await self._runs.timeline(name) for name in names]
         parts = frozenset[ReportPart]({"algorithm", "milestones"})
         reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
@@ -106,9 +109,12 @@ class Page:
             measure,
         )
         rows = compare_runs(reports)
-        return html_answer("compare.html.j2", names=names, columns=None, rows=rows, all=names, **_drawn(plot))
+        query = _list_query(request)
+        return html_answer(
+            "compare.html.j2", names=names, columns=None, rows=rows, all=names, query=query, **_drawn(plot)
+        )
 
-    async def _compare_groups(self, names: list[str]) -> Response:
+    async def _compare_groups(self, names: list[str], query: str) -> Response:
         try:
             groups = await read_groups(self._store, names)
         except UnknownRunError as error:
@@ -126,6 +132,7 @@ class Page:
             columns=[group.name for group in groups],
             rows=compare_groups(groups) if groups else [],
             all=names,
+            query=query,
             **_drawn(plot),
         )
 
@@ -160,6 +167,12 @@ class _Asked(BaseModel):
 
     fields: dict[str, str]
     confirmed: str = ""
+
+
+def _list_query(request: Request) -> str:
+    """Return the query by which the list of runs shows the chosen runs as it was: filtered and sorted."""
+    kept = [(key, value) for key, value in request.query_params.multi_items() if key in LIST_STATE]
+    return urlencode(kept)
 
 
 def _drawn(plot: charts.GapPlot | None) -> dict[str, Any]:

@@ -58,6 +58,24 @@ async def test_the_comparison_is_read_zoomed_and_saved_by_keyboard(tab: Tab, bro
     assert (await saved.by("Save as PNG")).startswith(b"\x89PNG")
 
 
+@in_both
+async def test_a_comparison_leads_back_to_the_list_as_it_was(tab: Tab) -> None:
+    page = await tab.open("/")
+    await page.get_by_role("button", name="events").click()
+    await page.get_by_role("button", name="events").click()
+    await page.locator("#filter").fill("events>1")
+    names = await page.locator("tbody tr:not([hidden]) th a").all_inner_texts()
+    await page.locator("#choose-shown").click()
+    await page.locator("#compare").click()
+    await expect(page.locator("h1")).to_contain_text(names[0])
+    await page.get_by_role("link", name="Runs of equal settings as one").click()
+    await expect(page.locator("h1")).to_have_text(f"{len(names)} runs")
+    await page.get_by_role("link", name="All runs").click()
+    await expect(page.locator("#filter")).to_have_value("events>1")
+    assert await page.locator("tbody tr:not([hidden]) th a").all_inner_texts() == names
+    assert await page.locator("tbody input:checked").count() == len(names)
+
+
 async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab) -> None:
     """The runs here end alike: the band of one group is put into the answer."""
 

@@ -90,11 +90,22 @@ function arrange() {
   compare.disabled = chosen.size === 0;
 }
 
-function remember() {
+/** Filter and order as an address keeps them. */
+function order() {
   const kept = new URLSearchParams();
   if (filter.value) kept.set("filter", filter.value);
   if (column) kept.set("sort", String(column));
   if (column && isDescending) kept.set("order", "down");
+  return kept;
+}
+
+// The comparison carries them, and leads back to the list as it was.
+element("runs", HTMLFormElement).addEventListener("formdata", ({ formData }) => {
+  for (const [key, value] of order()) formData.append(key, value);
+});
+
+function remember() {
+  const kept = order();
   for (const run of chosen) kept.append("run", run);
   history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname);
 }
