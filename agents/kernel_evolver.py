@@ -192,7 +192,10 @@ def _choose(state: RunState, texts: ReadTexts) -> Payload:
     program = {step.implementation for step in incumbent(state)}
     asked = [tried.kernel for tried in state.tried_kernels]
     found = list[tuple[int, int, int, str, list[ImplementationId]]]()
+    asked_for = {kernel.id for kernel in state.header.kernels or () if kernel.evolves}
     for name, text in texts.kernels.items():
+        if name not in asked_for:
+            continue
         hosts = [c for c, one in texts.pools.items() if holds_kernel(one.source, text, name)]
         used = sum(c in program for c in hosts)
         if len(hosts) >= LEAST_HOSTS or used:

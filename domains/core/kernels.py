@@ -1,8 +1,9 @@
 """Kernels: functions of a library that several of its implementations share and that take most of their time.
 
 A library declares them in ``library.toml``, a table ``[[kernel]]`` each: the ``function``, a ``summary`` of
-what it computes, and what of its ``arguments`` the tables ``arguments.toml`` do not say. Their text is taken
-from the bundled texts of the library, so that it is the one that implementations hold.
+what it computes, and what of its ``arguments`` the tables ``arguments.toml`` do not say. Those that say
+``evolves = false`` are offered for import alone: they are called too seldom to be compared. Their text is
+taken from the bundled texts of the library, so that it is the one that implementations hold.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Kernel:
     """``NAME: type, shape and meaning``, in the order of the signature."""
     source: str
     """A module that holds it, with what it needs, and nothing else."""
+    evolves: bool = True
+    """Whether a faster one may be asked for: not where implementations call it once or twice in a run."""
 
 
 def kernels_of(domain: Domain) -> tuple[Kernel, ...]:
@@ -70,7 +73,7 @@ def _kernel(domain: str, table: Mapping[str, object], texts: list[str], said: Ma
         if meaning is None:
             raise LibraryError(f"the kernel {name} of {domain}: what {argument} is is said nowhere")
         lines.append(f"{argument}: {meaning}")
-    return Kernel(name, str(table["summary"]), tuple(lines), source)
+    return Kernel(name, str(table["summary"]), tuple(lines), source, bool(table.get("evolves", True)))
 
 
 def parameters(source: str, name: str) -> tuple[str, ...]:

@@ -71,6 +71,8 @@ class LibraryKernel(Model):
     """``NAME: type, shape and meaning``."""
     source: BlobDigest
     """A module that holds it with what it needs."""
+    evolves: bool
+    """Whether a faster one may be asked for; others are called too seldom to be compared."""
 
 
 class BankEntry(Model):

@@ -211,6 +211,7 @@ def library_kernel(kernel: Kernel) -> LibraryKernel:
         summary=kernel.summary,
         arguments=kernel.arguments,
         source=blob_digest(kernel.source.encode()),
+        evolves=kernel.evolves,
     )
 
 

@@ -334,7 +334,7 @@ GOLDEN = {
         "fa35ae5ac172cafbfb78415abfd43ec4f0263bbcbc3b93cb8c997a8ebbe8f5ec",
     ),
     "kernels.zip": (
-        "95377892776805a9b961eff63dd084388d8eefd4e91c501a6daa97e955f230bd",
+        "27a05e01b6a881f8892c473a9b676d5753d4d34cfa79f758d1b593006cd6cee5",
         "346830217454ea7de28550fac4ce1935a733010ec1579c15999f7fb7b289d669",
     ),
 }

@@ -289,6 +289,12 @@ def test_without_kernels_in_several_implementations_none_is_asked_for(small: Sim
     assert not [p for p in payloads(log, LLMCallReserved) if p.purpose == "kernel"]
 
 
+def test_a_kernel_that_is_offered_alone_is_never_asked_for(small: Simulation) -> None:
+    kernels = (replace(KERNELS[0], evolves=False), KERNELS[1])
+    _, log = replace(small.changed(generations=3), kernels=kernels).run()
+    assert {p.kernel for p in payloads(log, KernelChosen)} == {"mean_of"}
+
+
 def test_offered_kernels_are_shown_and_never_edited(small: Simulation) -> None:
     model = Kerneller(kernel={"add_up": [fenced(FAST)]})
     state, log = replace(small.changed(kernels="offered"), model=model).run()
