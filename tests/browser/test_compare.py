@@ -76,7 +76,8 @@ async def test_a_comparison_leads_back_to_the_list_as_it_was(tab: Tab) -> None:
     assert await page.locator("tbody input:checked").count() == len(names)
 
 
-async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab) -> None:
+@in_both
+async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab, browser_name: str) -> None:
     """The runs here end alike: the band of one group is put into the answer."""
 
     async def with_band(route: Route) -> None:
@@ -84,7 +85,7 @@ async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab) -> None:
         text = await answer.text()
         (found,) = re.findall(r"data-compared='([^']+)'", text)
         told = json.loads(html.unescape(found))
-        told["series"][0]["points"] = [[x, v, v - 0.5, v + 0.5] for x, v, _, _ in told["series"][0]["points"]]
+        told["series"][0]["points"] = [[x, v, v - 0.5, v + 90] for x, v, _, _ in told["series"][0]["points"]]
         await route.fulfill(response=answer, body=text.replace(found, json.dumps(told)))
 
     await tab.page.route(re.compile(r"/compare\?"), with_band)
@@ -96,3 +97,16 @@ async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab) -> None:
     assert {name.split(" (")[0] for name in await page.locator("thead th").all_inner_texts()} == {
         one["name"].split(" (")[0] for one in told["series"]
     }
+    frame, band = await page.locator(".plot svg").bounding_box(), await page.locator(BANDS).bounding_box()
+    assert frame is not None
+    assert band is not None
+    assert band["y"] > frame["y"]  # all of it, however far a single run was off
+    assert band["height"] > frame["height"] / 2
+    await page.locator(".plot").focus()
+    await page.keyboard.press("ArrowRight")
+    name, points = told["series"][0]["name"], told["series"][0]["points"]
+    words = f"{name} {points[0][1]:.2f} % ({points[0][1] - 0.5:.2f} % to {points[0][1] + 90:.2f} %)"
+    await expect(page.locator(".reading")).to_contain_text(words)
+    head, first, *_ = (await Saved(page, browser_name).by("Save as CSV")).decode().splitlines()
+    assert head.startswith(f'generation,"{name}","{name}, lowest","{name}, highest"')
+    assert [float(cell) for cell in first.split(",")[1:4]] == points[0][1:]

@@ -11,7 +11,7 @@ function look(place) {
   return { stroke: COLOURS[place % COLOURS.length], ...(place >= COLOURS.length ? { strokeDasharray: "6 4" } : {}) };
 }
 
-/** What the program tells, with a row for each generation: of each run its best so far then; `null` after its end. @param {any} told */
+/** What the program tells, with a row for each generation: of each run its best so far then, with its band; `null` after its end. @param {any} told */
 function unpacked(told) {
   const series = told.series.map((/** @type {any} */ { name, points }) => ({
     name, points: points.map((/** @type {any[]} */ [generation, value, low, high]) => ({ generation, value, low, high })),
@@ -20,12 +20,13 @@ function unpacked(told) {
   const generations = [...new Set(all)].sort((a, b) => a - b);
   const rows = generations.map((generation) => ({
     generation,
-    values: series.map((/** @type {any} */ { points }) => {
+    points: series.map((/** @type {any} */ { points }) => {
       const until = points.filter((/** @type {any} */ point) => point.generation <= generation);
-      return until.length && points.at(-1).generation >= generation ? until.at(-1).value : null;
+      return until.length && points.at(-1).generation >= generation ? until.at(-1) : null;
     }),
-  }));
-  return { ...told, axes: { generation: "generation" }, series, rows };
+  })).map((row) => ({ ...row, values: row.points.map((/** @type {any} */ point) => point?.value ?? null) }));
+  const isBanded = series.map((/** @type {any} */ { points }) => points.some((/** @type {any} */ point) => point.low < point.high));
+  return { ...told, axes: { generation: "generation" }, series, rows, isBanded };
 }
 
 class CompareChart extends Chart {
@@ -46,8 +47,9 @@ class CompareChart extends Chart {
     const rows = this.rows.filter(inside);
     const levels = this.told.levels.filter((/** @type {any} */ level) => this.canShow(level.value));
     const { bottom, top } = this.limits(
-      [...rows.flatMap((/** @type {any} */ row) => row.values), ...levels.map((/** @type {any} */ level) => level.value)],
-      this.told.series.flatMap((/** @type {any} */ one) => one.points.filter(inside).flatMap((/** @type {any} */ p) => [p.low, p.high])),
+      [...rows.flatMap((/** @type {any} */ row) => row.values), ...levels.map((/** @type {any} */ level) => level.value),
+        ...this.told.series.flatMap((/** @type {any} */ one) => one.points.filter(inside).flatMap((/** @type {any} */ p) => [p.low, p.high]))],
+      [],
     );
     const lines = this.told.series.map((/** @type {any} */ one) => one.points.filter((/** @type {any} */ point) => this.canShow(point.value)));
     const bands = this.told.series.map((/** @type {any} */ one) => one.points.filter((/** @type {any} */ p) => this.canShow(p.low) && p.low < p.high));
@@ -75,15 +77,21 @@ class CompareChart extends Chart {
 
   /** @param {any} row */
   words(row) {
-    const there = this.told.series.map((/** @type {any} */ one, /** @type {number} */ i) => [one.name, row.values[i]]);
-    const known = there.filter((/** @type {any[]} */ [, value]) => value !== null);
-    return [`generation ${row.generation}`, ...known.map((/** @type {any[]} */ [name, value]) => `${name} ${this.figureText(value)}`)].join("\n");
+    const { series, isBanded } = this.told;
+    const said = row.points.map((/** @type {any} */ point, /** @type {number} */ i) => {
+      if (point === null) return "";
+      const band = isBanded[i] ? ` (${this.figureText(point.low)} to ${this.figureText(point.high)})` : "";
+      return `${series[i].name} ${this.figureText(point.value)}${band}`;
+    });
+    return [`generation ${row.generation}`, ...said.filter(Boolean)].join("\n");
   }
 
   csv() {
     const quoted = (/** @type {string} */ name) => `"${name.replaceAll('"', '""')}"`;
-    const head = ["generation", ...this.told.series.map((/** @type {any} */ one) => quoted(one.name))].join(",");
-    return [head, ...this.rows.map((row) => [row.generation, ...row.values.map((/** @type {number | null} */ value) => value ?? "")].join(","))];
+    const { series, isBanded } = this.told;
+    const columns = series.flatMap((/** @type {any} */ { name }, /** @type {number} */ i) => (isBanded[i] ? ["", ", lowest", ", highest"] : [""]).map((end) => quoted(name + end)));
+    const figures = (/** @type {any} */ point, /** @type {number} */ i) => (isBanded[i] ? [point?.value, point?.low, point?.high] : [point?.value]).map((value) => value ?? "");
+    return [["generation", ...columns].join(","), ...this.rows.map((row) => [row.generation, ...row.points.flatMap(figures)].join(","))];
   }
 }
 
