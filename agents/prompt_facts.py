@@ -44,8 +44,12 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
-def _edition(state: RunState) -> Literal[3, 4]:
-    return 4 if state.settings.prompt_edition == 4 else 3
+def _edition(state: RunState) -> Literal[3, 4, 5]:
+    match state.settings.prompt_edition:
+        case 4 | 5 as edition:
+            return edition
+        case _:
+            return 3
 
 
 async def run_facts(

@@ -140,16 +140,17 @@ class RunSettings(BaseModel):
     """How code is answered: as a whole text, or as replacements in the code that it improves on; ``auto``
     asks for replacements where most answers of earlier generations were sound, and for whole texts where
     replacements often did not fit. Other than ``whole`` needs the third edition of prompts."""
-    prompt_edition: Literal[1, 2, 3, 4] = 1
+    prompt_edition: Literal[1, 2, 3, 4, 5] = 1
     """Which prompts ask for code and edges. The second tells of the incumbent and the operator's neighbours,
     of instances, budget and gaps, of what was tried before and gained, and of samples beside credits. The
     third tells the same of the first graph and of edges, names the exact sizes of the instances, and asks
     for different directions where an operator is asked for several times at once. The fourth says what a
     charge is worth, what each position gets, which instances are solved, and why an edge is to go; it shows
-    the operator in the program in which its code is measured."""
+    the operator in the program in which its code is measured. The fifth says what a prompt over its bound
+    leaves out: code of neighbours before what was measured."""
     bank_examples: int = Field(0, ge=0, le=5)
     """Entries of the run's bank, if it has one, that prompts for code show as examples: those that suit the
-    operator best. More than 0 needs the fourth edition of prompts."""
+    operator best. More than 0 needs the fourth edition of prompts or a later one."""
     prompt_tokens: int = Field(16_000, ge=1_000)
     """Most tokens of a prompt from the second edition on, at four characters each; the facts that matter
     least are left out, the card and the code to be improved on never."""
@@ -361,7 +362,7 @@ class RunSettings(BaseModel):
                 f"answers_per_edit = {self.answers_per_edit} needs gate_instances: the gate takes the best"
             )
         if self.turns > 1 and not (self.gate_instances and self.prompt_edition >= 3):
-            raise ValueError(f"turns = {self.turns} needs gate_instances and prompt_edition = 3 or 4")
+            raise ValueError(f"turns = {self.turns} needs gate_instances and prompt_edition = 3 or more")
         if self.turns > 1 and self.edit_lag:
             raise ValueError(f"turns = {self.turns} needs edit_lag = 0: each turn waits for the one before")
         limits = self.test_limits_s
@@ -380,9 +381,9 @@ class RunSettings(BaseModel):
                 f"space = {self.space} needs another method than {self.method}, which rearranges components"
             )
         if self.answer_form != "whole" and self.prompt_edition < 3:
-            raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3 or 4")
-        if self.bank_examples and self.prompt_edition != 4:
-            raise ValueError(f"bank_examples = {self.bank_examples} needs prompt_edition = 4")
+            raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3 or more")
+        if self.bank_examples and self.prompt_edition < 4:
+            raise ValueError(f"bank_examples = {self.bank_examples} needs prompt_edition = 4 or more")
         if self.new_operators and not self.gate_instances:
             raise ValueError(
                 f"new_operators = {self.new_operators} needs gate_instances: the gate judges them"

@@ -6,9 +6,10 @@ diagnostics stand in fences longer than any fence they hold themselves.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -17,7 +18,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from dga2d.agents.proposing.answers import idea_of
+from dga2d.agents.proposing.answers import idea_of, parse_source
 from dga2d.agents.proposing.graph_answers import addable_edges
 from dga2d.agents.proposing.tasks import (
     MOST_OPERATOR_EDGES,
@@ -26,6 +27,7 @@ from dga2d.agents.proposing.tasks import (
     InitializeTask,
     KernelTask,
     OperatorTask,
+    PoolEntry,
     ProgramTask,
     ReflectTask,
     RunFacts,
@@ -56,7 +58,9 @@ THIRD: dict[type[Task], str] = {
 """Task → template of its third edition."""
 FOURTH: dict[type[Task], str] = {**THIRD, ImplementTask: "implement@4", ConnectTask: "connect@4"}
 """Task → template of its fourth edition, in which more is told of the same facts."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH}
+FIFTH: dict[type[Task], str] = {**FOURTH, ImplementTask: "implement@5"}
+"""Task → template of its fifth edition, which says what it leaves out for length and leaves out otherwise."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4
@@ -74,6 +78,32 @@ LEAST_FIRST = (
     "sizes",
 )
 """Facts that a prompt over its bound leaves out, one item after the other, in this order."""
+FIFTH_LEAST_FIRST = (
+    "blocks",
+    "kernels",
+    "examples",
+    "neighbours",
+    "edits",
+    "sizes",
+    "gaps",
+    "positions",
+    "tried",
+    "feedback",
+)
+"""The same from the fifth edition on: what was measured goes last, code of neighbours before it."""
+LEFT_OUT = {
+    "blocks": "functions of other operators",
+    "kernels": "functions to import",
+    "examples": "examples of other runs",
+    "neighbours": "code of neighbours",
+    "edits": "earlier edits",
+    "sizes": "sizes of instances",
+    "gaps": "gaps by instance",
+    "positions": "what the operator did by instance",
+    "tried": "older trials",
+    "feedback": "measurements of your answer",
+}
+"""Field of the facts → how the fifth edition calls what it leaves out of it."""
 OLDEST_FIRST = frozenset({"edits", "tried"})
 """Facts of which the first items are left out first."""
 MOST_EDGES = 120
@@ -111,22 +141,47 @@ def _render(task: Task, name: str) -> Prompt:
 def _within_bound(task: Task, facts: RunFacts) -> Prompt:
     """Return the prompt with as many of the facts as its bound leaves room for.
 
-    From the third edition on the answer refused before is shortened as well, after all facts.
+    From the third edition on the answer refused before is shortened as well, after all facts; from the fifth
+    on the code of neighbours is shortened to its docstring before it is left out.
     """
     is_component = isinstance(task, ProgramTask) and task.frame
     template = COMPONENT if is_component else EDITIONS[facts.edition][type(task)]
     bound = facts.max_tokens * CHARS_PER_TOKEN
     prompt = _render(task, template)
-    for field in LEAST_FIRST:
+    for field in FIFTH_LEAST_FIRST if facts.edition > 4 else LEAST_FIRST:
         while len(prompt.text) > bound and (items := getattr(facts, field)):
-            kept = items[1:] if field in OLDEST_FIRST else items[:-1]
-            facts = replace(facts, **{field: kept})
+            facts = _with_less(facts, field, items)
             task = replace(task, facts=facts)
             prompt = _render(task, template)
     if facts.edition > 2 and task.previous is not None and (over := len(prompt.text) - bound) > 0:
         cut = task.previous[: max(0, len(task.previous[:MAX_PREVIOUS_CHARS]) - over - len(CUT))]
         prompt = _render(replace(task, previous=f"{cut}{CUT}" if cut else None), template)
     return prompt
+
+
+def _with_less(facts: RunFacts, field: str, items: Sequence[Any]) -> RunFacts:
+    """Return the facts with one item of a field left out, or made shorter."""
+    kept: dict[str, Any] = {field: items[1:] if field in OLDEST_FIRST else items[:-1]}
+    if facts.edition > 4:
+        kept["left_out"] = tuple(dict.fromkeys((*facts.left_out, LEFT_OUT[field])))
+        if field == "neighbours":
+            kept[field] = _less_code(items)
+    return replace(facts, **kept)
+
+
+def _less_code(entries: Sequence[PoolEntry]) -> tuple[PoolEntry, ...]:
+    """Return the entries with the last whole text cut to its docstring, or without the last one."""
+    whole = [i for i, entry in enumerate(entries) if _docstring_only(entry) != entry]
+    if not whole:
+        return tuple(entries[:-1])
+    last = whole[-1]
+    return (*entries[:last], _docstring_only(entries[last]), *entries[last + 1 :])
+
+
+def _docstring_only(entry: PoolEntry) -> PoolEntry:
+    """Return the entry with its module's docstring for its text."""
+    docstring = ast.get_docstring(parse_source(entry.source)) or ""
+    return replace(entry, source=f'"""{docstring}"""')
 
 
 def _shareable(task: Task) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class RunFacts:
     """Exchangeable functions of other operators."""
     kernels: tuple[str, ...] = ()
     """Functions that code may import instead of writing them."""
-    edition: Literal[2, 3, 4] = 2
+    edition: Literal[2, 3, 4, 5] = 2
     sizes: tuple[str, ...] = ()
     """Exact sizes of the training instances."""
     edits: tuple[str, ...] = ()
@@ -142,6 +142,8 @@ class RunFacts:
     """Entries of the run's bank with the operator's role, the best first."""
     is_incumbent: bool = True
     """Whether `incumbent` is that; else the nearest program that has the operator."""
+    left_out: tuple[str, ...] = ()
+    """What the prompt has no room for, as its fifth edition says it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +237,7 @@ class ConnectTask(PastAttempts):
     allows_no_change: bool = False
     keeps_reach: bool = False
     """Whether every operator that is on some walk must stay on one."""
-    edition: Literal[1, 2, 3, 4] = 1
+    edition: Literal[1, 2, 3, 4, 5] = 1
     """Of the prompt."""
     facts: RunFacts | None = None
     """From the third edition of the prompt on."""

@@ -43,7 +43,7 @@ def another_value(name: str) -> Any:
     """Some valid value of a setting that is not its default."""
     field = RunSettings.model_fields[name]
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    needed = {"gate_instances": 2, "prompt_edition": 4}  # by answers_per_edit, turns and others
+    needed = {"gate_instances": 2, "prompt_edition": 5}  # by answers_per_edit, turns and others
     for value in (
         *choices,
         not field.default,

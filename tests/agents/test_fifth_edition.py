@@ -1,0 +1,99 @@
+"""Prompts of the fifth edition over their bound: what was measured stays, and what is left out is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from tests.agents.outside_world import Answers
+
+from dga2d.agents.proposing import CompletionRequest, ImplementTask, render
+from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN
+
+if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
+
+
+@pytest.fixture(scope="module")
+def dialogue(simulation: Simulation) -> tuple[Simulation, MemoryLog, list[ImplementTask]]:
+    """A run with two turns, and what was asked for in second turns after something had been tried."""
+    model = Answers({})
+    changed = simulation.changed(
+        prompt_edition=5,
+        turns=2,
+        gate_instances=3,
+        incumbent_edits=1,
+        edits_per_generation=3,
+        generations=4,
+        llm_calls=200,
+    )
+    talking = replace(changed, model=model)
+    log = talking.run()[1]
+    requests: list[CompletionRequest] = model.requests
+    tasks = [r.task for r in requests if isinstance(r.task, ImplementTask) and r.task.draft is not None]
+    return talking, log, [task for task in tasks if task.facts is not None and task.facts.tried]
+
+
+LONG_BODY = "    c(b)\n" * 100 + "    return b\n"
+
+
+def rendered(task: ImplementTask, bound_tokens: int, edition: Literal[4, 5] = 5) -> str:
+    assert task.facts is not None
+    changed = replace(task.facts, edition=edition, max_tokens=bound_tokens)
+    return render(replace(task, facts=changed)).text
+
+
+def test_the_prompts_of_a_run_are_made_again(
+    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
+) -> None:
+    talking, log, tasks = dialogue
+    assert tasks
+    assert talking.made_again(log) > 60
+
+
+def test_where_there_is_room_the_fourth_edition_says_the_same(
+    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
+) -> None:
+    for task in dialogue[2]:
+        assert rendered(task, 1_000_000) == rendered(task, 1_000_000, edition=4)
+
+
+def test_what_was_measured_stays_longest_and_nothing_is_denied(
+    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
+) -> None:
+    """From the whole prompt down: code of neighbours becomes its docstring, then facts go, feedback last."""
+    task = max(dialogue[2], key=lambda one: len(rendered(one, 1_000_000)))
+    assert task.facts is not None
+    assert task.facts.feedback
+    whole = rendered(task, 1_000_000)
+    seen = set()
+    for tokens in range(len(whole) // CHARS_PER_TOKEN, 0, -40):
+        text = rendered(task, tokens)
+        measured = all(row in text for row in task.facts.feedback)
+        tried = [row in text for row in task.facts.tried]
+        seen.add((measured, all(tried), any(tried)))
+        assert measured or not any(tried)
+        assert "Nothing yet." not in text
+        assert text == whole or "Left out of this prompt" in text
+        assert measured or "has no room here" in text or any(row in text for row in task.facts.feedback)
+    assert {(True, True, True), (True, False, False)} <= seen
+
+
+def test_neighbours_keep_their_idea_before_they_go(
+    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
+) -> None:
+    task = next(task for task in dialogue[2] if task.facts is not None and task.facts.neighbours)
+    assert task.facts is not None
+    near = tuple(
+        replace(entry, source=f'"""Goes the way of {entry.id}."""\n\n\ndef run(a, b, c):\n{LONG_BODY}')
+        for entry in task.facts.neighbours
+    )
+    talked = replace(task, facts=replace(task.facts, neighbours=near, blocks=(), examples=(), kernels=()))
+    whole = rendered(talked, 1_000_000)
+    shorter = rendered(talked, (len(whole) - len(LONG_BODY) // 2) // CHARS_PER_TOKEN)
+    assert "def run(a, b, c):" in whole
+    assert shorter.count("def run(a, b, c):") == len(near) - 1
+    assert all(f"Goes the way of {entry.id}." in shorter for entry in near)
+    assert "too long: code of neighbours." in shorter
