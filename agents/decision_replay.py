@@ -88,25 +88,25 @@ class DecisionVerifier:
             "TestStarted": self._test_started,
             **dict.fromkeys(
                 ("GenerationStarted", "GenerationCompleted", "ValidationStarted", "RunCompleted"),
-                self._conducted,
+                self._repeat_conductor,
             ),
             **dict.fromkeys(("GraphInitialized", "GraphRejected"), self._graph),
-            "PipelineSampled": self._sampled,
+            "PipelineSampled": self._repeat_sampling,
             "PolicyUpdated": self._policy_updated,
-            "PipelinesDecoded": self._decoded,
+            "PipelinesDecoded": self._repeat_decoding,
             "WorkRateMeasured": self._rate_measured,
-            "EvaluationRecorded": self._evaluated,
-            **dict.fromkeys(("CandidateScored", "GenerationScored", "CreditsUpdated"), self._credited),
+            "EvaluationRecorded": self._repeat_evaluation,
+            **dict.fromkeys(("CandidateScored", "GenerationScored", "CreditsUpdated"), self._repeat_credits),
             **dict.fromkeys(METHOD_EVENTS, self._method),
             **dict.fromkeys(
                 ("ChallengersCompared", "CheckpointSelected", "ValidationScored", "TestScored"),
-                self._validated,
+                self._repeat_validation,
             ),
-            **dict.fromkeys(("RaceStarted", "RaceRoundScored", "IncumbentSelected"), self._raced),
-            "LLMCallReserved": self._reserved,
-            "LLMCallRefused": self._refused,
-            "LLMCallSettled": self._settled,
-            "LLMCallAbandoned": self._abandoned,
+            **dict.fromkeys(("RaceStarted", "RaceRoundScored", "IncumbentSelected"), self._repeat_race),
+            "LLMCallReserved": self._repeat_reservation,
+            "LLMCallRefused": self._repeat_refusal,
+            "LLMCallSettled": self._repeat_settlement,
+            "LLMCallAbandoned": self._repeat_abandonment,
             **dict.fromkeys((*conductor.GATE, *conductor.IMPLEMENTATION_VERDICTS), self._implementation),
             **dict.fromkeys(conductor.EDGE_VERDICTS, self._edge),
             "OperatorProposed": self._operator,
@@ -155,18 +155,18 @@ class DecisionVerifier:
         test = conductor.held_out_test(state, payload.hand_tuned or (), repeats_baseline=repeats)
         return Expected(Draft("conductor", test))
 
-    async def _conducted(self, state: RunState, payload: Payload) -> Expected | None:
+    async def _repeat_conductor(self, state: RunState, payload: Payload) -> Expected | None:
         """Take what the process had used as observed."""
         used = payload.used if isinstance(payload, p.GenerationCompleted) else None
         return _by_rule(state, conductor.duties(state), partial(conductor.decide, used=used))
 
-    async def _credited(self, state: RunState, payload: Payload) -> Expected | None:
+    async def _repeat_credits(self, state: RunState, payload: Payload) -> Expected | None:
         return _by_rule(state, credit_keeper.duties(state), credit_keeper.decide)
 
-    async def _validated(self, state: RunState, payload: Payload) -> Expected | None:
+    async def _repeat_validation(self, state: RunState, payload: Payload) -> Expected | None:
         return _by_rule(state, validator.duties(state), validator.decide)
 
-    async def _raced(self, state: RunState, payload: Payload) -> Expected | None:
+    async def _repeat_race(self, state: RunState, payload: Payload) -> Expected | None:
         for duty in racer.duties(state):
             observed = await racer.read_sources(state, self._context, self._sources)
             return _first(racer.decide(state, duty, observed))
@@ -174,8 +174,8 @@ class DecisionVerifier:
 
     # ------------------------------------------------------------ policy and evaluations
 
-    async def _sampled(self, state: RunState, payload: p.PipelineSampled) -> Expected | None:
-        duty = _owed(pipeline_sampler.SamplePipelines, pipeline_sampler.duties(state))
+    async def _repeat_sampling(self, state: RunState, payload: p.PipelineSampled) -> Expected | None:
+        duty = _find_duty(pipeline_sampler.SamplePipelines, pipeline_sampler.duties(state))
         generation = state.sampled(payload.generation)
         if duty is None or (generation is not None and payload.candidate in generation.pipelines):
             return None
@@ -183,23 +183,23 @@ class DecisionVerifier:
         return _first(pipeline_sampler.decide(state, duty, observed))
 
     async def _policy_updated(self, state: RunState, payload: p.PolicyUpdated) -> Expected | None:
-        duty = _owed(pipeline_sampler.UpdatePolicy, pipeline_sampler.duties(state))
+        duty = _find_duty(pipeline_sampler.UpdatePolicy, pipeline_sampler.duties(state))
         if duty is None:
             return None
         report = UpdateReport(**payload.model_dump(exclude={"generation"}))
         learned = pipeline_sampler.PolicyUpdate(report, None)
         return _first(pipeline_sampler.decide(state, duty, learned), is_decision=False)
 
-    async def _decoded(self, state: RunState, payload: p.PipelinesDecoded) -> Expected | None:
+    async def _repeat_decoding(self, state: RunState, payload: p.PipelinesDecoded) -> Expected | None:
         """Take the walks of the beam as observed; implementations and what else is validated are decided."""
-        duty = _owed(pipeline_sampler.DecodePipelines, pipeline_sampler.duties(state))
+        duty = _find_duty(pipeline_sampler.DecodePipelines, pipeline_sampler.duties(state))
         if duty is None:
             return None
         found = zip(payload.pipelines, payload.log_probabilities, strict=False)
         walks = [DecodedWalk(tuple(s.operator for s in steps), logarithm) for steps, logarithm in found]
         return _first(pipeline_sampler.decide(state, duty, pipeline_sampler.Decoded(walks)))
 
-    async def _evaluated(self, state: RunState, payload: p.EvaluationRecorded) -> Expected | None:
+    async def _repeat_evaluation(self, state: RunState, payload: p.EvaluationRecorded) -> Expected | None:
         reply = EvaluationReply(
             objective=payload.objective,
             failure=payload.failure,
@@ -227,8 +227,8 @@ class DecisionVerifier:
 
     # ------------------------------------------------------------ calls of a language model
 
-    async def _reserved(self, state: RunState, payload: p.LLMCallReserved) -> Expected | None:
-        duty = self._asked(state, payload)
+    async def _repeat_reservation(self, state: RunState, payload: p.LLMCallReserved) -> Expected | None:
+        duty = self._find_asking_duty(state, payload)
         if duty is None:
             return None
         quoted = calls.Quoted(
@@ -240,19 +240,19 @@ class DecisionVerifier:
         )
         return _first(calls.decide(state, duty, quoted))
 
-    async def _refused(self, state: RunState, payload: p.LLMCallRefused) -> Expected | None:
+    async def _repeat_refusal(self, state: RunState, payload: p.LLMCallRefused) -> Expected | None:
         """Take it as observed that the store had no room; check that the call was owed."""
-        duty = self._asked(state, payload)
+        duty = self._find_asking_duty(state, payload)
         if duty is None:
             return None
         observed = calls.NoRoom(payload.limit, payload.reason)
         return _first(calls.decide(state, duty, observed), is_decision=False)
 
-    async def _settled(self, state: RunState, payload: p.LLMCallSettled) -> Expected | None:
+    async def _repeat_settlement(self, state: RunState, payload: p.LLMCallSettled) -> Expected | None:
         call = state.ledger.calls.get(payload.call)
         return None if call is None else _ending(state, call, payload)
 
-    async def _abandoned(self, state: RunState, payload: p.LLMCallAbandoned) -> Expected | None:
+    async def _repeat_abandonment(self, state: RunState, payload: p.LLMCallAbandoned) -> Expected | None:
         """Abandon the call of a process that is gone by rule; why a live one gives up is observed."""
         call = state.ledger.calls.get(payload.call)
         if call is None:
@@ -261,7 +261,9 @@ class DecisionVerifier:
             return _ending(state, call, payload)
         return _first(calls.decide(state, AbandonCall(state.process_seq, call.purpose, call.number), None))
 
-    def _asked(self, state: RunState, payload: p.LLMCallReserved | p.LLMCallRefused) -> AskModel | None:
+    def _find_asking_duty(
+        self, state: RunState, payload: p.LLMCallReserved | p.LLMCallRefused
+    ) -> AskModel | None:
         """Return the duty to ask for what the payload names."""
         for duty in self._duties(state, payload.purpose):
             if not isinstance(duty, AskModel):
@@ -374,7 +376,7 @@ class DecisionVerifier:
         return None
 
 
-def _owed(kind: type[SomeDuty], duties: tuple[Duty, ...]) -> SomeDuty | None:
+def _find_duty(kind: type[SomeDuty], duties: tuple[Duty, ...]) -> SomeDuty | None:
     return next((duty for duty in duties if isinstance(duty, kind)), None)
 
 

@@ -71,10 +71,10 @@ class EdgeEvolver(Evolver[EdgeDuty]):
         return await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources.blobs)
 
     async def _decision(self, state: RunState, duty: EdgeDuty) -> Decision:
-        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer) else None
+        judged = await self._judge_answer(state, duty) if isinstance(duty, JudgeAnswer) else None
         return decide(state, duty, judged)
 
-    async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedEdges:
+    async def _judge_answer(self, state: RunState, duty: JudgeAnswer) -> JudgedEdges:
         answer = await read_judged(state, duty, self._context, self._trials.sources.blobs)
         if not state.settings.edge_smoke:
             return answer
@@ -150,7 +150,7 @@ def _asked_graph(state: RunState) -> OperatorGraph:
     return basis.graph if basis.lag else present_graph(state)
 
 
-def _edge_taken(state: RunState, slot: int) -> Edge | None:
+def _edge_of_ticket(state: RunState, slot: int) -> Edge | None:
     """Return the edge for which the answer was asked that a slot takes; ``None`` where it takes none."""
     call = open_basis(state)[1].landing_call("connect", slot)
     ticket = None if call is None else state.ledger.calls[call].ticket
@@ -169,7 +169,7 @@ def _lowest_edge(state: RunState, slot: int) -> tuple[Edge, float] | None:
     """Return the `slot`-th lowest-credit edge of those that may be judged now, and its credit; for a slot
     that takes an answer, the edge that it was asked for."""
     (generation, basis), settings = open_basis(state), state.settings
-    if (edge := _edge_taken(state, slot)) is not None:
+    if (edge := _edge_of_ticket(state, slot)) is not None:
         return edge, basis.credits.edge_credit(edge, basis.pools, settings.epsilon)
     graph, longest, pools = basis.graph, settings.max_length, basis.pools
     waiting = {t.edge for t in state.owed_trials if t.generation < generation.number}

@@ -162,7 +162,7 @@ def _owed_evaluations(state: RunState) -> list[Evaluate]:
     if generation is None:
         return owed
     if generation.proposals or generation.operator_proposal is not None:
-        asked = gate.awaited(state)
+        asked = gate.awaited_evaluations(state)
         owed += [Evaluate(seq, "gate", generation.number, j, key) for seq, (j, key) in asked]
     race = generation.race
     if race is not None:

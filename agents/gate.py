@@ -130,7 +130,7 @@ def gated_steps(state: RunState, candidate: int) -> tuple[Step, ...]:
     raise KeyError(candidate)
 
 
-def awaited(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
+def awaited_evaluations(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
     """Yield what the gate still has to evaluate, each once, with the event that asks for it."""
     generation = open_basis(state)[0]
     seen: set[EvaluationKey] = set()

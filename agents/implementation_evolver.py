@@ -74,10 +74,10 @@ class ImplementationEvolver(Evolver[ImplementationDuty]):
         return await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources)
 
     async def _decision(self, state: RunState, duty: ImplementationDuty) -> Decision:
-        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer | JudgeOffer) else None
+        judged = await self._judge_answer(state, duty) if isinstance(duty, JudgeAnswer | JudgeOffer) else None
         return decide(state, duty, judged)
 
-    async def _judged(self, state: RunState, duty: JudgeAnswer | JudgeOffer) -> JudgedImplementation:
+    async def _judge_answer(self, state: RunState, duty: JudgeAnswer | JudgeOffer) -> JudgedImplementation:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
         try:
             new = parse_proposal(answer, duty)

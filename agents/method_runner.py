@@ -195,12 +195,12 @@ def _slot_duty(state: RunState, planned: RoundState, slot: int) -> MethodDuty | 
         cause = planned.verdicts[ask.after]
         if ask.after not in planned.written and ask.after not in planned.texts:
             return SkipSlot(cause, slot, f"slot {ask.after}, which it follows, brought nothing")
-    most = calls.slot_allowance(planned.calls_left, _asked(planned), _place(planned, slot))
+    most = calls.slot_allowance(planned.calls_left, _count_asking(planned), _place(planned, slot))
     step = calls.next_call(state, ask.purpose, slot, cause, most)
     return SkipSlot(step.caused_by, slot, step.reason) if isinstance(step, GiveUp) else step
 
 
-def _asked(planned: RoundState) -> int:
+def _count_asking(planned: RoundState) -> int:
     """Return the slots that ask a model."""
     return sum(ask.variation != SEED for ask in planned.asks)
 
@@ -296,7 +296,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
 
 def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> ProgramRejected:
     planned, attempt = _open_round(state), state.ledger.calls[duty.call].attempt
-    most = calls.slot_allowance(planned.calls_left, _asked(planned), _place(planned, duty.slot))
+    most = calls.slot_allowance(planned.calls_left, _count_asking(planned), _place(planned, duty.slot))
     return ProgramRejected(
         generation=open_generation(state).number,
         slot=duty.slot,
@@ -366,7 +366,7 @@ async def read_task(
         "card": context.card,
         "variation": asked.variation,
         "instruction": variation.instruction,
-        "parents": tuple([await _shown(state, name, sources) for name in names]),
+        "parents": tuple([await _show_program(state, name, sources) for name in names]),
         "notes": tuple(notes),
         **vars(past),
     }
@@ -417,7 +417,7 @@ async def _library(state: RunState, sources: SourceReader) -> tuple[Implementati
     return tuple([await sources.implementation(state, step) for step in steps])
 
 
-async def _shown(state: RunState, name: ImplementationId, sources: SourceReader) -> ShownProgram:
+async def _show_program(state: RunState, name: ImplementationId, sources: SourceReader) -> ShownProgram:
     step = Step(operator=PROGRAM, implementation=name)
     source = (await sources.implementation(state, step)).source
     if state.settings.evolves_component:

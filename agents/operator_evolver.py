@@ -85,10 +85,10 @@ class OperatorEvolver(Evolver[OperatorDuty]):
         return await read_task(state, duty.attempt, self._context, self._trials.sources)
 
     async def _decision(self, state: RunState, duty: OperatorDuty) -> Decision:
-        judged = await self._judged(state, duty) if isinstance(duty, JudgeAnswer) else None
+        judged = await self._judge_answer(state, duty) if isinstance(duty, JudgeAnswer) else None
         return decide(state, duty, judged)
 
-    async def _judged(self, state: RunState, duty: JudgeAnswer) -> JudgedOperator:
+    async def _judge_answer(self, state: RunState, duty: JudgeAnswer) -> JudgedOperator:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
         try:
             proposed = parse_operator(answer.text, answer.task)

@@ -231,11 +231,11 @@ async def _examples(state: RunState, operator: OperatorId, sources: SourceReader
     for entry in suited[: state.settings.bank_examples]:
         text = (await sources.blobs.get_blob(entry.source)).decode()
         if len(text) <= MOST_EXAMPLE:
-            found.append(BankExample(f"{entry.operator} of {entry.domain}", _gained(entry), text))
+            found.append(BankExample(f"{entry.operator} of {entry.domain}", _tell_gain(entry), text))
     return tuple(found)
 
 
-def _gained(entry: BankEntry) -> str:
+def _tell_gain(entry: BankEntry) -> str:
     if entry.gain is None:
         return "its gain was not measured"
     return f"{100 * entry.gain:+.2f} points in {entry.pairs} comparisons ({entry.how})"

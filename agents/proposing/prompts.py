@@ -283,7 +283,7 @@ def answer_schema(task: Task) -> dict[str, Any] | None:
     if isinstance(task, ConnectTask):
         nodes = _one_of([START, END, *(op.id for op in task.operators)])
         edges = _list(_list(nodes))
-        return _closed({"add_edges": edges, "delete_edges": edges})
+        return _object_schema({"add_edges": edges, "delete_edges": edges})
     return None
 
 
@@ -291,9 +291,9 @@ def _graph_schema(task: InitializeTask) -> dict[str, Any]:
     every = _one_of(op.id for op in task.operators)
     entries = _one_of(op.id for op in task.operators if op.is_initialiser)
     exits = _one_of(op.id for op in task.operators if op.provides == "complete")
-    return _closed(
+    return _object_schema(
         {
-            "H": _closed({"operator_limit": {"type": "integer"}, "temperature": {"type": "number"}}),
+            "H": _object_schema({"operator_limit": {"type": "integer"}, "temperature": {"type": "number"}}),
             "operators": _list(every),
             "entry_nodes": _list(entries),
             "exit_nodes": _list(exits),
@@ -302,7 +302,7 @@ def _graph_schema(task: InitializeTask) -> dict[str, Any]:
     )
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,

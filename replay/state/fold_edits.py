@@ -114,7 +114,7 @@ def _implementation_proposed(
         seq=event.seq, program=payload.program, **payload.model_dump(exclude={"generation", "program"})
     )
     if payload.offer is not None:
-        state = _offered(state, event, payload, payload.offer, new, None)
+        state = _judge_offer(state, event, payload, payload.offer, new, None)
     return replace(
         state,
         sources=state.sources.set(new, payload.source),
@@ -151,12 +151,12 @@ def _implementation_measured(
     )
 
 
-def _accepted(
+def _accept(
     state: RunState, event: RecordedEvent, payload: p.ImplementationAdded | p.ImplementationReplaced
 ) -> RunState:
     new = payload.implementation
     if payload.offer is not None:
-        judged = _offered(state, event, payload, payload.offer, new, "accepted")
+        judged = _judge_offer(state, event, payload, payload.offer, new, "accepted")
     else:
         judged = judge(state, event, _call_of(event, payload), "accepted", bought=(new,))
     return _implementation_verdict(judged, event, payload)
@@ -166,7 +166,7 @@ def _call_of(event: RecordedEvent, payload: OfferedOrAnswered) -> int:
     return require(payload.call, event, "it is neither the answer to a call nor an offer of the bank")
 
 
-def _offered(
+def _judge_offer(
     state: RunState,
     event: RecordedEvent,
     payload: OfferedOrAnswered,
@@ -198,7 +198,7 @@ def _offered(
 
 @folds(p.ImplementationAdded)
 def _implementation_added(state: RunState, event: RecordedEvent, payload: p.ImplementationAdded) -> RunState:
-    state = _accepted(state, event, payload)
+    state = _accept(state, event, payload)
     state = _set_pool(state, event, payload.operator, (payload.implementation, payload.source), None)
     return _with_gate_credits(state, payload.slot)
 
@@ -207,7 +207,7 @@ def _implementation_added(state: RunState, event: RecordedEvent, payload: p.Impl
 def _implementation_replaced(
     state: RunState, event: RecordedEvent, payload: p.ImplementationReplaced
 ) -> RunState:
-    state = _accepted(state, event, payload)
+    state = _accept(state, event, payload)
     old, new, credits, shares = payload.removed, payload.implementation, state.credits, state.contributions
     state = _set_pool(state, event, payload.operator, (new, payload.source), old)
     if not payload.inherits_credits:
@@ -232,7 +232,7 @@ def _implementation_rejected(
     open_generation(state, event, payload.generation)
     diagnostic = f"{payload.stage}: {payload.diagnostic}"
     if payload.offer is not None:
-        state = _offered(state, event, payload, payload.offer, None, "rejected", diagnostic)
+        state = _judge_offer(state, event, payload, payload.offer, None, "rejected", diagnostic)
     else:
         state = judge(state, event, _call_of(event, payload), "rejected", diagnostic)
     return _implementation_verdict(state, event, payload) if payload.is_final else state
@@ -311,10 +311,10 @@ def _call_reserved(state: RunState, event: RecordedEvent, payload: p.LLMCallRese
         ticket=payload.ticket,
     )
     state = replace(state, ledger=ledger.reserve(call))
-    return state if payload.ticket is None else _ticketed(state, event, payload, payload.ticket)
+    return state if payload.ticket is None else _close_ticketed_slot(state, event, payload, payload.ticket)
 
 
-def _ticketed(
+def _close_ticketed_slot(
     state: RunState, event: RecordedEvent, payload: p.LLMCallReserved, ticket: p.Ticket
 ) -> RunState:
     """Close the slot of an edit whose answer a later generation takes."""

@@ -14,7 +14,7 @@ NO_PARENT = ImplementationId("")
 """Parent of an operator's first implementation."""
 
 
-def _asked(state: RunState, event: RecordedEvent, number: int) -> GenerationState:
+def _require_operator_duty(state: RunState, event: RecordedEvent, number: int) -> GenerationState:
     """Return the open generation, which must owe a verdict on a new operator."""
     generation = open_generation(state, event, number)
     basis = require(generation.basis, event, "the credits have not been updated")
@@ -26,7 +26,7 @@ def _asked(state: RunState, event: RecordedEvent, number: int) -> GenerationStat
 
 @folds(p.OperatorProposed)
 def _operator_proposed(state: RunState, event: RecordedEvent, payload: p.OperatorProposed) -> RunState:
-    generation, new = _asked(state, event, payload.generation), payload.operator
+    generation, new = _require_operator_duty(state, event, payload.generation), payload.operator
     require(generation.operator_proposal is None, event, "the generation has its proposal")
     require(new not in (START, END, *state.operator_of.values()), event, f"{new} is known already")
     require(
@@ -67,7 +67,9 @@ def _operator_proposed(state: RunState, event: RecordedEvent, payload: p.Operato
     )
 
 
-def _tried(state: RunState, generation: GenerationState, gains: p.Gains, is_accepted: bool) -> RunState:
+def _record_trial(
+    state: RunState, generation: GenerationState, gains: p.Gains, is_accepted: bool
+) -> RunState:
     """Return the state with what the gate measured of the proposed operator, for the prompts to come."""
     proposal = generation.operator_proposal
     if proposal is None or not gains:
@@ -92,7 +94,7 @@ def _with_verdict(state: RunState, event: RecordedEvent, generation: GenerationS
 
 @folds(p.OperatorRetired)
 def _operator_retired(state: RunState, event: RecordedEvent, payload: p.OperatorRetired) -> RunState:
-    generation, old = _asked(state, event, payload.generation), payload.operator
+    generation, old = _require_operator_duty(state, event, payload.generation), payload.operator
     require(generation.operator_proposal, event, "no operator is proposed in its place")
     graph = require(state.graph, event, "there is no graph yet")
     require(old in graph.operators, event, f"{old} is not in the graph")
@@ -113,7 +115,7 @@ def _operator_retired(state: RunState, event: RecordedEvent, payload: p.Operator
 
 @folds(p.OperatorAdded)
 def _operator_added(state: RunState, event: RecordedEvent, payload: p.OperatorAdded) -> RunState:
-    generation = _asked(state, event, payload.generation)
+    generation = _require_operator_duty(state, event, payload.generation)
     proposed = require(generation.proposed_operator, event, "no operator is proposed")
     is_it = (payload.operator, payload.implementation) == (proposed.operator, proposed.implementation)
     require(is_it, event, "another operator is proposed")
@@ -133,7 +135,7 @@ def _operator_added(state: RunState, event: RecordedEvent, payload: p.OperatorAd
         (Transition(t.source, t.target), TransitionRecord(t.credit, t.activations)) for t in payload.credits
     )
     state = replace(
-        _tried(state, generation, payload.gains, True),
+        _record_trial(state, generation, payload.gains, True),
         graph=graph,
         graph_seq=event.seq,
         pools=state.pools.set(payload.operator, (payload.implementation,)),
@@ -145,12 +147,12 @@ def _operator_added(state: RunState, event: RecordedEvent, payload: p.OperatorAd
 
 @folds(p.OperatorRejected)
 def _operator_rejected(state: RunState, event: RecordedEvent, payload: p.OperatorRejected) -> RunState:
-    generation = _asked(state, event, payload.generation)
+    generation = _require_operator_duty(state, event, payload.generation)
     state = judge(state, event, payload.call, "rejected", f"{payload.stage}: {payload.diagnostic}")
-    state = _tried(state, generation, payload.gains, False)
+    state = _record_trial(state, generation, payload.gains, False)
     return _with_verdict(state, event, generation) if payload.is_final else state
 
 
 @folds(p.OperatorsKept)
 def _operators_kept(state: RunState, event: RecordedEvent, payload: p.OperatorsKept) -> RunState:
-    return _with_verdict(state, event, _asked(state, event, payload.generation))
+    return _with_verdict(state, event, _require_operator_duty(state, event, payload.generation))

@@ -38,7 +38,7 @@ def dismiss_ahead() -> None:
 
 
 @contextmanager
-def launched(sandbox: SandboxMode | None) -> Iterator[Zygote | None]:
+def take_worker(sandbox: SandboxMode | None) -> Iterator[Zygote | None]:
     """Hand over an evaluation worker, if any is wanted, which gets ready while this process loads what it
     needs: the one that was launched ahead, or else a new one.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.launching import launched
+from dga2d.runtime.cli.launching import take_worker
 from dga2d.runtime.cli.options import (
     complete_instances,
     complete_runs_of_domain,
@@ -122,7 +122,7 @@ def solve(
         limits["evaluators"] = thread_count(cores)
     learned = None if method not in DOMAINS else Weights(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
-    with launched(None if is_outside else sandbox) as zygote:
+    with take_worker(None if is_outside else sandbox) as zygote:
         solved = _solve(
             domain, instance, url, run_id, method or "safe", limits, seed, data_dir, picture, zygote, learned
         )

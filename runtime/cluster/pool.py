@@ -17,7 +17,7 @@ from dga2d.domains.core.contract import Domain, Instance
 from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connect
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
-from dga2d.runtime.evaluation.answers import failed, verdict
+from dga2d.runtime.evaluation.answers import failure_reply, verdict
 from dga2d.runtime.evaluation.pool import urgency
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
 from dga2d.runtime.evaluation.slot_queue import SlotQueue
@@ -131,7 +131,7 @@ class ClusterPool:
                 if not member.is_gone:
                     self._slots.give(member)
             return await verdict(self._domain, request, ended)
-        return failed("crashed", f"{_LOSSES} nodes were lost while they ran this task")
+        return failure_reply("crashed", f"{_LOSSES} nodes were lost while they ran this task")
 
     # ---------------------------------------------------------------- one node
 

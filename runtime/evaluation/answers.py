@@ -163,7 +163,7 @@ async def verdict(
     machine.
     """
     if isinstance(ended, EvaluationFailure):
-        return failed(ended.kind, ended.diagnostic)
+        return failure_reply(ended.kind, ended.diagnostic)
     arguments = (domain, request.instance, ended, read_ending(ended, request.cpu_limit_s))
     if ended["environment_bytes"] + len(ended["answer"]) <= _SMALL_BYTES:
         return judge(*arguments)
@@ -179,13 +179,13 @@ def judge(
     """
     span = float(ended["elapsed_s"]), float(ended["cpu_s"]), bool(ended["has_compiled"])
     if isinstance(outcome, EvaluationFailure):
-        return failed(outcome.kind, outcome.diagnostic, *span)
+        return failure_reply(outcome.kind, outcome.diagnostic, *span)
     state = outcome.state
     if hasattr(domain, "oracle_data"):
         try:
             state = with_record(state, wire.decode(ended["record"]))
         except WireError:
-            return failed("crashed", "the oracle ended without a record of what was asked", *span)
+            return failure_reply("crashed", "the oracle ended without a record of what was asked", *span)
     objective, violation = _verify(domain, instance, state)
     solution = None
     if violation is None:
@@ -230,7 +230,7 @@ def _no_bytes(value: object) -> Any:
     raise ValueError(f"{type(value).__name__} in metadata")
 
 
-def failed(
+def failure_reply(
     kind: FailureKind,
     diagnostic: str,
     elapsed_s: float = 0.0,

@@ -164,7 +164,7 @@ def evaluate(
         for index, program in enumerate(programs):
             if program.source not in loaded:  # an implementation that comes twice is imported once
                 loaded[program.source] = _load(program)
-            runs.append(_checked(loaded[program.source], index))
+            runs.append(_check_result(loaded[program.source], index))
         is_loading = False
         environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
@@ -243,7 +243,7 @@ def _read(size: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def _checked(run: Run, index: int) -> Run:
+def _check_result(run: Run, index: int) -> Run:
     """Return `run` with its result checked and brought into the form of the encoding."""
 
     def checked(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:

@@ -241,7 +241,7 @@ class EvaluatorPool:
 
     # ---------------------------------------------------------------- first compilation
 
-    async def uncompiled(self, steps: Sequence[Implementation]) -> int:
+    async def count_uncompiled(self, steps: Sequence[Implementation]) -> int:
         """Return how many of `steps` have no compiled code from before and will be compiled first."""
         missing = {step.digest: step for step in steps if step.id not in self._preparations}
         return sum([not await to_thread.run_sync(self._is_kept, step) for step in missing.values()])

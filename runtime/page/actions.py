@@ -101,7 +101,7 @@ class Actions:
         domain = fields.get("domain", "")
         await to_thread.run_sync(get_domain, domain)  # raises UnknownDomainError
         run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(domain)
-        values, options = _asked(fields, SETTING_FIELDS)
+        values, options = _read_settings(fields, SETTING_FIELDS)
         settings = await to_thread.run_sync(settings_for, domain, {}, values)
         seed = fields.get("seed") or "0"
         tested = ["--test"] if fields.get("test") else []
@@ -115,7 +115,7 @@ class Actions:
     async def _resume(self, fields: Fields) -> Proposed:
         run = _run(fields)
         state = await load_state(self._store, run)
-        values, options = _asked(fields, ("generations", "llm_calls"))
+        values, options = _read_settings(fields, ("generations", "llm_calls"))
         settings = make_settings({}, {**state.settings.model_dump(), **values})
         if state.status == "completed" and settings.generations <= state.completed:
             raise RunStateError(
@@ -132,7 +132,7 @@ class Actions:
         if int(generation) > state.completed:
             raise RunStateError(f"run {parent} has closed {state.completed} generations, not {generation}")
         run = checked_run_id(fields["run"]) if fields.get("run") else new_run_id(state.header.domain)
-        values, options = _asked(fields, ())
+        values, options = _read_settings(fields, ())
         settings = make_settings({}, {**state.settings.model_dump(), **values})
         only = ["--no-run"] if fields.get("only_create") else []
         whence = f"--generation={generation}"
@@ -150,7 +150,7 @@ def _run(fields: Fields) -> RunId:
     return checked_run_id(fields.get("run", ""))
 
 
-def _asked(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+def _read_settings(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
     """Return the settings that a form asks for, and the flags of the command that ask for the same.
 
     `names` have a field each; all others stand as lines ``KEY=VALUE`` in the field ``settings``. An empty
@@ -158,12 +158,12 @@ def _asked(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, Any], list
     """
     given = {name: fields[name].strip() for name in names if fields.get(name, "").strip()}
     lines = [line.strip() for line in fields.get("settings", "").splitlines() if line.strip()]
-    values = parse_assignments([*(f"{name}={_quoted(value)}" for name, value in given.items()), *lines])
+    values = parse_assignments([*(f"{name}={_toml_value(value)}" for name, value in given.items()), *lines])
     options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     return values, [*options, *(f"--set={line}" for line in lines)]
 
 
-def _quoted(value: str) -> str:
+def _toml_value(value: str) -> str:
     """Return a value of the form in TOML's notation: numbers as they are, text in quotes."""
     try:
         float(value)

@@ -111,7 +111,13 @@ class Page:
         rows = compare_runs(reports)
         query = _list_query(request)
         return html_answer(
-            "compare.html.j2", names=names, columns=None, rows=rows, all=names, query=query, **_drawn(plot)
+            "compare.html.j2",
+            names=names,
+            columns=None,
+            rows=rows,
+            all=names,
+            query=query,
+            **_draw_comparison(plot),
         )
 
     async def _compare_groups(self, names: list[str], query: str) -> Response:
@@ -133,7 +139,7 @@ class Page:
             rows=compare_groups(groups) if groups else [],
             all=names,
             query=query,
-            **_drawn(plot),
+            **_draw_comparison(plot),
         )
 
     async def act(self, request: Request) -> Response:
@@ -175,7 +181,7 @@ def _list_query(request: Request) -> str:
     return urlencode(kept)
 
 
-def _drawn(plot: charts.GapPlot | None) -> dict[str, Any]:
+def _draw_comparison(plot: charts.GapPlot | None) -> dict[str, Any]:
     """Return a comparison's chart as the browser draws it, and as it is without JavaScript."""
     if plot is None:
         return {"chart": None, "plot": charts}

@@ -45,7 +45,7 @@ def gap_values(data: ReportData) -> dict[str, Any]:
             )
         )
     return {
-        "measure": _told(measure),
+        "measure": _describe_measure(measure),
         "axes": {axis: name for axis, name in AXES.items() if _moves(rows, axis)},
         "columns": COLUMNS,
         "rows": rows,
@@ -64,7 +64,7 @@ def gap_values(data: ReportData) -> dict[str, Any]:
 def compared_values(plot: GapPlot) -> dict[str, Any]:
     """Return what a chart of several runs shows: a line per run, or per group of them with its band."""
     return {
-        "measure": _told(plot.measure),
+        "measure": _describe_measure(plot.measure),
         "series": [
             {
                 "name": shown_lines(curve.name),
@@ -115,7 +115,7 @@ def _figure(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
 
-def _told(measure: Measure) -> dict[str, Any]:
+def _describe_measure(measure: Measure) -> dict[str, Any]:
     return {
         "word": measure.word,
         "axis": measure.axis,

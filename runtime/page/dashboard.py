@@ -64,7 +64,7 @@ class Dashboard:
         """Return all runs, newest first."""
         return [await self._row(run) for run in reversed(await self.store.runs())]
 
-    def known(self, run: str, head_seq: int) -> RunRow | None:
+    def find_row(self, run: str, head_seq: int) -> RunRow | None:
         """Return the row of a run as it was last listed; ``None`` where its log has grown since."""
         place, row = self._rows.get(run, ((0, False), None))
         return row if place[0] == head_seq else None
@@ -167,7 +167,7 @@ def compare_runs(reports: Sequence[ReportData]) -> list[ComparedRow]:
     rows.append(compared_row("best on training", [_figure(view["best"]) for view in views]))
     rows.append(compared_row("checkpoint on validation", [_figure(view["checkpoint"]) for view in views]))
     for label, name in LEVELS.items():
-        found = [_tested(view["test"], label) for view in views]
+        found = [_test_text(view["test"], label) for view in views]
         if label != "hand_tuned" or any(found):
             rows.append(compared_row(name, found))
     algorithms = [" → ".join(step.operator for step in data.algorithm) for data in reports]
@@ -188,7 +188,7 @@ def _figure(program: dict[str, Any] | None) -> str:
     return _with_interval(measure_in(program), program["gap_percent"], program.get("interval_percent"))
 
 
-def _tested(test: dict[str, Any] | None, label: str) -> str:
+def _test_text(test: dict[str, Any] | None, label: str) -> str:
     if test is None or not test["finished"] or label not in test["gap_percent"]:
         return ""
     return _with_interval(measure_in(test), test["gap_percent"][label], test["interval_percent"][label])

@@ -136,7 +136,7 @@ def compare_groups(groups: Sequence[RunGroup]) -> list[ComparedRow]:
     rows = [
         compared_row("runs", [", ".join(run.run for run in group.runs) for group in groups]),
         compared_row("domain", [group.runs[0].state.header.domain for group in groups]),
-        compared_row("improved", [_improved(group) for group in groups]),
+        compared_row("improved", [_count_improved(group) for group in groups]),
         compared_row("best on training", over(lambda run: (run.results["best"] or {}).get("gap_percent"))),
         compared_row(
             "checkpoint on validation", over(lambda run: (run.results["checkpoint"] or {}).get("gap_percent"))
@@ -165,7 +165,7 @@ def _mean(group: RunGroup, found: Sequence[float | None]) -> str:
     return f"{measure.text(over.mean)}{deviation}{share}"
 
 
-def _improved(group: RunGroup) -> str:
+def _count_improved(group: RunGroup) -> str:
     outcomes = [(run.results["verdict"] or {}).get("outcome") for run in group.runs]
     known = [outcome for outcome in outcomes if outcome]
     return f"{known.count('improved')} of {_count(len(known))}" if known else ""

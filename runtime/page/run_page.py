@@ -72,7 +72,7 @@ class RunPage:
             run=run_id,
             header=state.header,
             begun_at=first[0].recorded_at,
-            known=self._dashboard.known(run_id, length),
+            known=self._dashboard.find_row(run_id, length),
             length=length,
             groups=GROUPS,
             tab_words=TAB_WORDS,

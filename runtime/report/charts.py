@@ -314,7 +314,7 @@ def draw_chart(plot: GapPlot, size: tuple[int, int] = WIDE) -> Chart:
         levels=_levels(scale, plot.levels, plot.measure),
         edits=_edits(scale, plot.edits),
         turns=tuple(
-            DrawnTurn(scale.x(point.x), scale.y(point.value), turn.kind, _told(turn), turn.edit)
+            DrawnTurn(scale.x(point.x), scale.y(point.value), turn.kind, _tell_turn(turn), turn.edit)
             for point, turn in plot.turns
         ),
         y_ticks=tuple((scale.y(value), f"{value:.4g}") for value in _ticks(low, high, 5)),
@@ -342,7 +342,7 @@ def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[D
     )
 
 
-def _told(turn: Turn) -> str:
+def _tell_turn(turn: Turn) -> str:
     return f"generation {turn.generation}: {turn.text}"
 
 

@@ -271,7 +271,7 @@ async def gather_report_data(
         incumbents=found,
         start=tuple(str(step.operator) for step in header.baseline),
         picture=await _picture(store, state, found) if "picture" in parts else None,
-        evaluated=_evaluated(state, notes) if "evaluations" in parts else None,
+        evaluated=_evaluation_tables(state, notes) if "evaluations" in parts else None,
         first_edges=notes.first_edges,
         edges=_edges(state) if "edges" in parts else (),
         edits=edits,
@@ -305,7 +305,7 @@ def _outcomes(evaluations: Sequence[Noted[Evaluation]]) -> dict[str, Counter[str
     return table
 
 
-def _evaluated(state: RunState, notes: Notes) -> EvaluationTables:
+def _evaluation_tables(state: RunState, notes: Notes) -> EvaluationTables:
     return EvaluationTables(make_tables(state, notes), group_failures(notes), improvement_map(notes))
 
 

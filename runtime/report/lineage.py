@@ -75,7 +75,9 @@ def edit_text(change: Change, measure: Measure = GAP) -> str:
     if isinstance(payload, p.OperatorRetired):
         return f"operator {payload.operator} retired, used by {payload.uses} candidates"
     if isinstance(payload, p.OperatorAdded):
-        return f"operator {payload.operator} added{_gained(payload.gains, measure)}{_idea(change.proposal)}"
+        return (
+            f"operator {payload.operator} added{_gain_text(payload.gains, measure)}{_idea(change.proposal)}"
+        )
     if isinstance(payload, p.ImplementationDeleted):
         return f"{payload.implementation} deleted"
     what = f"{payload.implementation} added"
@@ -83,7 +85,7 @@ def edit_text(change: Change, measure: Measure = GAP) -> str:
         what = f"{payload.implementation} took the place of {payload.removed}"
     if payload.offer is not None:
         what += ", offered by the bank"
-    return what if change.proposal is None else what + _measured(change.proposal, measure)
+    return what if change.proposal is None else what + _measured_text(change.proposal, measure)
 
 
 async def describe_edit(store: BlobReader, state: RunState, change: Change) -> ReportedEdit:
@@ -108,7 +110,7 @@ async def describe_edit(store: BlobReader, state: RunState, change: Change) -> R
     return replace(edit, parent=parent, code=code)
 
 
-def _gained(gains: p.Gains, measure: Measure) -> str:
+def _gain_text(gains: p.Gains, measure: Measure) -> str:
     """Return what the incumbent gained by an operator, as the end of a sentence."""
     known = [gain for gain in gains if gain is not None]
     gained = measure.gain(100 * sum(known) / len(known), "+")
@@ -119,7 +121,7 @@ def _idea(proposal: Proposal | None) -> str:
     return f": {proposal.idea}" if proposal is not None and proposal.idea else ""
 
 
-def _measured(proposal: Proposal, measure: Measure) -> str:
+def _measured_text(proposal: Proposal, measure: Measure) -> str:
     """Return what new code gained over its parent, and its idea, as the end of a sentence."""
     assert proposal.measured is not None  # it comes before the verdict
     gains = [gain for gain in proposal.measured.gains if gain is not None]

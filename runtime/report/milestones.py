@@ -93,7 +93,7 @@ def gather_milestones(
     estimates |= {LEVELS[label]: estimate for label, estimate in test.items()}
     levels = [Level(name, one.gap.mean) for name, one in estimates.items() if one.gap is not None]
     turns = (*_best_turns(state, notes, edits), *_checkpoint_turns(state, notes, edits))
-    return Milestones(_validated(state, record, known), tuple(levels), tuple(edits), turns)
+    return Milestones(_validated_bests(state, record, known), tuple(levels), tuple(edits), turns)
 
 
 def code_brought(changes: Sequence[Change], edits: Sequence[EditMark]) -> dict[ImplementationId, EditMark]:
@@ -107,7 +107,7 @@ def code_brought(changes: Sequence[Change], edits: Sequence[EditMark]) -> dict[I
     return found
 
 
-def _validated(
+def _validated_bests(
     state: RunState, record: ValidationRecord, known: dict[tuple[int, int, int], GapEstimate]
 ) -> tuple[ValidatedBest, ...]:
     """Return the best pipeline of every validation, those that failed left out."""

@@ -50,7 +50,7 @@ def environment(escapes: bool, package: str = "dga2d.runtime.report") -> Environ
     made.globals["problem_name"] = problem_name
     made.globals["drawing_style"] = Markup(STYLE)
     made.filters["utc"] = _utc
-    made.filters["fenced"] = _fenced
+    made.filters["fenced"] = _fence
     made.filters["cell"] = _table_cell
     return made
 
@@ -101,7 +101,7 @@ def _utc(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _fenced(text: str) -> str:
+def _fence(text: str) -> str:
     """Return a Markdown code block whose fence is longer than any in `text`."""
     fence = "```"
     while fence in text:

@@ -109,7 +109,7 @@ async def solve_instance(
     settings = settings.model_copy(update={"evaluators": 1})
     fallback = None
     async with open_evaluator(domain_name, settings, launched) as evaluator:
-        if n_uncompiled := await evaluator.uncompiled(algorithm.steps):
+        if n_uncompiled := await evaluator.count_uncompiled(algorithm.steps):
             warn(
                 f"compiling {n_uncompiled} of {len(algorithm.steps)} operators, as this is their first time "
                 "here; the limit does not count that. `dga2d doctor --warm` compiles for all problems at once"
@@ -141,7 +141,7 @@ async def warm(domain_name: str) -> tuple[int, str | None]:
     domain = get_domain(domain_name)
     async with open_evaluator(domain_name, RunSettings(evaluators=2)) as evaluator:
         steps = {step.id: step for method in _PIPELINES for step in baseline_steps(domain, method).steps}
-        n_uncompiled = await evaluator.uncompiled(tuple(steps.values()))
+        n_uncompiled = await evaluator.count_uncompiled(tuple(steps.values()))
         failure = await evaluator.prepare(tuple(steps.values()))
     return n_uncompiled, None if failure is None else failure.diagnostic
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dga2d.runtime.cli import launching
-from dga2d.runtime.cli.launching import dismiss_ahead, launch_ahead, launched, sandbox_wanted
+from dga2d.runtime.cli.launching import dismiss_ahead, launch_ahead, sandbox_wanted, take_worker
 from dga2d.runtime.evaluation.launch import Zygote, launch
 
 
@@ -51,7 +51,7 @@ def test_a_worker_is_wanted_where_one_will_solve(arguments: str, sandbox: str | 
 
 def test_the_command_takes_the_worker_that_was_launched_ahead(zygotes: list[Zygote]) -> None:
     launch_ahead(["solve", "jsp", "ta/ta01"])
-    with launched("best-effort") as taken:
+    with take_worker("best-effort") as taken:
         assert [taken] == zygotes
         assert zygotes[0].poll() is None
     assert zygotes[0].poll() is not None
@@ -59,14 +59,14 @@ def test_the_command_takes_the_worker_that_was_launched_ahead(zygotes: list[Zygo
 
 def test_a_worker_of_another_sandbox_is_not_taken(zygotes: list[Zygote]) -> None:
     launch_ahead(["solve", "jsp", "ta/ta01", "--sandbox", "off"])
-    with launched("best-effort") as taken:
+    with take_worker("best-effort") as taken:
         assert taken is zygotes[1]
     dismiss_ahead()
     assert [zygote.poll() is not None for zygote in zygotes] == [True, True]
 
 
 def test_no_worker_is_handed_over_where_none_is_wanted(zygotes: list[Zygote]) -> None:
-    with launched(None) as taken:
+    with take_worker(None) as taken:
         assert taken is None
     assert zygotes == []
 

@@ -54,7 +54,7 @@ def ruleset(readable: Sequence[str]) -> int:
     version = abi()
     attributes = struct.pack(
         "=QQQ",
-        _handled(version),
+        _handled_rights(version),
         _BIND_AND_CONNECT_TCP if version >= 4 else 0,
         _ABSTRACT_SOCKETS_AND_SIGNALS if version >= 6 else 0,
     )
@@ -74,7 +74,7 @@ def restrict(ruleset: int) -> None:
     call("syscall", _RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
 
 
-def _handled(version: int) -> int:
+def _handled_rights(version: int) -> int:
     rights = _ABI_1_RIGHTS
     if version >= 2:
         rights |= _REFER

@@ -87,9 +87,9 @@ def keep_only(answer: int, order: int, null: int, questions: int | None = None) 
     """Point 0–2 at `null`, `answer` at :data:`ANSWER_FD`, `order` at :data:`ORDER_FD`, `questions` at
     :data:`QUESTION_FD`; close all others.
     """
-    kept = [_above_the_kept(descriptor) for descriptor in (answer, order)]
+    kept = [_move_above_kept(descriptor) for descriptor in (answer, order)]
     if questions is not None:
-        kept.append(_above_the_kept(questions))
+        kept.append(_move_above_kept(questions))
     for standard in range(ANSWER_FD):
         os.dup2(null, standard)
     for number, descriptor in enumerate(kept, start=ANSWER_FD):
@@ -97,7 +97,7 @@ def keep_only(answer: int, order: int, null: int, questions: int | None = None) 
     os.closerange(ANSWER_FD + len(kept), 65536)
 
 
-def _above_the_kept(descriptor: int) -> int:
+def _move_above_kept(descriptor: int) -> int:
     """Return the same file under a number that :func:`keep_only` does not reassign."""
     while descriptor <= QUESTION_FD:
         descriptor = os.dup(descriptor)

@@ -168,6 +168,6 @@ async def test_what_was_kept_passed_its_trial_and_is_not_tried_again(
         async with EvaluatorPool("line", 1, cache_dir=tmp_path, domain_file=DOMAIN_FILE) as pool:
             for step, expected in sequence:
                 jobs.clear()
-                assert await pool.uncompiled((line.order, step)) == sum(expected)
+                assert await pool.count_uncompiled((line.order, step)) == sum(expected)
                 assert (await pool.evaluate(line.task(line.order, step))).failure is None
                 assert jobs == expected
