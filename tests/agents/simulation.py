@@ -73,7 +73,8 @@ class Simulation:
     bank: BankOfRun = NO_ENTRIES
     own_score: OwnScore | None = None
     kernels: tuple[Kernel, ...] = ()
-    evaluator: Callable[[random.Random, Fails], Evaluator] = HashEvaluator
+    evaluator: Callable[[random.Random, Fails], Evaluator] | None = None
+    """Another one than `HashEvaluator`."""
     meter: Callable[[], ProcessUse] | None = None
     """Measures what the process used."""
 
@@ -159,7 +160,7 @@ class Simulation:
 
     def agents(self, log: EventAppender, source: Source, state: RunState) -> tuple[Agent[Any], ...]:
         order = random.Random(self.order)
-        evaluator = self.evaluator(order, self.fails)
+        evaluator = (self.evaluator or HashEvaluator)(order, self.fails)
         model: Models = (
             ModelPool({name: Tardy(one, order, self.patience) for name, one in self.model.models.items()})
             if isinstance(self.model, ModelPool)
