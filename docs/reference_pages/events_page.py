@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -72,6 +73,7 @@ PARTS = (
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
     *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "OwnScore"),
     *("ProgramAsk", "TreeNode", "Ticket", "ProcessUse"),
+    *("LibraryKernel", "KernelCheck", "KernelPair", "KernelVersion", "KernelHost"),
 )
 """Models that are fields of events."""
 
@@ -82,7 +84,7 @@ def generated() -> str:
     Raises
     ------
     ValueError
-        A type belongs to no group, a field has no meaning, or a meaning no field.
+        A type belongs to no group, a field has no meaning, a meaning no field, or a part no section.
     """
     if (listed := {name for group in GROUPS.values() for name in group}) != set(PAYLOAD_TYPES):
         raise ValueError(f"GROUPS and the registry differ in {sorted(listed ^ set(PAYLOAD_TYPES))}")
@@ -96,7 +98,11 @@ def generated() -> str:
     known = {(section, name) for section, meanings in _meanings().items() for name in meanings}
     if unused := sorted(known - used):
         raise ValueError(f"fields.toml: no field needs {unused}")
-    return "\n\n".join(sections)
+    text = "\n\n".join(sections)
+    headings = {heading.lower() for heading in re.findall(r"^### (\w+)$", text, re.MULTILINE)}
+    if unknown := sorted(set(re.findall(r"\]\(#(\w+)\)", text)) - headings):
+        raise ValueError(f"PARTS lacks what fields link to: {unknown}")
+    return text
 
 
 def _event(model: type[Payload], used: set[tuple[str, str]]) -> str:
