@@ -31,8 +31,8 @@ class OpenShop(ShopDomain):
     rehearsed = (10, 10, 134_000_007, 344_000_011)
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return instances with spread-out and with uneven times, and Taillard's."""
-        return (*generated_refs(), *super().generated())
+        """Return instances with spread-out and with uneven times, and Taillard's, sorted by key."""
+        return tuple(sorted((*generated_refs(), *super().generated()), key=lambda ref: ref.key))
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
         times = own_times(ref)
