@@ -58,7 +58,7 @@ THIRD: dict[type[Task], str] = {
 """Task → template of its third edition."""
 FOURTH: dict[type[Task], str] = {**THIRD, ImplementTask: "implement@4", ConnectTask: "connect@4"}
 """Task → template of its fourth edition, in which more is told of the same facts."""
-FIFTH: dict[type[Task], str] = {**FOURTH, ImplementTask: "implement@5"}
+FIFTH: dict[type[Task], str] = {**FOURTH, ImplementTask: "implement@5", ConnectTask: "connect@5"}
 """Task → template of its fifth edition, which says what it leaves out for length and leaves out otherwise."""
 EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH}
 COMPONENT = "component@1"

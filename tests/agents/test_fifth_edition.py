@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pytest
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.proposing import CompletionRequest, ImplementTask, render
+from dga2d.agents.proposing import CompletionRequest, ConnectTask, ImplementTask, render
 from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
@@ -16,9 +16,19 @@ if TYPE_CHECKING:
     from tests.agents.simulation import Simulation
 
 
+class Dialogue(NamedTuple):
+    """A run, and tasks of it."""
+
+    simulation: Simulation
+    log: MemoryLog
+    second_turns: list[ImplementTask]
+    """Those before which something had been tried for the operator."""
+    edges: list[ConnectTask]
+
+
 @pytest.fixture(scope="module")
-def dialogue(simulation: Simulation) -> tuple[Simulation, MemoryLog, list[ImplementTask]]:
-    """A run with two turns, and what was asked for in second turns after something had been tried."""
+def dialogue(simulation: Simulation) -> Dialogue:
+    """A run with two turns."""
     model = Answers({})
     changed = simulation.changed(
         prompt_edition=5,
@@ -33,7 +43,8 @@ def dialogue(simulation: Simulation) -> tuple[Simulation, MemoryLog, list[Implem
     log = talking.run()[1]
     requests: list[CompletionRequest] = model.requests
     tasks = [r.task for r in requests if isinstance(r.task, ImplementTask) and r.task.draft is not None]
-    return talking, log, [task for task in tasks if task.facts is not None and task.facts.tried]
+    second = [task for task in tasks if task.facts is not None and task.facts.tried]
+    return Dialogue(talking, log, second, [r.task for r in requests if isinstance(r.task, ConnectTask)])
 
 
 LONG_BODY = "    c(b)\n" * 100 + "    return b\n"
@@ -45,26 +56,19 @@ def rendered(task: ImplementTask, bound_tokens: int, edition: Literal[4, 5] = 5)
     return render(replace(task, facts=changed)).text
 
 
-def test_the_prompts_of_a_run_are_made_again(
-    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
-) -> None:
-    talking, log, tasks = dialogue
-    assert tasks
-    assert talking.made_again(log) > 60
+def test_the_prompts_of_a_run_are_made_again(dialogue: Dialogue) -> None:
+    assert dialogue.second_turns
+    assert dialogue.simulation.made_again(dialogue.log) > 60
 
 
-def test_where_there_is_room_the_fourth_edition_says_the_same(
-    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
-) -> None:
-    for task in dialogue[2]:
+def test_where_there_is_room_the_fourth_edition_says_the_same(dialogue: Dialogue) -> None:
+    for task in dialogue.second_turns:
         assert rendered(task, 1_000_000) == rendered(task, 1_000_000, edition=4)
 
 
-def test_what_was_measured_stays_longest_and_nothing_is_denied(
-    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
-) -> None:
+def test_what_was_measured_stays_longest_and_nothing_is_denied(dialogue: Dialogue) -> None:
     """From the whole prompt down: code of neighbours becomes its docstring, then facts go, feedback last."""
-    task = max(dialogue[2], key=lambda one: len(rendered(one, 1_000_000)))
+    task = max(dialogue.second_turns, key=lambda one: len(rendered(one, 1_000_000)))
     assert task.facts is not None
     assert task.facts.feedback
     whole = rendered(task, 1_000_000)
@@ -81,10 +85,16 @@ def test_what_was_measured_stays_longest_and_nothing_is_denied(
     assert {(True, True, True), (True, False, False)} <= seen
 
 
-def test_neighbours_keep_their_idea_before_they_go(
-    dialogue: tuple[Simulation, MemoryLog, list[ImplementTask]],
-) -> None:
-    task = next(task for task in dialogue[2] if task.facts is not None and task.facts.neighbours)
+def test_edges_to_the_end_are_not_called_unused(dialogue: Dialogue) -> None:
+    assert dialogue.edges
+    for task in dialogue.edges:
+        rows = [row for row in render(task).text.splitlines() if " -> END: " in row]
+        assert rows
+        assert all(row.endswith("has no credit, since nothing runs at END") for row in rows)
+
+
+def test_neighbours_keep_their_idea_before_they_go(dialogue: Dialogue) -> None:
+    task = next(task for task in dialogue.second_turns if task.facts is not None and task.facts.neighbours)
     assert task.facts is not None
     near = tuple(
         replace(entry, source=f'"""Goes the way of {entry.id}."""\n\n\ndef run(a, b, c):\n{LONG_BODY}')

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Browser, expect
-from tests.browser.conftest import FIFTY, WAIT_MS, Recording, Tab, serving
+from tests.browser.conftest import FIFTY, WAIT_MS, Recording, Tab, in_both, serving
 from tests.browser.test_access import assert_accessible
 
 from dga2d.store import open_store
@@ -30,6 +30,7 @@ async def test_a_database_without_runs_says_how_to_begin_one(chromium: Browser, 
             await assert_accessible(page, "no runs")
 
 
+@in_both
 async def test_a_run_that_has_only_begun_says_what_is_still_to_come(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}?seq=1#overview")
     panel = page.locator("#panel")
@@ -53,6 +54,7 @@ async def test_a_run_that_has_only_begun_says_what_is_still_to_come(tab: Tab) ->
         await expect(panel).to_contain_text(words)
 
 
+@in_both
 async def test_every_validation_lies_inside_its_chart(tab: Tab, fifty: Recording) -> None:
     page = await tab.open(f"/runs/{FIFTY}#overview")
     frame = await page.locator(".plot svg").first.bounding_box()

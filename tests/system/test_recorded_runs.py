@@ -10,7 +10,9 @@ from tests.system.conftest import Program
 FOLDER = Path(__file__).parents[2] / "examples" / "runs"
 RUNS = sorted(FOLDER.glob("*.zip"))
 METHOD_RUNS = sorted(FOLDER.glob("methods/*.zip"))
-MOST_BYTES = 5 * 2**20
+TURNS_RUNS = sorted(FOLDER.glob("turns/*.zip"))
+ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS)
+MOST_BYTES = 9 * 2**20
 """Of all of them together: the repository stays small."""
 
 pytestmark = pytest.mark.timeout(400)
@@ -19,13 +21,14 @@ pytestmark = pytest.mark.timeout(400)
 def test_the_recorded_runs_are_small_and_described() -> None:
     assert RUNS
     assert METHOD_RUNS
-    assert sum(path.stat().st_size for path in (*RUNS, *METHOD_RUNS)) < MOST_BYTES
+    assert TURNS_RUNS
+    assert sum(path.stat().st_size for path in ALL_RUNS) < MOST_BYTES
     described = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in (*RUNS, *METHOD_RUNS) if path.name not in described] == []
+    assert [path.name for path in ALL_RUNS if path.name not in described] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [*RUNS, *METHOD_RUNS], ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("path", ALL_RUNS, ids=lambda path: path.name.partition(".")[0])
 def test_a_recorded_run_holds(program: Program, path: Path) -> None:
     imported = program.run("import", str(path), "--json")
     run = imported.json["run"]

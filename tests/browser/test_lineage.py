@@ -1,0 +1,23 @@
+"""The lineage: a tree of who descends from whom, and what became of each."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.browser.conftest import FIFTY, Tab, in_both
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
+
+
+@in_both
+async def test_a_tree_says_how_each_came_and_whether_it_is_still_there(tab: Tab) -> None:
+    page = await tab.open(f"/runs/{FIFTY}#lineage")
+    members = page.locator("ul.family li")
+    assert await members.count() > 10
+    assert await page.locator("ul.family ul ul").count() > 0, "no child has a child"
+    told = await page.locator("ul.family ul > li").all_inner_texts()
+    assert all("generation" in text for text in told)
+    fates = await page.locator("ul.family .fate").all_inner_texts()
+    assert any(re.search("in its pool|in the algorithm", fate) for fate in fates)
+    assert await page.locator("ul.family .fate.gone").count() > 0
