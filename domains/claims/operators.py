@@ -144,16 +144,30 @@ def are_same(one: State | None, other: State | None) -> bool:
 
 
 def charging_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
-    """Every operator charges work, without which no work budget can end it."""
+    """Every operator charges work, without which no work budget can end it; one that is handed an optimum, or
+    finds it at once, may end instead.
+    """
     smallest = trials[0].instance
     if hasattr(
         domain, "oracle_data"
     ):  # what is asked is charged, and the others are steps of a walk that asks
         return f"{sum(sum(trial.first.work) for trial in trials)} questions"
     for trial in trials:
-        if trial.instance is not smallest and trial.first.trace and trial.first.work[-1] <= 0:
+        if trial.instance is smallest or _is_optimal(trial):
+            continue
+        if trial.first.trace and trial.first.work[-1] <= 0:
             yield f"{trial.place}: it charged no work; call budget.charge(n)"
     return f"{sum(sum(trial.first.work) for trial in trials)} work units"
+
+
+def _is_optimal(trial: Trial) -> bool:
+    reference = trial.instance.reference
+    return (
+        reference is not None
+        and reference.kind == "optimal"
+        and trial.first.objective is not None
+        and trial.first.objective == reference.value
+    )
 
 
 def references_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
