@@ -25,18 +25,10 @@ from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Domain, Instance, InstanceRef, State
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import Run, execute, load_implementation
-from dga2d.domains.jsp import own_instances as job_shops
-from dga2d.domains.ossp.own_instances import GROUPS
 from dga2d.domains.shared.shops.cp_sat import optimise_shop
+from dga2d.domains.shared.shops.domain import ShopDomain
 
 ROOT = Path(__file__).parents[1] / "domains"
-
-
-def keys_of(domain: str) -> list[tuple[str, str]]:
-    """Group and name of the instances."""
-    if domain == "jsp":
-        return list(job_shops.names())
-    return [(group, name) for group, shops in GROUPS.items() for name in shops()]
 
 
 def longest_load(instance: Instance) -> int:
@@ -96,11 +88,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="names of instances; default: all")
     options = parser.parse_args()
-    domain, path = get_domain(options.domain), ROOT / options.domain / "references.json"
+    domain = get_domain(options.domain)
+    assert isinstance(domain, ShopDomain)
+    path = ROOT / options.domain / "references.json"
     known = read_references(path)
     with tempfile.TemporaryDirectory() as folder:
         runs = [load_implementation(step.implementation, Path(folder)) for step in domain.safe_baseline()]
-        for group, name in keys_of(options.domain):
+        for group, name in ((group, name) for group, shops in domain.own_groups.items() for name in shops()):
             key = f"{group}/{name}"
             if (options.only and name not in options.only) or known.get(key, {}).get("proven"):
                 continue

@@ -112,6 +112,16 @@ def shipped_refs(
     )
 
 
+def shipped_makespans(package: str) -> Mapping[str, Reference]:
+    """Return the makespans in a package's ``references.json``, and how they were found, by key."""
+    return {
+        key: Reference(
+            float(entry["makespan"]), "optimal" if entry["proven"] else "computed", entry["source"]
+        )
+        for key, entry in shipped_table(package)["references"].items()
+    }
+
+
 def reference_of(path: Path | str, key: str, entry: Any) -> Reference:
     """Return the reference an entry of the table stands for; InstanceFormatError if it is malformed."""
     match entry:

@@ -19,10 +19,11 @@ from typing import Any
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State, Verdict, require_feasible
 from dga2d.domains.core.library import LibraryDomain
+from dga2d.domains.core.published import shipped_makespans
 from dga2d.domains.fjsp import reader
 from dga2d.domains.fjsp.generator import hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData, operator_environment, tabulate
-from dga2d.domains.fjsp.suite import find_generated, generated_instances, references
+from dga2d.domains.fjsp.suite import find_generated, generated_instances
 from dga2d.domains.fjsp.verifier import choices_of, schedule, schedule_text, verify_state
 from dga2d.domains.jsp.domain import ft06
 
@@ -44,7 +45,7 @@ class FlexibleJobShop(LibraryDomain):
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return the instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
-        known = references()
+        known = shipped_makespans(self._package)
         return tuple(
             InstanceRef(self.name, item.group, item.name, None, known[key], only_named=item.only_named)
             for key, item in generated_instances().items()

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from dga2d.domains.core.contract import Reference
 from dga2d.domains.core.errors import InstanceFormatError
-from dga2d.domains.core.published import shipped_table
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData
 
@@ -78,17 +76,6 @@ def _large_instances() -> list[GeneratedInstance]:
             item = (f"{shape}-{kind}", kind, size, seed + 15_485_863 * offset, True)
             found.append(GeneratedInstance("hurink-large", *item))
     return found
-
-
-@cache
-def references() -> Mapping[str, Reference]:
-    """Makespans of the generated instances by ``group/name``, and how they were found."""
-    return {
-        key: Reference(
-            float(entry["makespan"]), "optimal" if entry["proven"] else "computed", entry["source"]
-        )
-        for key, entry in shipped_table(__package__)["references"].items()
-    }
 
 
 def find_generated(key: str) -> FlexibleShopData:

@@ -10,12 +10,11 @@ Industrial Scheduling, Prentice-Hall, 1963.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
 
-from dga2d.domains.core.contract import Instance, InstanceRef, Reference
+from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.jsp.own_instances import generated_refs, own_shop
+from dga2d.domains.jsp import halves, large
 from dga2d.domains.jsp.reader import JobShopData, parse_instance
 from dga2d.domains.shared.shops.domain import ShopDomain
 
@@ -28,15 +27,9 @@ class JobShop(ShopDomain):
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
     group = "ta"
     tables = ("machines", "times")
+    own_groups = MappingProxyType({halves.GROUP: halves.shops, large.GROUP: large.shops})
+    are_own_only_named = True
     rehearsed = (15, 15, 840_000_017, 398_000_023)
-
-    def generated(self) -> tuple[InstanceRef, ...]:
-        """Return Taillard's instances, and those of our own, for runs that name their group."""
-        return (*generated_refs(), *super().generated())
-
-    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        shop = own_shop(ref)
-        return super().generate(ref) if shop is None else fields_of(shop)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Carlier and Pinson 1989")

@@ -36,11 +36,6 @@ class HalvesShop(NamedTuple):
     number: int
     """From 1, among those of a size."""
 
-    @property
-    def name(self) -> str:
-        """``20x15-1``, say."""
-        return f"{self.n_jobs}x{self.n_machines}-{self.number}"
-
     def data(self) -> JobShopData:
         """Return the machines and times."""
         mixed = 472_882_027 * self.n_jobs + 15_485_863 * self.n_machines + 32_452_843 * self.number
@@ -55,6 +50,9 @@ class HalvesShop(NamedTuple):
 
 @cache
 def shops() -> Mapping[str, HalvesShop]:
-    """Return the instances of the group by name, sorted."""
-    found = [HalvesShop(n, m, number) for n, m, count in SIZES for number in range(1, count + 1)]
-    return {shop.name: shop for shop in found}
+    """Return the instances of the group by name."""
+    return {
+        f"{n_jobs}x{n_machines}-{number}": HalvesShop(n_jobs, n_machines, number)
+        for n_jobs, n_machines, count in SIZES
+        for number in range(1, count + 1)
+    }

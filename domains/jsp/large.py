@@ -12,18 +12,31 @@ bounds they give; the rule itself was not looked up.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, NamedTuple
 
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.jsp.taillard import generate
 
 GROUP: Final = "random100x100"
-NAMES: Final = tuple(f"r{number}" for number in range(1, 7))
 SIZE: Final = 100
 LONGEST: Final = 999
 
 
-def shop(name: str) -> JobShopData:
-    """Return the instance of that one of `NAMES`."""
-    number = 1 + NAMES.index(name)
-    return generate(SIZE, SIZE, 715_827_883 + 104_729 * number, 179_424_673 + 1_299_709 * number, LONGEST)
+class LargeShop(NamedTuple):
+    """What describes an instance."""
+
+    number: int
+    """From 1."""
+
+    def data(self) -> JobShopData:
+        """Return the machines and times."""
+        seeds = (715_827_883 + 104_729 * self.number, 179_424_673 + 1_299_709 * self.number)
+        return generate(SIZE, SIZE, *seeds, LONGEST)
+
+
+@cache
+def shops() -> Mapping[str, LargeShop]:
+    """Return the instances of the group by name."""
+    return {f"r{number}": LargeShop(number) for number in range(1, 7)}

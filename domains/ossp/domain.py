@@ -9,14 +9,13 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 
-from dga2d.domains.core.contract import Instance, InstanceRef, Reference
+from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.ossp.own_instances import generated_refs, own_times
+from dga2d.domains.ossp import spread, uneven
 from dga2d.domains.shared.shops.domain import ShopDomain
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -28,15 +27,8 @@ class OpenShop(ShopDomain):
     basic_pipeline = ("dispatching_rules", "critical_block_annealing")
     ils_pipeline = ("dispatching_rules", "iterated_local_search")
     group = "taillard"
+    own_groups = MappingProxyType({spread.GROUP: spread.shops, uneven.GROUP: uneven.shops})
     rehearsed = (10, 10, 134_000_007, 344_000_011)
-
-    def generated(self) -> tuple[InstanceRef, ...]:
-        """Return instances with spread-out and with uneven times, and Taillard's, sorted by key."""
-        return tuple(sorted((*generated_refs(), *super().generated()), key=lambda ref: ref.key))
-
-    def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        times = own_times(ref)
-        return super().generate(ref) if times is None else fields_of(times)
 
     def smoke_instance(self) -> Instance:
         reference = Reference(float(SMOKE_OPTIMUM), "optimal", "Taillard 1993")

@@ -41,11 +41,6 @@ class SpreadShop(NamedTuple):
     number: int
     """From 1, among those that are alike."""
 
-    @property
-    def name(self) -> str:
-        """``7x7-p10-2``, say."""
-        return f"{self.size}x{self.size}-p{self.percent}-{self.number}"
-
     def data(self) -> ProcessingTimes:
         """Return the times."""
         mixed = _SEED * self.size + 15_485_863 * (1 + self.percent) + 32_452_843 * self.number
@@ -59,14 +54,13 @@ class SpreadShop(NamedTuple):
 
 @cache
 def shops() -> Mapping[str, SpreadShop]:
-    """Return the instances of the group by name, sorted."""
-    found = [
-        SpreadShop(size, percent, number)
+    """Return the instances of the group by name."""
+    return {
+        f"{size}x{size}-p{percent}-{number}": SpreadShop(size, percent, number)
         for size in (7, 8)
         for percent in (0, 10, 20)
         for number in (1, 2, 3)
-    ]
-    return {shop.name: shop for shop in sorted(found, key=lambda shop: shop.name)}
+    }
 
 
 def _loads(draw: LehmerGenerator, size: int, percent: int) -> tuple[list[int], list[int]]:

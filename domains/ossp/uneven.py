@@ -46,11 +46,6 @@ class UnevenShop(NamedTuple):
     number: int
     """From 1, among those of a size."""
 
-    @property
-    def name(self) -> str:
-        """``10x10-03``, say."""
-        return f"{self.size}x{self.size}-{self.number:02}"
-
     def data(self) -> ProcessingTimes:
         """Return the times."""
         draw = LehmerGenerator((_SEED * self.size + 32_452_843 * self.number) % (2**31 - 1))
@@ -63,8 +58,8 @@ class UnevenShop(NamedTuple):
 
 @cache
 def shops() -> Mapping[str, UnevenShop]:
-    """Return the instances of the group by name, sorted."""
-    return {shop.name: shop for shop in (UnevenShop(size, number) for size in SIZES for number in NUMBERS)}
+    """Return the instances of the group by name."""
+    return {f"{size}x{size}-{number:02}": UnevenShop(size, number) for size in SIZES for number in NUMBERS}
 
 
 def _exchange(draw: LehmerGenerator, times: NDArray[np.int32]) -> None:

@@ -19,7 +19,7 @@ Complexity: O(N + b²) per move for N operations and blocks of b.
 import numpy as np
 from numba import njit
 from parts.between_sequences import machine_distance
-from parts.crossing_moves import ban_return, choose, list_kinds, shift
+from parts.crossing_moves import ban_return, choose, list_kinds, renew, shift, trace_back
 from parts.crossing_shop import Shop
 from parts.windows import WINDOW, compile_kernels, search_windows
 
@@ -34,37 +34,15 @@ CHUNK_OPERATIONS = 700_000  # moves of one kernel call times operations of the i
 
 
 @njit(cache=True)
-def trace_back(n, m, makespan, p, mp, e, path, rng):
-    """Write a random critical path to the end of `path`; the place where it starts."""
+def random_last(n, m, makespan, e, rng):
+    """A random one of the operations that end last."""
     x = ties = 0
     for y in range(m, n * (m + 1), m + 1):
         if e[y] == makespan:
             ties += 1
             if rng.random() * ties < 1.0:
                 x = y
-    first = path.size
-    while x != 0:
-        first -= 1
-        path[first] = x
-        start = e[x] - p[x]
-        by_job = (x - 1) % (m + 1) != 0 and e[x - 1] == start
-        by_machine = mp[x] != 0 and e[mp[x]] == start
-        if by_job and not (by_machine and rng.random() < 0.5):
-            x -= 1
-        else:
-            x = mp[x] if by_machine else 0
-    return first
-
-
-@njit(cache=True)
-def renew(lo, hi, order, p, mp, ms, e, t):
-    """Compute ends from place `lo` of the topological order on and tails from `hi` down."""
-    for i in range(lo, order.size):
-        x = order[i]
-        e[x] = max(e[x - 1], e[mp[x]]) + p[x]
-    for i in range(hi, -1, -1):
-        x = order[i]
-        t[x] = max(t[x + 1], t[ms[x]]) + p[x]
+    return x
 
 
 @njit(cache=True)
@@ -80,7 +58,8 @@ def tabu_moves(moves, tenure, problem, topology, links, work, until, status, bes
     path, row, mark, moved, rows = work
     for _ in range(moves):
         status[0] += 1
-        first = trace_back(n, m, status[3], p, mp, e, path, rng)
+        last = random_last(n, m, status[3], e, rng)
+        first = trace_back(last, 0, m, place, p, mp, e, path, rng)
         count = list_kinds(first, path, machine, rows)
         chosen = choose(count, status[1], status[0], job, until, p, mp, ms, e, t, row, rows, rng)
         if chosen < 0:
@@ -89,7 +68,7 @@ def tabu_moves(moves, tenure, problem, topology, links, work, until, status, bes
         expiry = status[0] + tenure[0] + int(rng.random() * (tenure[1] - tenure[0] + 1))
         ban_return(u, v, is_forward, mp, ms, job, until, expiry)
         lo, hi = shift(u, v, is_forward, order, place, mp, ms, mark, moved)
-        renew(lo, hi, order, p, mp, ms, e, t)
+        renew(lo, hi, 0, order.size, order, p, mp, ms, e, t)
         status[3] = 0
         for x in range(m, e.size, m + 1):
             status[3] = max(status[3], e[x])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
 from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.core.library import LibraryDomain
-from dga2d.domains.core.published import reference_of, shipped_table
+from dga2d.domains.core.published import reference_of, shipped_makespans, shipped_table
 from dga2d.domains.drawing import Drawing, Panel, Task, gantt_panel
 from dga2d.domains.shared.shops.files import TABLE, schedule_text
 
@@ -19,10 +19,18 @@ SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 """What Taillard's generators take, in their order; the flow shop's needs no machine seed."""
 
 
+class OwnShop(Protocol):
+    """An instance that the program makes itself and that nobody published."""
+
+    def data(self) -> Any:
+        """Return the instance's data, a dataclass."""
+
+
 class ShopDomain(LibraryDomain):
     """A shop whose instances have a table ``times``, int32 `(jobs, operations)`, and perhaps others.
 
-    Its package has the table of Taillard's instances and a module ``taillard`` with their generator. The
+    Its package has the table of Taillard's instances and a module ``taillard`` with their generator, and
+    ``references.json`` with makespans of `own_groups` (``benchmarks/shop_references.py``). The
     functions of its modules ``reader`` and ``verifier`` take the tables that `tables` names, in that order.
     """
 
@@ -30,6 +38,10 @@ class ShopDomain(LibraryDomain):
     """Benchmark group of Taillard's instances."""
     tables: ClassVar[tuple[str, ...]] = ("times",)
     """Names of the tables of an instance."""
+    own_groups: ClassVar[Mapping[str, Callable[[], Mapping[str, OwnShop]]]] = {}
+    """Functions that return the program's own instances of a benchmark group by name."""
+    are_own_only_named: ClassVar[bool] = False
+    """Whether a run is for instances of `own_groups` only where it names their group."""
     rehearsed: ClassVar[tuple[int, ...]]
     """Jobs, machines and seeds of the rehearsal instance, as the generator takes them."""
 
@@ -51,13 +63,24 @@ class ShopDomain(LibraryDomain):
         return tuple(instance.data[name] for name in self.tables)
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return Taillard's instances; their published files hold the same numbers."""
-        return tuple(
+        """Return Taillard's instances, whose published files hold the same numbers, and those of our own."""
+        found = [
             InstanceRef(self.name, self.group, name, None, reference_of(TABLE, name, entry))
-            for name, entry in sorted(self._taillard.items())
-        )
+            for name, entry in self._taillard.items()
+        ]
+        known = shipped_makespans(self._package) if self.own_groups else {}
+        for group, shops in self.own_groups.items():
+            for name in shops():
+                reference = known[f"{group}/{name}"]
+                found.append(
+                    InstanceRef(self.name, group, name, None, reference, only_named=self.are_own_only_named)
+                )
+        return tuple(sorted(found, key=lambda ref: ref.key))
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
+        if ref.group in self.own_groups:
+            shops = self.own_groups[ref.group]()
+            return fields_of(shops[ref.name].data()) if ref.name in shops else None
         entry = self._taillard.get(ref.name)
         return None if entry is None else self._generate(*(entry[key] for key in SEEDS if key in entry))
 

@@ -10,12 +10,12 @@ import pytest
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.jsp import DOMAIN
-from dga2d.domains.jsp.large import GROUP, NAMES, shop
+from dga2d.domains.jsp.large import GROUP, shops
 from dga2d.runtime.runs.problem import Problem
 
 
 def test_times_are_drawn_up_to_999_and_every_job_visits_every_machine() -> None:
-    data = shop(NAMES[0])
+    data = shops()["r1"].data()
     assert data.times.min() >= 1
     assert 990 < data.times.max() <= 999
     assert (np.sort(data.machines, axis=1) == np.arange(100)).all()
@@ -23,8 +23,8 @@ def test_times_are_drawn_up_to_999_and_every_job_visits_every_machine() -> None:
 
 def test_the_instances_keep_their_digest() -> None:
     digest = hashlib.sha256()
-    for name in NAMES:
-        data = shop(name)
+    for shop in shops().values():
+        data = shop.data()
         digest.update(data.machines.astype("<i4").tobytes() + data.times.astype("<i4").tobytes())
     assert digest.hexdigest() == "198d61b84bac82c80db1693885b2d2766dbe1252a6933c1cf1ea950dea379c7c"
 

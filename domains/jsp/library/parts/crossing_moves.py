@@ -194,3 +194,32 @@ def ban_return(u, v, is_forward, mp, ms, job, until, expiry):
             until[u, job[x]] = expiry
         else:
             until[x, job[v]] = expiry
+
+
+@njit(cache=True)
+def trace_back(x, a, m, place, p, mp, e, path, rng):
+    """Write a random critical path that ends with x to the end of `path`, from place `a` of the topological
+    order on; the place in `path` where it starts."""
+    first = path.size
+    while x != 0 and place[x] >= a:
+        first -= 1
+        path[first] = x
+        start = e[x] - p[x]
+        by_job = (x - 1) % (m + 1) != 0 and e[x - 1] == start
+        by_machine = mp[x] != 0 and e[mp[x]] == start
+        if by_job and not (by_machine and rng.random() < 0.5):
+            x -= 1
+        else:
+            x = mp[x] if by_machine else 0
+    return first
+
+
+@njit(cache=True)
+def renew(lo, hi, a, b, order, p, mp, ms, e, t):
+    """Compute ends of order[lo:b], and tails from place `hi` down to place `a`."""
+    for i in range(lo, b):
+        x = order[i]
+        e[x] = max(e[x - 1], e[mp[x]]) + p[x]
+    for i in range(hi, a - 1, -1):
+        x = order[i]
+        t[x] = max(t[x + 1], t[ms[x]]) + p[x]

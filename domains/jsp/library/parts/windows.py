@@ -7,7 +7,7 @@ tails are computed anew within it alone.
 
 import numpy as np
 from numba import njit
-from parts.crossing_moves import ban_return, choose, list_kinds, shift
+from parts.crossing_moves import ban_return, choose, list_kinds, renew, shift, trace_back
 
 WINDOW = 1500  # tunable: int 50..5000
 WINDOW_MOVES = 2500  # tunable: int 100..50000
@@ -56,18 +56,7 @@ def trace_window(a, longest, m, exits, place, p, mp, e, t, path, rng):
             ties += 1
             if rng.random() * ties < 1.0:
                 x = mp[y]
-    first = path.size
-    while x != 0 and place[x] >= a:
-        first -= 1
-        path[first] = x
-        start = e[x] - p[x]
-        by_job = (x - 1) % (m + 1) != 0 and e[x - 1] == start
-        by_machine = mp[x] != 0 and e[mp[x]] == start
-        if by_job and not (by_machine and rng.random() < 0.5):
-            x -= 1
-        else:
-            x = mp[x] if by_machine else 0
-    return first
+    return trace_back(x, a, m, place, p, mp, e, path, rng)
 
 
 @njit(cache=True)
@@ -92,12 +81,7 @@ def window_moves(a, b, moves, tenure, problem, topology, links, work, exits, unt
         expiry = status[0] + tenure[0] + int(rng.random() * (tenure[1] - tenure[0] + 1))
         ban_return(u, v, is_forward, mp, ms, job, until, expiry)
         lo, hi = shift(u, v, is_forward, order, place, mp, ms, mark, moved)
-        for i in range(lo, b):
-            x = order[i]
-            e[x] = max(e[x - 1], e[mp[x]]) + p[x]
-        for i in range(hi, a - 1, -1):
-            x = order[i]
-            t[x] = max(t[x + 1], t[ms[x]]) + p[x]
+        renew(lo, hi, a, b, order, p, mp, ms, e, t)
         status[2] = window_length(a, exits, place, mp, e, t)
         if status[2] <= status[1]:
             status[1] = status[2]
