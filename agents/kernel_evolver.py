@@ -172,7 +172,7 @@ def decide(state: RunState, duty: KernelDuty, observed: Observed) -> Decision:
         case ChooseKernel(), ReadTexts():
             return _decision(state, duty, _choose(state, observed))
         case JudgeAnswer(), KernelAnswer():
-            return _observed(state, duty, observed)
+            return _record_observation(state, duty, observed)
         case JudgeKernel(), ReadTexts():
             return _verdict(state, duty, observed)
         case KeepKernels(), None:
@@ -214,7 +214,7 @@ def _effort(state: RunState, name: ImplementationId) -> float:
     return share.effort / share.runs if share.runs else 0.0
 
 
-def _observed(state: RunState, duty: JudgeAnswer, observed: KernelAnswer) -> Decision:
+def _record_observation(state: RunState, duty: JudgeAnswer, observed: KernelAnswer) -> Decision:
     """Return what was observed of an answer, or that it breaks a rule."""
     choice = _choice(state)
     try:
@@ -329,10 +329,8 @@ async def read_task(
 def _host_rows(state: RunState, hosts: Sequence[ImplementationId]) -> tuple[str, ...]:
     program, rows = {step.implementation for step in incumbent(state)}, list[str]()
     for host in hosts[:MOST_TOLD]:
-        share = contribution(state, host)
-        told = (
-            f", {100 * share.effort / share.runs:.0f} % of the effort where it was used" if share.runs else ""
-        )
+        known = contribution(state, host).runs > 0
+        told = f", {100 * _effort(state, host):.0f} % of the effort where it was used" if known else ""
         rows.append(f"{host}{' (of the program that the search works on)' if host in program else ''}{told}")
     more = len(hosts) - len(rows)
     return (*rows, f"and {more} more") if more else tuple(rows)

@@ -188,14 +188,14 @@ def inline_kernels(source: str, kernels: Mapping[str, str]) -> str:
     if first is None:
         raise ProposalError("signature", "expected exactly one def run at module level")
     wanted = [s for name in dict.fromkeys(names) for s in statements_of(kernels[name])]
-    return _put(source, gone, first.first, _merged(wanted))
+    return _put(source, gone, first.first, _merge_statements(wanted))
 
 
 def _imports_kernels(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.level == 0 and node.module == MODULE
 
 
-def _merged(statements: Sequence[Statement]) -> list[Statement]:
+def _merge_statements(statements: Sequence[Statement]) -> list[Statement]:
     """Return statements without those that come again. Raises ProposalError where two bind one name."""
     known, found = dict[str, str](), list[Statement]()
     for statement in statements:

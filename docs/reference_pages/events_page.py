@@ -71,7 +71,7 @@ GROUPS = {
 PARTS = (
     *("InstanceEntry", "SplitManifest", "LibraryOperator", "LibraryImplementation", "Step", "PolicyStep"),
     *("PositionTrace", "TransitionCredit", "WorkRatePoint", "TestCandidate", "ChallengerComparison"),
-    *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "OwnScore"),
+    *("Contender", "Configuration", "Standing", "PoolChange", "BankEntry", "ScoreEntry"),
     *("ProgramAsk", "TreeNode", "Ticket", "ProcessUse"),
     *("LibraryKernel", "KernelCheck", "KernelPair", "KernelVersion", "KernelHost"),
 )

@@ -23,7 +23,7 @@ _LAG, _SHORT_LAG = 55, 24
 _WARM_UP_ROUNDS: Final = 5
 
 
-class SubtractiveGenerator:
+class FlipGenerator:
     """Knuth's X[k] = X[k-55] - X[k-24] modulo 2^31 as GB_FLIP seeds it (other than TAOCP does)."""
 
     def __init__(self, seed: int) -> None:
@@ -95,7 +95,7 @@ class RudyGraph:
 
     def with_random_signs(self, seed: int) -> RudyGraph:
         """Return the same graph; each weight is +1 or -1 (``-random 0 1 seed -times 2 -plus -1``)."""
-        generator = SubtractiveGenerator(seed)
+        generator = FlipGenerator(seed)
         for vertex in range(self.n_vertices):
             for other in self.higher_neighbours(vertex):
                 self._weights[self._edges[vertex, other]] = 2 * generator.below(2) - 1
@@ -111,7 +111,7 @@ class RudyGraph:
 
 def random_graph(n_vertices: int, density_percent: int, seed: int) -> RudyGraph:
     """``-rnd_graph``: random pairs until a share of all pairs is joined, rounded to the nearest number."""
-    graph, generator = RudyGraph(n_vertices), SubtractiveGenerator(seed)
+    graph, generator = RudyGraph(n_vertices), FlipGenerator(seed)
     n_edges = (n_vertices * (n_vertices - 1) * density_percent + 100) // 200
     while graph.n_edges < n_edges:
         a, b = generator.below(n_vertices), generator.below(n_vertices)
@@ -124,7 +124,7 @@ def planar_graph(n_vertices: int, density_percent: int, seed: int) -> RudyGraph:
     """``-planar``: each vertex is put into a random triangle and joined to its corners (the outer face is
     never taken); then random edges go until no more than a share of 3 (n - 2) are left; n at least 3.
     """
-    generator = SubtractiveGenerator(seed)
+    generator = FlipGenerator(seed)
     edges = [(0, 1), (0, 2), (1, 2)]
     faces = [(0, 1, 2)]
     for vertex in range(3, n_vertices):

@@ -33,7 +33,7 @@ class SplitManifest(Model):
     digest: str
 
 
-class OwnScore(Model):
+class ScoreEntry(Model):
     """The measure of a domain that has one of its own in place of gaps: larger is better."""
 
     failure: float
@@ -135,7 +135,7 @@ class RunStarted(Payload, owner="conductor", operation="run-started"):
     """Where the file of a problem in one file was; ``None`` for other domains."""
     bank: tuple[BankEntry, ...] | None = None
     """What a bank holds for the run, best first; ``None`` where no bank is used."""
-    own_score: OwnScore | None = None
+    own_score: ScoreEntry | None = None
     """What objectives are where they are scores; their references are then 0, the scales of their gaps 1, and
     a gap is a negated score. ``None``: the gaps are gaps."""
     kernels: tuple[LibraryKernel, ...] | None = None

@@ -42,7 +42,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True)
-class Program:
+class PipelinePosition:
     """One position of a pipeline as the child gets it."""
 
     operator: str
@@ -55,8 +55,8 @@ class Program:
     numba's files, which both share."""
 
     @classmethod
-    def from_message(cls, data: bytes) -> Program:
-        """Return the program that the parent packed as `data`."""
+    def from_message(cls, data: bytes) -> PipelinePosition:
+        """Return what the parent packed as `data`."""
         fields = wire.decode(data)
         compiled = wire.decode(fields["compiled"]) if "compiled" in fields else {}
         return cls(fields["operator"], fields["path"], fields["source"], compiled)
@@ -64,7 +64,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Order:
-    """What a child is to do with its programs."""
+    """What a child is to do."""
 
     n_programs: int
     budget: float
@@ -75,7 +75,7 @@ class Order:
     shares: tuple[float, ...]
     """Parts of the budget, by position; empty: equal."""
     is_preparation: bool
-    """Whether it may compile outside its budget, and hands back what it compiled of its last program."""
+    """Whether it may compile outside its budget, and hands back what it compiled of its last position."""
     cpu_s: float
     """Processor time, which the child limits itself where the zygote cannot."""
 
@@ -102,16 +102,16 @@ class Rehearsal:
     """
 
     def __init__(self, environment: Mapping[str, Any]) -> None:
-        program = Program("rehearsal", f"{_FOLDER}/rehearsal.py", _TRIVIAL)
-        _code(program)
-        self._program = wire.encode({**vars(program), "compiled": wire.encode(program.compiled)})
+        position = PipelinePosition("rehearsal", f"{_FOLDER}/rehearsal.py", _TRIVIAL)
+        _code(position)
+        self._program = wire.encode({**vars(position), "compiled": wire.encode(position.compiled)})
         self._order = Order(1, 1, "work", (0,), (), (), False, 1.0).message()
         self._environment = environment
 
     def run(self, make_decoder: MakeDecoder) -> None:
         """Evaluate the trivial program on the environment and forget the answer."""
-        order, programs = Order.from_message(self._order), [Program.from_message(self._program)]
-        evaluate(order, programs, time.perf_counter, lambda: wire.encode(self._environment), make_decoder)
+        order, pipeline = Order.from_message(self._order), [PipelinePosition.from_message(self._program)]
+        evaluate(order, pipeline, time.perf_counter, lambda: wire.encode(self._environment), make_decoder)
 
 
 def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None, ask: Ask | None) -> None:
@@ -124,7 +124,7 @@ def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None, ask: Ask | Non
         rehearsal.run(make_decoder)
     try:
         order = Order.from_message(_read_frame())
-        programs = [Program.from_message(_read_frame()) for _ in range(order.n_programs)]
+        pipeline = [PipelinePosition.from_message(_read_frame()) for _ in range(order.n_programs)]
     except EOFError:  # dismissed, or the zygote is gone
         return
     if sys.platform != "linux":
@@ -134,8 +134,8 @@ def serve(make_decoder: MakeDecoder, rehearsal: Rehearsal | None, ask: Ask | Non
     _write(SEALED)
     last_words = _failure("out_of_memory", "the memory limit was exceeded")
     try:
-        clock = _compile_in_memory(order, programs)
-        answer = evaluate(order, programs, clock, _receive_instance, make_decoder, ask)
+        clock = _compile_in_memory(order, pipeline)
+        answer = evaluate(order, pipeline, clock, _receive_instance, make_decoder, ask)
     except MemoryError:
         answer = last_words
     _write(ANSWER + answer)
@@ -148,75 +148,75 @@ def _receive_instance() -> bytes:
 
 def evaluate(
     order: Order,
-    programs: Sequence[Program],
+    pipeline: Sequence[PipelinePosition],
     clock: Callable[[], float],
     receive_instance: Callable[[], bytes],
     make_decoder: MakeDecoder,
     ask: Ask | None = None,
 ) -> bytes:
-    """Import `programs`, receive the encoded environment, run them, and return the encoded answer."""
-    sources = {program.path: program.source for program in programs}
+    """Import a pipeline, receive the encoded environment, run it, and return the encoded answer."""
+    sources = {position.path: position.source for position in pipeline}
     loaded: dict[str, Run] = {}
     runs: list[Run] = []
     is_loading = True
     try:
         rng = seeded_generator(order.seed)
-        for index, program in enumerate(programs):
-            if program.source not in loaded:  # an implementation that comes twice is imported once
-                loaded[program.source] = _load(program)
-            runs.append(_check_result(loaded[program.source], index))
+        for index, position in enumerate(pipeline):
+            if position.source not in loaded:  # an implementation that comes twice is imported once
+                loaded[position.source] = _load(position)
+            runs.append(_check_result(loaded[position.source], index))
         is_loading = False
         environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
         budget = Budget(order.budget, order.unit, len(runs), clock, order.scales, order.shares)
         execution = execute(runs, environment, decoder, budget, rng, ask)
-        return _solution(execution, budget.work, programs[-1].compiled if order.is_preparation else {})
+        return _solution(execution, budget.work, pipeline[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))
     except BaseException as error:
-        index = len(runs) if is_loading else _position(error, programs)
+        index = len(runs) if is_loading else _position(error, pipeline)
         kind = diagnostics.kind_of(error, is_loading)
-        return _failure(kind, diagnostics.describe(error, sources, _place(programs, index, is_loading)))
+        return _failure(kind, diagnostics.describe(error, sources, _place(pipeline, index, is_loading)))
 
 
-def _compile_in_memory(order: Order, programs: Sequence[Program]) -> Callable[[], float]:
+def _compile_in_memory(order: Order, pipeline: Sequence[PipelinePosition]) -> Callable[[], float]:
     """Let numba keep machine code in memory; return the clock of the budget.
 
     In a preparation that clock stands still while the compiler works.
     """
-    for program in programs:
-        numba_cache.keep(program.path, program.compiled)
-        lines = program.source.splitlines(keepends=True)  # which numba and tracebacks quote
-        linecache.cache[program.path] = (len(program.source), None, lines, program.path)
-    if order.is_preparation and not programs[-1].compiled:
+    for position in pipeline:
+        numba_cache.keep(position.path, position.compiled)
+        lines = position.source.splitlines(keepends=True)  # which numba and tracebacks quote
+        linecache.cache[position.path] = (len(position.source), None, lines, position.path)
+    if order.is_preparation and not pipeline[-1].compiled:
         numba_cache.shorten_slice_errors()
     compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
     compiler.watch()
     return compiler.time_without_compiler if order.is_preparation else time.perf_counter
 
 
-def _load(program: Program) -> Run:
-    name = os.path.splitext(os.path.basename(program.path))[0]
+def _load(position: PipelinePosition) -> Run:
+    name = os.path.splitext(os.path.basename(position.path))[0]
     module = ModuleType(name)
-    module.__file__ = program.path
+    module.__file__ = position.path
     sys.modules[name] = module
-    exec(_code(program), module.__dict__)
+    exec(_code(position), module.__dict__)
     run: Run | None = getattr(module, "run", None)
     if run is None or not callable(run):
         raise ImportError("the module defines no function run(env_data, state, calc_makespan_fn)")
     return run
 
 
-def _code(program: Program) -> CodeType:
-    name = bytecode_name(program.source)
-    known = program.compiled.get(name)
+def _code(position: PipelinePosition) -> CodeType:
+    name = bytecode_name(position.source)
+    known = position.compiled.get(name)
     if known is not None:
         code: CodeType = marshal.loads(known)
         return code
-    for other in [key for key in program.compiled if key.startswith(BYTECODE)]:
-        del program.compiled[other]  # of the same text with other constants
-    code = compile(program.source, program.path, "exec", dont_inherit=True)
-    program.compiled[name] = marshal.dumps(code)
+    for other in [key for key in position.compiled if key.startswith(BYTECODE)]:
+        del position.compiled[other]  # of the same text with other constants
+    code = compile(position.source, position.path, "exec", dont_inherit=True)
+    position.compiled[name] = marshal.dumps(code)
     return code
 
 
@@ -301,21 +301,21 @@ def seeded_generator(seed: Sequence[int]) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(sequence))
 
 
-def _position(error: BaseException, programs: Sequence[Program]) -> int:
+def _position(error: BaseException, pipeline: Sequence[PipelinePosition]) -> int:
     """Return the index of the position whose lines the traceback enters first."""
     trace = error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
-        for index, program in enumerate(programs):
-            if program.path == path:
+        for index, position in enumerate(pipeline):
+            if position.path == path:
                 return index
         trace = trace.tb_next
     return 0
 
 
-def _place(programs: Sequence[Program], index: int, is_loading: bool) -> str:
+def _place(pipeline: Sequence[PipelinePosition], index: int, is_loading: bool) -> str:
     verb = "importing" if is_loading else "running"
-    return f"{verb} position {index + 1} ({programs[index].operator})"
+    return f"{verb} position {index + 1} ({pipeline[index].operator})"
 
 
 def _solution(execution: Execution, work: int, compiled: Mapping[str, bytes]) -> bytes:

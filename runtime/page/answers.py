@@ -25,7 +25,7 @@ BREAK = "<!--part-->"
 """Stands between the parts of a panel; escaped text cannot contain it."""
 
 
-class Runs:
+class RunTimelines:
     """Timelines of the runs that were looked at."""
 
     def __init__(self, store: EventStore) -> None:

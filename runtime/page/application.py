@@ -28,7 +28,7 @@ from dga2d.events import Dga2dError
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.page.actions import Actions
-from dga2d.runtime.page.answers import Runs, error_answer, html_answer, templates
+from dga2d.runtime.page.answers import RunTimelines, error_answer, html_answer, templates
 from dga2d.runtime.page.chart_values import compared_values
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
@@ -55,7 +55,7 @@ class Page:
         self,
         store: EventStore,
         url: str,
-        runs: Runs,
+        runs: RunTimelines,
         actions: Actions | None,
         dashboard: Dashboard,
         streams: Streams,
@@ -228,7 +228,7 @@ def make_application(
     streams
         Ends the event streams where a server ends before its clients do.
     """
-    runs, dashboard, streams = Runs(store), Dashboard(store), streams or Streams()
+    runs, dashboard, streams = RunTimelines(store), Dashboard(store), streams or Streams()
     page = Page(store, url, runs, Actions(store, url) if acts else None, dashboard, streams)
     run, solutions = RunPage(store, url, runs, dashboard, streams, acts), SolutionPage(runs)
     return Starlette(

@@ -19,7 +19,7 @@ from dga2d.events import Dga2dError, RunId
 from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.inspection.log_reading import export_to
 from dga2d.runtime.page.answers import (
-    Runs,
+    RunTimelines,
     answering,
     attachment,
     html_answer,
@@ -44,7 +44,13 @@ class RunPage:
     """The handlers of all addresses below ``/runs/RUN`` but those of pictures."""
 
     def __init__(
-        self, store: EventStore, url: str, runs: Runs, dashboard: Dashboard, streams: Streams, acts: bool
+        self,
+        store: EventStore,
+        url: str,
+        runs: RunTimelines,
+        dashboard: Dashboard,
+        streams: Streams,
+        acts: bool,
     ) -> None:
         self._store = store
         self._url = url

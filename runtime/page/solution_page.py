@@ -14,7 +14,7 @@ from dga2d.domains.drawing import Drawing, Picture, align_axes
 from dga2d.domains.drawing.layout import SMALL, USUAL
 from dga2d.events import BlobDigest, InstanceKey
 from dga2d.events.payloads import EvaluationRecorded
-from dga2d.runtime.page.answers import Runs, number_in_path, piece_answer, wanted_event
+from dga2d.runtime.page.answers import RunTimelines, number_in_path, piece_answer, wanted_event
 from dga2d.runtime.page.panels import FRAMES_SHOWN
 from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report.solution_pictures import (
@@ -32,7 +32,7 @@ PICTURES_KEPT = 24
 class SolutionPage:
     """The handlers of the addresses of pictures."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: RunTimelines) -> None:
         self._runs = runs
         self._pictures = Pictures()
 

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dga2d.runtime.inspection.measures import GAP, Measure
-from dga2d.runtime.report.milestones import EVOLVED_HELD_OUT, EditMark, Level, Milestones, Turn, ValidatedBest
+from dga2d.runtime.report.milestones import (
+    EVOLVED_HELD_OUT,
+    EditMark,
+    Level,
+    Milestones,
+    TurningPoint,
+    ValidatedBest,
+)
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 30
 WIDE = (720, 280)
@@ -62,7 +69,7 @@ class GapPlot:
     levels: tuple[Level, ...] = ()
     edits: tuple[tuple[float, EditMark], ...] = ()
     """With their place on the axis."""
-    turns: tuple[tuple[Point, Turn], ...] = ()
+    turns: tuple[tuple[Point, TurningPoint], ...] = ()
     """With the point of the curve that they moved."""
 
     @property
@@ -217,7 +224,7 @@ class DrawnTurn:
     kind: Literal["best", "checkpoint"]
     text: str
     edit: int | None
-    """As in `Turn`."""
+    """As in `TurningPoint`."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +349,7 @@ def _levels(scale: _Scale, levels: Iterable[Level], measure: Measure) -> tuple[D
     )
 
 
-def _tell_turn(turn: Turn) -> str:
+def _tell_turn(turn: TurningPoint) -> str:
     return f"generation {turn.generation}: {turn.text}"
 
 

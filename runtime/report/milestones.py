@@ -53,7 +53,7 @@ class ValidatedBest:
 
 
 @dataclass(frozen=True)
-class Turn:
+class TurningPoint:
     """A generation after which another program was the best in training, or the checkpoint."""
 
     kind: Literal["best", "checkpoint"]
@@ -73,7 +73,7 @@ class Milestones:
     validated: tuple[ValidatedBest, ...] = ()
     levels: tuple[Level, ...] = ()
     edits: tuple[EditMark, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[TurningPoint, ...] = ()
 
 
 def gather_milestones(
@@ -125,7 +125,7 @@ def _validated_bests(
     return tuple(found.values())
 
 
-def _best_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) -> Iterator[Turn]:
+def _best_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) -> Iterator[TurningPoint]:
     """Yield why the best so far moved: nothing for the first best, which it moved from."""
     measure, failed = measure_of(state.header), state.settings.failure_reward
     brought = code_brought(notes.changes, edits)
@@ -138,7 +138,7 @@ def _best_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) -> Ite
             was, now = (measure.text(gap_of(score, failed)) for score in (before[0], scored.score))
             why, edit = _difference(state, before[1], steps, brought)
             text = f"best so far {now} instead of {was}, {why}"
-            yield Turn("best", scored.generation, seq, text, edit)
+            yield TurningPoint("best", scored.generation, seq, text, edit)
         before = scored.score, steps
 
 
@@ -152,7 +152,7 @@ def _best_of_generations(scores: Sequence[Noted[p.CandidateScored]]) -> list[Not
     return list(found.values())
 
 
-def _checkpoint_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) -> Iterator[Turn]:
+def _checkpoint_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) -> Iterator[TurningPoint]:
     """Yield how the checkpoint changed; it is the start to begin with."""
     brought = code_brought(notes.changes, edits)
     before = state.header.baseline
@@ -162,7 +162,7 @@ def _checkpoint_turns(state: RunState, notes: Notes, edits: Sequence[EditMark]) 
                 why, edit = "the start again", None
             else:
                 why, edit = _difference(state, before, selected.pipeline, brought)
-            yield Turn("checkpoint", selected.generation, seq, f"new checkpoint, {why}", edit)
+            yield TurningPoint("checkpoint", selected.generation, seq, f"new checkpoint, {why}", edit)
         before = selected.pipeline
 
 

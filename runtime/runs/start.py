@@ -29,8 +29,8 @@ from dga2d.events.payloads import (
     LibraryImplementation,
     LibraryKernel,
     LibraryOperator,
-    OwnScore,
     RunStarted,
+    ScoreEntry,
     Step,
 )
 from dga2d.replay.settings import RunSettings
@@ -189,7 +189,7 @@ def run_started(
         problem_file=problem_file(domain.name),
         bank=bank.entries,
         kernels=tuple(map(library_kernel, kernels)) or None,
-        own_score=None if score is None else OwnScore(failure=score.failure, formula=score.formula),
+        own_score=None if score is None else ScoreEntry(failure=score.failure, formula=score.formula),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
     sources += [kernel.source.encode() for kernel in kernels]

@@ -33,7 +33,7 @@ from dga2d.agents.validator import Validator
 from dga2d.domains.core.contract import Card, Operator, OperatorName
 from dga2d.domains.core.kernels import Kernel
 from dga2d.events import Draft, InstanceKey, RecordedEvent, RunId
-from dga2d.events.payloads import InstanceEntry, OwnScore, ProcessUse, RunResumed, RunStarted, SplitManifest
+from dga2d.events.payloads import InstanceEntry, ProcessUse, RunResumed, RunStarted, ScoreEntry, SplitManifest
 from dga2d.replay.projection import EventFeed, project
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
@@ -71,7 +71,7 @@ class Simulation:
     card: Card = CARD
     run_id: RunId = RUN
     bank: BankOfRun = NO_ENTRIES
-    own_score: OwnScore | None = None
+    own_score: ScoreEntry | None = None
     kernels: tuple[Kernel, ...] = ()
     evaluator: Callable[[random.Random, Fails], Evaluator] | None = None
     """Another one than `HashEvaluator`."""

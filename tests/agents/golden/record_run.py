@@ -19,7 +19,7 @@ from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import RunId
-from dga2d.events.payloads import OwnScore
+from dga2d.events.payloads import ScoreEntry
 from dga2d.replay.archive import Manifest, export_run
 from dga2d.store import open_store
 
@@ -44,7 +44,7 @@ LAGGING = replace(PLAIN, patience=4000).changed(
     generations=6, edit_lag=3, edit_landing="arrival", gate_instances=2, incumbent_edits=1, prompt_edition=2
 )
 
-SCORES = replace(PLAIN, seed=3, own_score=OwnScore(failure=-7.0, formula="-log10(error)")).changed(
+SCORES = replace(PLAIN, seed=3, own_score=ScoreEntry(failure=-7.0, formula="-log10(error)")).changed(
     generations=4, gate_instances=2, incumbent_edits=1, prompt_edition=4, checkpoint_margin=2.0
 )
 

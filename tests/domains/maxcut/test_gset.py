@@ -14,12 +14,12 @@ from dga2d.domains.core.splits import split
 from dga2d.domains.maxcut import DOMAIN
 from dga2d.domains.maxcut.graph import WeightedGraph, csr_of, edges_of
 from dga2d.domains.maxcut.gset import HELD_BACK, best_known, generate, generated_refs, recipes
-from dga2d.domains.maxcut.rudy import SubtractiveGenerator
+from dga2d.domains.maxcut.rudy import FlipGenerator
 
 
 def test_the_generator_passes_the_test_knuth_gives_with_it() -> None:
     """Module GB_FLIP of the Stanford GraphBase comes with these numbers."""
-    generator = SubtractiveGenerator(-314159)
+    generator = FlipGenerator(-314159)
     assert generator.integer() == 119318998
     for _ in range(133):
         generator.integer()
