@@ -50,13 +50,12 @@ async def work_per_second(domain: str, family: str, data: Path | None, library: 
 async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Program], n: int) -> Gaps:
     """Return the gaps of programs in percent, by program, budget and instance.
 
-    What was evaluated before is read from `folder`.
+    What was evaluated before is read from `folder`, which needs the run's database only for what was not.
     """
     kept = folder / f"{case.name}-held-out-{seed}.json"
     known: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
-    state = await open_state(folder, f"{case.name}-full-{seed}")
     problem = open_family(case.domain, case.data, case.family)
-    keys = spread([entry.key for entry in state.header.splits.test], n)
+    keys = spread([ref.key for ref in problem.splits.test], n)
     distinct = {program.name: program for program in programs}
     owed = [
         (name, key, budget)
@@ -66,7 +65,7 @@ async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Progr
         if f"{name} {budget} {key}" not in known
     ]
     if owed:
-        baseline = programs[0]
+        state, baseline = await open_state(folder, f"{case.name}-full-{seed}"), programs[0]
         async with open_evaluator(case.domain, state.settings) as pool:
             bench = ProgramBench(state, baseline, problem, pool)
             await bench.calibrate(distinct.values())
