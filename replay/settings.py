@@ -193,6 +193,10 @@ class RunSettings(BaseModel):
     """Recompute the policy's activations in the backward pass: less memory, more time."""
     policy_checkpoints: Literal["auto", "on", "off"] = "auto"
     """Whether policy states are saved to files; ``auto`` saves those of large models."""
+    policy_drift: Literal["refuse", "accept"] = "refuse"
+    """What becomes of a run whose policy, rebuilt from the log, has other parameters than the log says, as
+    another kind of processor or version of torch rounds otherwise; ``accept`` goes on with what was
+    rebuilt, and the run repeats bit for bit on such a machine only."""
     policy_checkpoint_interval: int = Field(1, ge=1)
     """Generations between saved policy states."""
     validation_interval: int = Field(5, ge=0)

@@ -21,6 +21,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, SettingsError
 from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.store import EMPTY_LOG, EventStore, Head, verify_events
 
 SMALL = ("uniform", "embedded")
@@ -75,13 +76,19 @@ def policy_archive(url: str, run_id: RunId, settings: RunSettings) -> PolicyArch
 
 
 async def restore_policy(
-    store: EventStore, run_id: RunId, sampler: PipelineSampler, policy: PipelinePolicy, from_log: bool
+    store: EventStore,
+    run_id: RunId,
+    sampler: PipelineSampler,
+    policy: PipelinePolicy,
+    from_log: bool,
+    accepts_drift: bool,
 ) -> None:
     """Bring the new `policy` to the state it had at the end of the log.
 
     Its last saved files are loaded, if there are any; later updates are repeated from the recorded walks and
     rewards, and only the events after the files are read. `from_log` repeats all updates. The digest is
-    compared after each of them, and where there is none, with that of the last.
+    compared after each of them, and where there is none, with that of the last; where the run accepts drift
+    (`RunSettings.policy_drift`), a repeated update may give other parameters.
 
     Raises
     ------
@@ -100,7 +107,7 @@ async def restore_policy(
     if policy.name == "uniform" and not from_log:
         learned = whole.policy_updates  # they change nothing
     if learned == 0:
-        await _repeat_updates(store, run_id, sampler, RunState(), EMPTY_LOG)
+        await _repeat_updates(store, run_id, sampler, RunState(), EMPTY_LOG, accepts_drift)
         return
     start = whole
     if learned < whole.policy_updates:
@@ -108,25 +115,39 @@ async def restore_policy(
     if await anyio.to_thread.run_sync(policy.digest) != start.policy_digest:
         raise _other_parameters(run_id, start.seq)
     [event] = [event async for event in store.read(run_id, start.seq - 1, start.seq)]
-    await _repeat_updates(store, run_id, sampler, start, Head(start.seq, event.hash))
+    await _repeat_updates(store, run_id, sampler, start, Head(start.seq, event.hash), accepts_drift)
 
 
 async def _repeat_updates(
-    store: EventStore, run_id: RunId, sampler: PipelineSampler, state: RunState, head: Head
+    store: EventStore,
+    run_id: RunId,
+    sampler: PipelineSampler,
+    state: RunState,
+    head: Head,
+    accepts_drift: bool,
 ) -> None:
     """Repeat the updates after `head`, where the run was in `state`."""
+    first_drift = None
     async for event in verify_events(store.read(run_id, head.seq), head):
         before, state = state, fold(state, event)
         if event.type != "PolicyUpdated":
             continue
         if await anyio.to_thread.run_sync(sampler.rebuild, before) != state.policy_digest:
-            raise _other_parameters(run_id, event.seq)
+            if not accepts_drift:
+                raise _other_parameters(run_id, event.seq)
+            first_drift = first_drift or event.seq
+    if first_drift is not None:
+        logger(run=run_id).warning(
+            "the policy rebuilt from the log has other parameters than the log says, which is accepted",
+            event_seq=first_drift,
+        )
 
 
 def _other_parameters(run_id: RunId, seq: int) -> RunStateError:
     return RunStateError(
         f"run {run_id}: the policy rebuilt from the log differs at event {seq}; "
-        "was it written by another version of torch or on another kind of processor?"
+        "was it written by another version of torch or on another kind of processor? To go on with what was "
+        """rebuilt: --set policy_drift='"accept"'"""
     )
 
 

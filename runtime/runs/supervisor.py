@@ -175,7 +175,10 @@ async def rejoin(
     recorded_state = await load_state(store, writer.run_id)
     words = policy_prompt_context(around.problem, recorded_state.header.batch)
     sampler = PipelineSampler(writer, around.policy, words, around.archive)
-    await restore_policy(store, writer.run_id, sampler, around.policy, from_log=rebuild_policy)
+    drift = changed.get("policy_drift", recorded_state.settings.policy_drift)
+    await restore_policy(
+        store, writer.run_id, sampler, around.policy, rebuild_policy, accepts_drift=drift == "accept"
+    )
     resumption = resumption_event(writer, plugin_mark(around.problem.domain.name), changed, parent)
     return fold(recorded_state, (await writer.append([Draft("conductor", resumption)]))[0])
 
