@@ -14,12 +14,12 @@ from dga2d.agents.bank_offers import suited_entries
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import edit_to_ask, parent_of, rank_among_askers
-from dga2d.agents.prompt_program import FOURTH, budget_text, neighbours, program_rows, shown_program
+from dga2d.agents.prompt_program import FOURTH, SIXTH, budget_text, neighbours, program_rows, shown_program
 from dga2d.agents.proposing import BankExample, PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
 from dga2d.domains.core.contract import Implementation, normalised_gap
-from dga2d.events import ImplementationId, OperatorId
+from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import BankEntry
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.generation_state import Proposal
@@ -44,9 +44,9 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
-def _edition(state: RunState) -> Literal[3, 4, 5]:
+def _edition(state: RunState) -> Literal[3, 4, 5, 6]:
     match state.settings.prompt_edition:
-        case 4 | 5 as edition:
+        case 4 | 5 | 6 as edition:
             return edition
         case _:
             return 3
@@ -71,7 +71,7 @@ async def run_facts(
         instances=_instances(state),
         gaps=_gap_rows(state, operator),
         positions=_position_rows(state, operator),
-        tried=tuple(_tried_row(tried) for tried in tried_before(state, operator)[-MOST_TRIED:]),
+        tried=tuple(_tried_row(state, tried) for tried in tried_before(state, operator)[-MOST_TRIED:]),
         blocks=_blocks(others),
         max_tokens=state.settings.prompt_tokens,
     )
@@ -106,11 +106,35 @@ def _feedback(state: RunState, slot: int) -> tuple[str, ...]:
         told = "" if size is None else f" ({size})"
         parent = generation.gate_outcomes[draft.control, key]
         rows.append(
-            f"{key}{told}: {100 * gain:+.3f} points; yours {_effort(state, draft, child)}; "
-            f"{draft.parent} {_effort(state, draft, parent)}"
+            f"{key}{told}: {100 * gain:+.3f} points{_standing(state, key, child, parent)}; "
+            f"yours {_effort(state, draft, child)}; {draft.parent} {_effort(state, draft, parent)}"
         )
-    mean = "it failed" if result.mean is None else f"{100 * result.mean:+.3f} points in the mean"
+    mean = "it failed" if result.mean is None else f"{100 * result.mean:+.3f}{_noise(state, result.gains)}"
+    mean += "" if result.mean is None else " points in the mean"
     return (f"{mean}, measured on {len(result.gains)} of {len(draft.instances)} instances", *rows)
+
+
+def _standing(state: RunState, key: InstanceKey, child: Outcome, parent: Outcome) -> str:
+    """Return how far the programs with a child and with its parent are behind the reference, from the sixth
+    edition on."""
+    if state.settings.prompt_edition < SIXTH or child.objective is None or parent.objective is None:
+        return ""
+    entry, sense = state.entry(key), state.header.sense
+    yours, others = (
+        100 * normalised_gap(objective, entry.reference, sense, entry.scale)
+        for objective in (child.objective, parent.objective)
+    )
+    if yours == others and yours <= SOLVED:
+        return " (both programs reach the best known objective: nothing to gain here)"
+    return f" (the program is {yours:.3f} % behind the best known with yours, {others:.3f} % without it)"
+
+
+def _noise(state: RunState, gains: Sequence[float | None]) -> str:
+    """Return the standard error of the mean gain, from the sixth edition on."""
+    known = [gain for gain in gains if gain is not None]
+    if state.settings.prompt_edition < SIXTH or len(known) < 2:
+        return ""
+    return f" ± {_mean_and_error(known)[1]:.3f}"
 
 
 def _effort(state: RunState, draft: Proposal, outcome: Outcome) -> str:
@@ -340,19 +364,29 @@ def _position_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
     return tuple(rows[:8])
 
 
-def _tried_row(tried: TriedCode) -> str:
+def _tried_row(state: RunState, tried: TriedCode) -> str:
     known = [gain for gain in tried.gains if gain is not None]
     idea = tried.idea or "no idea was named"
     if not known or len(known) < len(tried.gains):
         return f"generation {tried.generation}: {idea} It failed."
-    mean = math.fsum(known) / len(known)
-    spread = math.sqrt(sum((g - mean) ** 2 for g in known) / (len(known) - 1)) if len(known) > 1 else 0.0
-    error = 100 * spread / math.sqrt(len(known))
+    mean, error = _mean_and_error(known)
     became = "joined the pool" if tried.is_accepted else "did not join"
+    if tried.is_accepted and state.settings.prompt_edition >= SIXTH:
+        now = state.successor(tried.implementation)
+        is_used = any(state.unconfigured(step.implementation) == now for step in incumbent(state))
+        became += " and is" if is_used else ", but no race has made it"
+        became += " part of the program that the search works on"
     return (
         f"generation {tried.generation}: {idea} {100 * mean:+.3f} ± {error:.3f} points of the gap against "
         f"{tried.parent or 'the program without it'} on {len(known)} instances; {became}."
     )
+
+
+def _mean_and_error(gains: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of paired gains and its standard error in percentage points, 0 of a single one."""
+    mean = math.fsum(gains) / len(gains)
+    spread = math.sqrt(sum((g - mean) ** 2 for g in gains) / (len(gains) - 1)) if len(gains) > 1 else 0.0
+    return mean, 100 * spread / math.sqrt(len(gains))
 
 
 def _blocks(others: Sequence[Implementation]) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from dga2d.replay.state.work_rates import RatePoint
 
 FOURTH = 4
 """Edition from which prompts show the operator asked for in its program, and what each position gets."""
+SIXTH = 6
+"""Edition from which prompts say where measured programs stand, and what became of code that joined."""
 
 
 def shown_program(state: RunState, slot: int) -> tuple[Step, ...]:

@@ -60,7 +60,9 @@ FOURTH: dict[type[Task], str] = {**THIRD, ImplementTask: "implement@4", ConnectT
 """Task → template of its fourth edition, in which more is told of the same facts."""
 FIFTH: dict[type[Task], str] = {**FOURTH, ImplementTask: "implement@5", ConnectTask: "connect@5"}
 """Task → template of its fifth edition, which says what it leaves out for length and leaves out otherwise."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH}
+SIXTH: dict[type[Task], str] = {**FIFTH, ImplementTask: "implement@6", OperatorTask: "operator@2"}
+"""Task → template of its sixth edition, which says where programs stand and where new operators are put."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4

@@ -72,7 +72,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "near_copy_lines": 3,
         "incumbent_edits": 2,
         "gate_instances": 8,
-        "prompt_edition": 5,
+        "prompt_edition": 6,
         "edge_smoke": True,
         "race_contenders": 12,
         "race_error": 0.5,

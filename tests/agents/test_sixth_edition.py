@@ -1,0 +1,94 @@
+"""Prompts of the sixth edition: where measured programs stand, what became of code, where operators go."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from tests.agents.outside_world import Answers
+
+from dga2d.agents.proposing import ImplementTask, OperatorTask, render
+
+if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
+
+
+class Dialogue(NamedTuple):
+    """A run with two turns and new operators, and tasks of it."""
+
+    simulation: Simulation
+    log: MemoryLog
+    code: list[ImplementTask]
+    operators: list[OperatorTask]
+
+
+@pytest.fixture(scope="module")
+def dialogue(simulation: Simulation) -> Dialogue:
+    model = Answers({})
+    changed = simulation.changed(
+        prompt_edition=6,
+        turns=2,
+        gate_instances=3,
+        race_contenders=3,
+        race_instances=3,
+        new_operators=1,
+        incumbent_edits=1,
+        edits_per_generation=3,
+        generations=4,
+        llm_calls=200,
+    )
+    talking = replace(changed, model=model)
+    log = talking.run()[1]
+    tasks = [request.task for request in model.requests]
+    return Dialogue(
+        talking,
+        log,
+        [task for task in tasks if isinstance(task, ImplementTask)],
+        [task for task in tasks if isinstance(task, OperatorTask)],
+    )
+
+
+def test_the_prompts_of_a_run_are_made_again(dialogue: Dialogue) -> None:
+    assert dialogue.simulation.made_again(dialogue.log) > 60
+
+
+def test_feedback_says_where_both_programs_stand_and_how_sure_the_mean_is(dialogue: Dialogue) -> None:
+    rows = [row for task in dialogue.code if task.facts is not None for row in task.facts.feedback]
+    told = [
+        re.search(
+            r"([+-][\d.]+) points \(the program is (-?[\d.]+) % behind the best known with yours, "
+            r"(-?[\d.]+) %",
+            row,
+        )
+        for row in rows
+    ]
+    found = [[float(text) for text in match.groups()] for match in told if match is not None]
+    assert found
+    for gain, yours, others in found:
+        assert gain == pytest.approx(others - yours, abs=0.002)
+    assert any(re.search(r"[+-][\d.]+ ± [\d.]+ points in the mean", row) for row in rows)
+
+
+def test_what_became_of_code_that_joined_is_told(dialogue: Dialogue) -> None:
+    rows = [row for task in dialogue.code if task.facts is not None for row in task.facts.tried]
+    joined = [row for row in rows if "joined the pool" in row]
+    assert joined
+    kinds = {row.partition("joined the pool")[2] for row in joined}
+    assert kinds <= {
+        " and is part of the program that the search works on.",
+        ", but no race has made it part of the program that the search works on.",
+    }
+
+
+def test_an_initialiser_may_search(dialogue: Dialogue) -> None:
+    for task in dialogue.code:
+        assert ("It may search as well." in render(task).text) == (task.operator.requires == "none")
+
+
+def test_a_new_operator_is_told_where_it_will_stand(dialogue: Dialogue) -> None:
+    assert dialogue.operators
+    for task in dialogue.operators:
+        assert "at the\nlast place where the edges allow it" in render(task).text
