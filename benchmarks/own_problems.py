@@ -3,6 +3,7 @@
     python benchmarks/own_problems.py --references        # best known objectives of the held-out instances
     python benchmarks/own_problems.py tardiness --seeds 5
     python benchmarks/own_problems.py circles --seeds 5 --folder runs  # keeps the runs, goes on with them
+    python benchmarks/own_problems.py facilities --recorded RUN.dga2d.zip  # the test of a recorded run
 
 A run is what the example's page says: the offline proposer, no language model. Its held-out test compares the
 evolved algorithm with the safe baseline, the encoding's basic initialiser, descent and iterated local search,
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -32,11 +33,13 @@ from dga2d.domains.core.plugins import use_problem_file
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.events import RunId
+from dga2d.replay.archive import import_run
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.runs import sessions
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.terminal.progress import silent
 from dga2d.store import UnknownRunError, open_store
 
@@ -125,6 +128,12 @@ async def evolve_and_test(name: str, seed: int, folder: Path) -> RunState:
     return state
 
 
+async def recorded_state(archive: Path, folder: Path) -> RunState:
+    """Return the state of an exported run."""
+    async with open_store(f"sqlite+aiosqlite:///{folder / archive.stem}.db", create=True) as store:
+        return await load_state(store, RunId((await import_run(store, archive)).run))
+
+
 def gaps(name: str, state: RunState) -> tuple[float, float]:
     """Return the mean gaps in percent to the best known of the baseline and of the evolved algorithm."""
     assert state.test is not None
@@ -140,13 +149,17 @@ def gaps(name: str, state: RunState) -> tuple[float, float]:
     return found["baseline"], found.get("evolved", found["baseline"])
 
 
-def table(name: str, seeds: range, folder: Path) -> Iterator[str]:
+def table(name: str, seeds: range, recorded: Sequence[Path], folder: Path) -> Iterator[str]:
     """Yield the rows of an example, and their mean."""
     closed = []
-    for seed in seeds:
-        before, after = gaps(name, anyio.run(partial(evolve_and_test, name, seed, folder)))
+    for number in recorded or seeds:
+        if isinstance(number, Path):
+            state = anyio.run(recorded_state, number, folder)
+        else:
+            state = anyio.run(partial(evolve_and_test, name, number, folder))
+        before, after = gaps(name, state)
         closed.append(100.0 * (1.0 - after / before))
-        yield f"| {name} | {seed} | {before:.2f} | {after:.2f} | {closed[-1]:.0f} % |"
+        yield f"| {name} | {state.header.seed} | {before:.2f} | {after:.2f} | {closed[-1]:.0f} % |"
     mean = interval(closed)
     bounds = "" if mean.low is None else f" ({mean.low:.0f} to {mean.high:.0f})"
     yield f"| **{name}** | all | | | {mean.mean:.0f} %{bounds} |"
@@ -160,6 +173,7 @@ def main() -> None:
     parser.add_argument("examples", nargs="*", default=list(SETTINGS), metavar="EXAMPLE")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--references", action="store_true")
+    parser.add_argument("--recorded", type=Path, nargs="+", default=[], help="exported runs of the example")
     parser.add_argument("--folder", type=Path, help="folder that keeps the runs; a run in it goes on")
     arguments = parser.parse_args()
     if arguments.references:
@@ -178,7 +192,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in arguments.examples:
             use_problem_file(EXAMPLES / f"{name}.py")
-            for row in table(name, range(1, arguments.seeds + 1), folder):
+            for row in table(name, range(1, arguments.seeds + 1), arguments.recorded, folder):
                 print(row, flush=True)
 
 
