@@ -2,12 +2,13 @@
 
     python benchmarks/banked.py jsp --work 20000 --generations 8 --second 2
     python benchmarks/banked.py jsp --work 20000 --generations 8 --second 2 --neighbour fjsp
+    python benchmarks/banked.py tsp --first examples/runs/turns/tsp-turns-model.dga2d.zip --second 3
 
-The first run evolves without a bank from the basic library; what it accepted becomes a bank. The second run
-has another seed, so another batch, other walks and random streams, offers that bank (or `--bank shipped`)
-and goes on for `--second` generations. Both end with the held-out test, on the same instances. With
-`--neighbour` that domain is evolved as well, for `--second` generations, without a bank and with the first
-run's.
+The first run evolves without a bank from the basic library, or is a recorded one; what it accepted becomes a
+bank. The second run has another seed, so another batch, other walks and random streams, offers that bank (or
+`--bank shipped`) and goes on for `--second` generations. Both end with the held-out test, on the same
+instances. With `--neighbour` that domain is evolved as well, for `--second` generations, without a bank and
+with the first run's.
 
 Evaluations are all but those of the test. Work budgets are calibrated, so that figures hardly depend on what
 else the machine does. Logs stay in `--folder`; runs that are there are not made again.
@@ -19,6 +20,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,18 @@ def run(
             *("--validation-interval", str(generations), "--test-instances", str(options.test)),
             *("--evaluators", str(options.evaluators), "--no-report", "--quiet", *sets, *store),
         )
+    return row_of(name, store)
+
+
+def imported(archive: Path, folder: Path) -> str:
+    """Return the name of a recorded run that is now in the folder's store."""
+    store = ("--store", str(folder / "runs.db"))
+    found: str = json.loads(call("import", str(archive), "--json", *store))["run"]
+    return found
+
+
+def row_of(name: str, store: Sequence[str]) -> dict[str, Any]:
+    """Return the row of a run that is there."""
     state = json.loads(call("show", name, "--json", *store))
     lines = call("log", name, "--type", "EvaluationRecorded", "--json", *store).splitlines()
     splits = [json.loads(line)["payload"]["split"] for line in lines]
@@ -84,6 +98,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("domain")
+    parser.add_argument("--first", type=Path, metavar="RUN.dga2d.zip", help="a recorded run as the first one")
     parser.add_argument("--neighbour", help="another domain, evolved without and with the first run's bank")
     parser.add_argument(
         "--bank", help="a bank for the second run instead of the first run's, as in `shipped`"
@@ -98,14 +113,14 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
     bank, store = options.folder / f"{options.domain}-{options.seed}.jsonl", str(options.folder / "runs.db")
-    first = run(
-        options,
-        options.domain,
-        f"{options.domain}-{options.seed}-first",
-        options.seed,
-        options.generations,
-        "none",
-    )
+    if options.first is not None:
+        first = row_of(imported(options.first, options.folder), ("--store", store))
+        options.work = int(
+            json.loads(call("show", first["run"], "--json", "--store", store))["settings"]["work"]
+        )
+    else:
+        name = f"{options.domain}-{options.seed}-first"
+        first = run(options, options.domain, name, options.seed, options.generations, "none")
     print("| " + " | ".join(first) + " |\n|" + "---|" * len(first))
     show(first)
     if not bank.exists():
