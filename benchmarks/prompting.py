@@ -21,7 +21,8 @@ from banked import SMALL, call
 
 ARMS: Mapping[str, Mapping[str, Any]] = {
     "edition 3": {"prompt_edition": 3},
-    "edition 4": {},
+    "edition 4": {"prompt_edition": 4},
+    "edition 6": {},
     "examples": {"bank_examples": 2},
     "two turns": {"turns": 2},
     "replacements": {"answer_form": "diff"},
