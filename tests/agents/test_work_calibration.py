@@ -12,11 +12,12 @@ from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.work_calibration import GRACE_S, without_idling
-from dga2d.events import Draft, InstanceKey, RecordedEvent
+from dga2d.agents.work_calibration import GRACE_S, not_overcharged, without_idling
+from dga2d.events import Draft, ImplementationId, InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DecisionMismatchError, InvariantError
 from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.work_rates import RESOLUTION_S
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 
@@ -147,6 +148,23 @@ def test_a_search_that_ended_at_once_tells_nothing_of_its_units(
     assert found == (*good, point(40, 0, 0.0))
     short = [point(10, 120, 0.0024), *good[1:], point(40, 60, 0.0012)]  # code that is always short
     assert without_idling(state, short) == tuple(short)
+
+
+def test_code_that_counts_much_in_no_time_is_not_charged_for_it(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    """200,000 units in 0.3 ms, where others do 2: too short for a rate, and far too dear without one."""
+    state, _ = simulation.changed(work=1000).run()
+    dear = p.WorkRatePoint(instance=InstanceKey("a/b"), size=10, work=200_000, cpu_s=0.0003)
+    bounded = not_overcharged(state, dear)
+    assert bounded == dear.model_copy(update={"cpu_s": RESOLUTION_S})
+    [scale] = state.work_rates.with_implementation(ImplementationId("dear"), [bounded]).scales["dear"]
+    worth = state.work_rates.seconds(200_000 * scale.scale, 10)
+    assert worth == pytest.approx(RESOLUTION_S)
+    few = dear.model_copy(update={"work": 5})  # units that are worth less stay as they are
+    measured = dear.model_copy(update={"cpu_s": 0.01})
+    assert not_overcharged(state, few) == few
+    assert not_overcharged(state, measured) == measured
 
 
 @pytest.mark.parametrize("settings", [{"work": None}, {"work": 1000, "calibration": "off"}])
