@@ -124,7 +124,7 @@ def _standing(state: RunState, key: InstanceKey, child: Outcome, parent: Outcome
         100 * normalised_gap(objective, entry.reference, sense, entry.scale)
         for objective in (child.objective, parent.objective)
     )
-    if yours == others and yours <= SOLVED:
+    if yours == others and yours <= SOLVED and entry.origin is None:
         return " (both programs reach the best known objective: nothing to gain here)"
     return f" (the program is {yours:.3f} % behind the best known with yours, {others:.3f} % without it)"
 
@@ -315,10 +315,16 @@ def _instances(state: RunState) -> str:
         )
     references = sorted(entry.reference for entry in train)
     middle = references[len(references) // 2]
-    return (
+    row = (
         f"{len(train)} training instances by group: {told}. Best known objectives, against which gaps are "
         f"measured: {references[0]:g} to {references[-1]:g}, {middle:g} in the middle."
     )
+    if state.settings.prompt_edition >= SIXTH and any(entry.origin == "baseline" for entry in train):
+        row += (
+            " Where no objective was known, best known stands for what the safe baseline reached before the "
+            "run began: gaps below 0 are better than that, and how far they can fall nobody knows."
+        )
+    return row
 
 
 def _gap_rows(state: RunState, operator: OperatorId | None) -> tuple[str, ...]:
@@ -340,7 +346,10 @@ def _gap_rows(state: RunState, operator: OperatorId | None) -> tuple[str, ...]:
         if operator is None and gaps[False]:
             told = [f"{min(gaps[False]):.2f} to {max(gaps[False]):.2f} %"]
         best = min((*gaps[True], *gaps[False]), default=None)
-        is_solved = best is not None and best <= SOLVED and state.settings.prompt_edition >= FOURTH
+        is_known = entry.origin is None or state.settings.prompt_edition < SIXTH
+        is_solved = (
+            best is not None and best <= SOLVED and is_known and state.settings.prompt_edition >= FOURTH
+        )
         solved = " (solved: the best known objective is reached)" if is_solved else ""
         rows.append(f"{key}: {', '.join(told) or 'all failed'}{solved}")
     return tuple(rows)

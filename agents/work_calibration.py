@@ -159,8 +159,8 @@ def without_idling(state: RunState, points: Sequence[WorkRatePoint]) -> tuple[Wo
 
 
 def not_overcharged(state: RunState, point: WorkRatePoint) -> WorkRatePoint:
-    """Return `point` with the shortest time that is told from nothing, if it took less and its units are worth
-    more.
+    """Return `point` with the shortest time that can be measured, if it took less and its units are worth
+    more than that.
 
     Units of a measurement that is too short would be left as they are. Code that counts every comparison
     then pays for half a millisecond what a second costs others.

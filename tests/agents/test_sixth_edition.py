@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from tests.agents.outside_world import Answers
 
+from dga2d.agents.prompt_facts import edge_facts, start_facts
 from dga2d.agents.proposing import ImplementTask, OperatorTask, render
+from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
@@ -92,3 +94,19 @@ def test_a_new_operator_is_told_where_it_will_stand(dialogue: Dialogue) -> None:
     assert dialogue.operators
     for task in dialogue.operators:
         assert "at the\nlast place where the edges allow it" in render(task).text
+
+
+def test_a_reference_that_the_baseline_set_is_not_called_solved(dialogue: Dialogue) -> None:
+    """At the first proposal, with the references that there are, and as if the baseline had set them."""
+    proposed = next(event for event in dialogue.log.events if event.type == "ImplementationProposed")
+    known = fold_all(dialogue.log.events[: proposed.seq])
+    splits = known.header.splits
+    train = tuple(
+        entry.model_copy(update={"origin": "baseline", "reference": 1e6, "scale": 1.0})
+        for entry in splits.train
+    )
+    header = known.header.model_copy(update={"splits": splits.model_copy(update={"train": train})})
+    measured = replace(known, started=header)
+    assert "nobody knows" not in start_facts(known).instances
+    assert "how far they can fall nobody knows" in start_facts(measured).instances
+    assert all("-" in row and "solved" not in row for row in edge_facts(measured).gaps)
