@@ -158,7 +158,8 @@ def test_code_that_counts_much_in_no_time_is_not_charged_for_it(
     dear = p.WorkRatePoint(instance=InstanceKey("a/b"), size=10, work=200_000, cpu_s=0.0003)
     bounded = not_overcharged(state, dear)
     assert bounded == dear.model_copy(update={"cpu_s": RESOLUTION_S})
-    [scale] = state.work_rates.with_implementation(ImplementationId("dear"), [bounded]).scales["dear"]
+    name = ImplementationId("dear")
+    [scale] = state.work_rates.with_implementation(name, [bounded]).scales[name]
     worth = state.work_rates.seconds(200_000 * scale.scale, 10)
     assert worth == pytest.approx(RESOLUTION_S)
     few = dear.model_copy(update={"work": 5})  # units that are worth less stay as they are
