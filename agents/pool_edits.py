@@ -8,7 +8,8 @@ to the operators of the incumbent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 from dga2d.agents.agent import open_basis
@@ -241,12 +242,44 @@ def _incumbent_edit(state: RunState, slot: int) -> PoolEdit | None:
     operator = found[choose([weight / total for _, weight in found], float(draw.random()))][0]
     pool = basis.pools[operator]
     parents = [s.implementation for s in program if s.operator == operator and s.implementation in pool]
+    if parents and settings.edit_parent == "descendant":
+        parents[0] = best_descendant(state, operator, parents[0])
     return PoolEdit(
         "add" if len(pool) < settings.pool_limit else "replace",
         operator,
         lowest_credit(basis, pool, settings.epsilon, kept_members(state)),
         parents[0] if parents else None,
     )
+
+
+def best_descendant(state: RunState, operator: OperatorId, ancestor: ImplementationId) -> ImplementationId:
+    """Return the end of the chain of best children of an implementation, or the implementation itself.
+
+    A child counts where it is in its pool and the gate measured it as better than its parent by more than a
+    standard error.
+    """
+    pool = open_basis(state)[1].pools[operator]
+    children: dict[ImplementationId, list[tuple[float, ImplementationId]]] = {}
+    for tried in state.tried.get(operator, ()):
+        name = state.successor(tried.implementation)
+        gain = _sure_gain(tried.gains)
+        if tried.is_accepted and name in pool and gain > 0.0:
+            children.setdefault(state.successor(tried.parent), []).append((gain, name))
+    best, seen = ancestor, {ancestor}
+    while found := [(gain, name) for gain, name in children.get(best, ()) if name not in seen]:
+        best = max(found)[1]
+        seen.add(best)
+    return best
+
+
+def _sure_gain(gains: Sequence[float | None]) -> float:
+    """Return the mean of paired gains, 0 where one failed or it is within its standard error."""
+    known = [gain for gain in gains if gain is not None]
+    if len(known) < max(2, len(gains)):
+        return 0.0
+    mean = math.fsum(known) / len(known)
+    error = math.sqrt(math.fsum((gain - mean) ** 2 for gain in known) / (len(known) - 1) / len(known))
+    return mean if mean > error else 0.0
 
 
 def operator_weights(state: RunState) -> dict[OperatorId, float]:

@@ -122,6 +122,10 @@ class RunSettings(BaseModel):
     incumbent_edits: int = Field(0, ge=0)
     """Implementations asked for in a generation for operators of the incumbent program, in proportion to the
     effort and the improvement they account for; besides those that credit asks for."""
+    edit_parent: Literal["incumbent", "descendant"] = "incumbent"
+    """What code for an operator of the incumbent is to improve on: the implementation that is part of it, or
+    the best of those that the gate measured as better than that by more than a standard error, of those
+    measured as better than these, and so on, as far as they are in the pool."""
     gate_instances: int = Field(0, ge=0)
     """Most training instances on which new code is measured against its parent, inside the incumbent, before
     it joins a pool: only what does not lose joins, of one operator's in a generation the best. 0 adds
