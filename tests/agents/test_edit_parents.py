@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from immutables import Map
 
 from dga2d.agents.agent import open_basis
 from dga2d.agents.pool_edits import best_descendant
@@ -42,7 +43,7 @@ def with_family(
         TriedCode(1, slot, ImplementationId(name), ImplementationId(parent), "", tuple(gains), True)
         for slot, (name, parent, gains) in enumerate(family)
     )
-    pools = basis.pools.set(operator, (*basis.pools[operator], *names))
+    pools = Map({**basis.pools, operator: (*basis.pools[operator], *names)})
     generation = state.generation
     assert generation is not None
     changed = replace(generation, basis=replace(basis, pools=pools))
