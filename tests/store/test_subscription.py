@@ -98,15 +98,18 @@ async def test_a_subscription_outlives_the_writer_and_follows_the_next_one(
 
 async def test_a_subscription_ends_when_the_store_is_closed(url: str, run_id: RunId, note: Drafter) -> None:
     seen: list[int] = []
-    async with anyio.create_task_group() as tasks, open_store(url) as store:
-        async with store.write(run_id, create=True) as writer:
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks, open_store(url) as store:
 
             async def follow() -> None:
-                seen.extend([event.seq async for event in store.subscribe(run_id)])
+                async for event in store.subscribe(run_id):
+                    seen.append(event.seq)
 
-            tasks.start_soon(follow)
-            await writer.append([note(1)])
-        await anyio.sleep(0.05)
+            async with store.write(run_id, create=True) as writer:
+                tasks.start_soon(follow)
+                await writer.append([note(1)])
+            while not seen:
+                await anyio.sleep(0.01)
     assert seen == [1]
 
 
