@@ -183,8 +183,11 @@ class SqlEventStore:
             bell = tail.bell
             events = tail.after(after)
             if events is None:
-                await self._database.persist(self._watch)
-                events = list(map(RecordedEvent._make, await self._page(run_id, after, None)))
+                try:
+                    await self._database.persist(self._watch)
+                    events = list(map(RecordedEvent._make, await self._page(run_id, after, None)))
+                except StoreClosedError:
+                    return
             for event in events:
                 if event.seq != after + 1:
                     raise CorruptEventError(run_id, after + 1, f"is missing; event {event.seq} follows")

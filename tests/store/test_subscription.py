@@ -110,6 +110,7 @@ async def test_a_subscription_ends_when_the_store_is_closed(url: str, run_id: Ru
                 await writer.append([note(1)])
             while not seen:
                 await anyio.sleep(0.01)
+            await anyio.sleep(0.05)  # mostly it waits for events by now
     assert seen == [1]
 
 
