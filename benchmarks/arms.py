@@ -201,15 +201,21 @@ EVALUATIONS: dict[str, Callable[[Any], int]] = {"EvaluationRecorded": lambda pay
 """Evaluations that an event of a type records."""
 
 
-async def open_state(folder: Path, name: str) -> RunState:
-    """Return the state of a run of this benchmark."""
+async def open_frame(case: Case, folder: Path) -> RunState:
+    """Return the state of a short run with the case's settings, beside which programs are evaluated: outcomes
+    that were made elsewhere need no other."""
+    name = f"{case.name}-frame"
+    if not (folder / f"{name}.db").exists():
+        short = ("--no-evolution", "--generations=1", "--pipelines=1", "--seed=0", "--race-contenders=0")
+        begin = ["evolve", case.domain, f"--run-id={name}", *case.flags, *case.present, *short]
+        _carry_out(case, Path(sys.executable), begin, name, folder)
     async with open_store(store_url(folder, name), create=False) as store:
         return await load_state(store, RunId(name))
 
 
 async def _independent(case: Case, seed: int, folder: Path, evaluations: int) -> Outcome:
     """Return what the best of independent proposals comes to."""
-    state = await open_state(folder, f"{case.name}-full-{seed}")
+    state = await open_frame(case, folder)
     full = Outcome.from_json((folder / f"{case.name}-full-{seed}.json").read_text(encoding="utf-8"))
     problem = open_family(case.domain, case.data, case.family)
     async with open_evaluator(case.domain, state.settings) as pool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import numpy as np
-from arms import Case, Outcome, open_state, run_arm
+from arms import Case, Outcome, open_frame, run_arm
 from independent import without_constants
 from numpy.typing import NDArray
 from one_family import open_family
@@ -50,7 +50,7 @@ async def work_per_second(domain: str, family: str, data: Path | None, library: 
 async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Program], n: int) -> Gaps:
     """Return the gaps of programs in percent, by program, budget and instance.
 
-    What was evaluated before is read from `folder`, which needs the run's database only for what was not.
+    What was evaluated before is read from `folder`, which needs no databases of the runs.
     """
     kept = folder / f"{case.name}-held-out-{seed}.json"
     known: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
@@ -65,7 +65,7 @@ async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Progr
         if f"{name} {budget} {key}" not in known
     ]
     if owed:
-        state, baseline = await open_state(folder, f"{case.name}-full-{seed}"), programs[0]
+        state, baseline = await open_frame(case, folder), programs[0]
         async with open_evaluator(case.domain, state.settings) as pool:
             bench = ProgramBench(state, baseline, problem, pool)
             await bench.calibrate(distinct.values())

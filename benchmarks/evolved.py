@@ -15,7 +15,8 @@ Intervals (95 %) are percentile bootstraps over instances and seeds, both drawn 
 bootstrap", Annals of Applied Statistics 1, 2007); tests are Wilcoxon's signed-rank tests over instances, of
 the means over seeds. Where an interval excludes 0 the difference is called significant.
 
-A benchmark that was killed goes on in its ``--folder``. Progress goes to stderr.
+A benchmark that was killed goes on in its ``--folder``. Searches that were made before lie in
+``outcomes/*.zip``: ``python -m zipfile -e outcomes/basic-0.1s.zip FOLDER``. Progress goes to stderr.
 """
 
 from __future__ import annotations
