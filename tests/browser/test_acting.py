@@ -106,7 +106,7 @@ async def test_a_run_is_begun_paused_extended_forked_and_taken_from_the_page(
         assert 0 < generation < closed + 2
         await page.fill("form[data-action=fork] [name=run]", "other")
         await confirm(page, "fork", f"dga2d fork mine --generation={generation} --no-run --run-id=other")
-        await expect(page.locator("#activity .standing").first).to_have_text("done")
+        await expect(page.locator("#activity [data-run=other] .standing")).to_have_text("done")
         at = await page.locator("#slider").input_value()
         solver = page.locator(".takes a", has_text="Solver")
         assert await solver.get_attribute("href") == f"/runs/mine/take/solver.py?seq={at}"
