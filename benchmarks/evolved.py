@@ -15,8 +15,10 @@ Intervals (95 %) are percentile bootstraps over instances and seeds, both drawn 
 bootstrap", Annals of Applied Statistics 1, 2007); tests are Wilcoxon's signed-rank tests over instances, of
 the means over seeds. Where an interval excludes 0 the difference is called significant.
 
-A benchmark that was killed goes on in its ``--folder``. Searches that were made before lie in
-``outcomes/*.zip``: ``python -m zipfile -e outcomes/basic-0.1s.zip FOLDER``. Progress goes to stderr.
+A benchmark that was killed goes on in its ``--folder``. With ``--search-only`` searches are made beside other
+work, which budgets in work do not mind, and the tests, some of them in seconds, are left to an idle hour.
+Searches that were made before lie in ``outcomes/*.zip``: ``python -m zipfile -e outcomes/basic-0.1s.zip
+FOLDER``. Progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -161,11 +163,14 @@ def options_of() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="seeds at a time")
     parser.add_argument("--evaluators", type=int, default=1, help="evaluators of a run")
     parser.add_argument("--folder", type=Path, help="keeps runs and results, and goes on with what is there")
+    parser.add_argument("--search-only", action="store_true", help="leave the held-out tests to an idle hour")
     parser.add_argument("--json", type=Path, help="write all figures there too")
     parser.add_argument("--smoke", action="store_true", help="2 seeds, 2 generations, hardly any time")
     options = parser.parse_args()
     if ("before" in options.arms) != (options.before is not None):
         parser.error("the arm `before` and the option --before go together")
+    if options.search_only and options.folder is None:
+        parser.error("--search-only needs a --folder that keeps what it finds")
     if options.smoke:
         small = {"seeds": 2, "generations": 2, "seconds": 0.02, "validation": 6, "test": 6, "batch": 2}
         options.set += ["race_contenders=4", "race_instances=4"]
@@ -184,11 +189,14 @@ def main() -> None:
             comparison = Comparison(case_of(domain, options, folder), options.arms, seeds)
             with ThreadPoolExecutor(options.jobs) as pool:
                 list(pool.map(lambda seed: comparison.search(seed, folder), seeds))  # noqa: B023
+            if options.search_only:
+                continue
             for seed in seeds:
                 comparison.test(seed, folder, options.test, "before" in options.arms)
             comparisons.append(comparison)
             print("\n".join(main_table([comparison])), file=sys.stderr, flush=True)
-        report(comparisons, options)
+        if comparisons:
+            report(comparisons, options)
 
 
 def report(comparisons: Sequence[Comparison], options: argparse.Namespace) -> None:
