@@ -13,32 +13,22 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
-import numpy as np
-from numpy.typing import NDArray
 from pairing import gain_of
 from programs import Program, read_program
+from recorded import Gaps, held_out, open_problem, solve_all
 
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.ports import EvaluationRequest, Evaluator
 from dga2d.agents.spreading import spread
-from dga2d.domains.core.contract import normalised_gap
-from dga2d.domains.core.registry import get_domain
-from dga2d.events import InstanceKey, RunId
+from dga2d.events import RunId
 from dga2d.replay.archive import import_run
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.streams import spawn_key
 from dga2d.runtime.evaluator import open_evaluator
-from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.states import load_generation, load_state
 from dga2d.store import EventStore, open_store
-
-FAILED = 1.0
-"""Gap that a failed evaluation counts as."""
 
 
 async def state_by_calls(store: EventStore, run: RunId, most: int) -> RunState:
@@ -58,9 +48,8 @@ async def compare(options: argparse.Namespace, store: EventStore) -> None:
     first, second = [RunId((await import_run(store, archive)).run) for archive in archives]
     before, sources = await load_state(store, first), SourceReader(store)
     after = await state_by_calls(store, second, before.ledger.used)
-    domain = get_domain(after.header.domain)
-    refs = {ref.key: ref for ref in (*domain.generated(), *domain.published(options.data))}
-    problem = Problem(domain, list(refs.values()))
+    problem = open_problem(after.header.domain, options.data)
+    refs = {ref.key for part in problem.splits for ref in part}
     tuned = tuple(step.implementation for step in problem.domain.safe_baseline())
     programs = {
         "start": await read_program(after, after.header.baseline, sources),
@@ -81,51 +70,19 @@ async def compare(options: argparse.Namespace, store: EventStore) -> None:
     )
     async with open_evaluator(after.header.domain, after.settings) as pool:
         gaps = {
-            name: await solve_all(pool, problem, program, keys, options.seconds)
+            name: await solve_all(pool, problem, program, keys, options.seconds, options.streams)
             for name, program in programs.items()
         }
     print_rows(gaps)
 
 
-def held_out(*runs: RunState) -> list[InstanceKey]:
-    """Return what one of two runs held out and neither has seen, sorted."""
-    splits = [run.header.splits for run in runs]
-    seen = {entry.key for split in splits for entry in (*split.train, *split.validation)}
-    return sorted({entry.key for split in splits for entry in split.test} - seen)
-
-
-async def solve_all(
-    pool: Evaluator,
-    problem: Problem,
-    program: Program,
-    keys: Sequence[InstanceKey],
-    seconds: float,
-) -> NDArray[np.float64]:
-    """Return the gaps of a program in percent, float64 `(instances,)`."""
-    gaps = []
-    for number, key in enumerate(keys):
-        stream = (1, *spawn_key("test", 1, 0, number))
-        parts, shares = program.parts, program.shares
-        request = EvaluationRequest(
-            f"held out/{key}", problem.instance(key), parts, stream, budget=seconds, unit="s", shares=shares
-        )
-        objective = (await pool.evaluate(request)).objective
-        reference = problem.instance(key).reference
-        assert reference is not None
-        gap = (
-            FAILED if objective is None else normalised_gap(objective, reference.value, problem.domain.sense)
-        )
-        gaps.append(100.0 * gap)
-    return np.array(gaps)
-
-
-def print_rows(gaps: dict[str, NDArray[np.float64]]) -> None:
+def print_rows(gaps: dict[str, Gaps]) -> None:
     """Print every program, and what the last one gains on it."""
     print("| program | gap, % | the last one is ahead by, points (95 %) | won, lost | p |")
     print("|---|--:|---|--:|--:|")
     *_, last = gaps.values()
     for name, found in gaps.items():
-        gain = gain_of(found[np.newaxis], last[np.newaxis])
+        gain = gain_of(found, last)
         cells = "– | – | –" if found is last else f"{gain} | {gain.won}, {gain.lost} | {gain.p:.3f}"
         print(f"| {name} | {found.mean():.3f} | {cells} |", flush=True)
 
@@ -135,6 +92,7 @@ def main() -> None:
     parser.add_argument("old", type=Path, metavar="OLD.dga2d.zip")
     parser.add_argument("new", type=Path, metavar="NEW.dga2d.zip")
     parser.add_argument("--seconds", type=float, default=1.0, help="per instance")
+    parser.add_argument("--streams", type=int, default=1, help="random streams of each instance")
     parser.add_argument("--instances", type=int, default=30, help="at most")
     parser.add_argument("--data", type=Path, required=True, help="published instances")
     options = parser.parse_args()
