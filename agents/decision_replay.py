@@ -21,7 +21,6 @@ from dga2d.agents import (
     evaluator_pool,
     implementation_duties,
     implementation_evolver,
-    implementation_tasks,
     initializer,
     kernel_evolver,
     method_runner,
@@ -289,7 +288,7 @@ class DecisionVerifier:
         if duty.purpose == "initialize":
             return await initializer.read_task(state, duty.attempt, self._context, self._blobs)
         if duty.purpose == "implement":
-            return await implementation_tasks.read_task(
+            return await implementation_duties.read_task(
                 state, duty.slot, duty.attempt, self._context, self._sources
             )
         if duty.purpose == "operator":

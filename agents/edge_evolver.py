@@ -315,11 +315,7 @@ async def read_task(
 
 
 def connect_task(
-    state: RunState,
-    slot: int,
-    context: PromptContext,
-    past: PastAttempts,
-    graph: OperatorGraph | None = None,
+    state: RunState, slot: int, context: PromptContext, past: PastAttempts, graph: OperatorGraph | None = None
 ) -> ConnectTask:
     """Return what a proposer is asked for a slot: on a given graph, or on the one that earlier slots left."""
     graph, (generation, basis) = graph or _asked_graph(state), open_basis(state)

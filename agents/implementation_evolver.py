@@ -24,8 +24,9 @@ from dga2d.agents.implementation_duties import (
     KeepPool,
     RefuseStale,
     duties,
+    read_asked,
+    read_task,
 )
-from dga2d.agents.implementation_tasks import read_asked, read_task
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
 from dga2d.agents.proposing import (
     ImplementTask,

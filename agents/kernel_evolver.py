@@ -23,8 +23,7 @@ from dga2d.agents.conductor import operators_closed
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.kernel_texts import PoolTexts, change_kernels, change_texts, kernel_texts, read_pools
-from dga2d.agents.kernel_trials import KernelRunner, KernelTrial
-from dga2d.agents.kernel_verdicts import judge_speed
+from dga2d.agents.kernel_trials import KernelRunner, KernelTrial, judge_speed
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.prompt_facts import size_rows
 from dga2d.agents.proposing import KernelTask, PromptContext, ProposalError

@@ -53,11 +53,7 @@ def _edition(state: RunState) -> Literal[3, 4, 5, 6]:
 
 
 async def run_facts(
-    state: RunState,
-    slot: int,
-    operator: OperatorId,
-    others: Sequence[Implementation],
-    sources: SourceReader,
+    state: RunState, slot: int, operator: OperatorId, others: Sequence[Implementation], sources: SourceReader
 ) -> RunFacts:
     """Return what a proposer is told for a slot of the open generation and its operator."""
     program = shown_program(state, slot)

@@ -1,5 +1,5 @@
 """The settings of a run, with the paper's hyperparameters (Appendix E.1) as defaults; presets change some
-(`dga2d.runtime.runs.presets`).
+(`dga2d.runtime.runs.config`).
 
 They are recorded in ``RunStarted``; every decision reads them from there.
 """

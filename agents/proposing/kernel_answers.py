@@ -16,8 +16,7 @@ from dga2d.agents.proposing.answers import (
     normalised_ast_digest,
     python_block,
 )
-from dga2d.agents.proposing.errors import ProposalError
-from dga2d.agents.proposing.parsing import parse_source
+from dga2d.agents.proposing.errors import ProposalError, parse_source
 from dga2d.domains.core.kernels import function_of
 from dga2d.domains.source_rules.tables import PUBLIC_NAMES
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from dga2d.events import RunId
-from dga2d.replay import loading
+from dga2d.replay import snapshots
 from dga2d.replay.snapshots import IgnoredSnapshot, SnapshotSeal, save_snapshot
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.code_version import code_version
-from dga2d.runtime.user_key import user_key
+from dga2d.runtime.user_files import user_key
 from dga2d.store import EventStore, StoreError
 
 SNAPSHOT_INTERVAL = 5000
@@ -36,7 +36,7 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
         There is no such run, or its log does not hold.
     """
     seal = snapshot_seal()
-    state = await loading.load_state(store, run_id, until, seal=seal, on_ignored=_report_ignored)
+    state = await snapshots.load_state(store, run_id, until, seal=seal, on_ignored=_report_ignored)
     if state.started is not None:
         recall_problem(state)
     return state
@@ -44,7 +44,7 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
 
 async def load_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:
     """Return the state when `generation` had closed; ``None`` if it never did. Raises as `load_state`."""
-    state = await loading.load_generation(store, run_id, generation)
+    state = await snapshots.load_generation(store, run_id, generation)
     if state is not None and state.started is not None:
         recall_problem(state)
     return state

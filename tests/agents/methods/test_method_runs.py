@@ -32,8 +32,7 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.inspection.call_views import trials_view
-from dga2d.runtime.inspection.method_views import search_view
+from dga2d.runtime.inspection.call_views import search_view, trials_view
 from dga2d.runtime.runs.config import make_settings
 
 if TYPE_CHECKING:
