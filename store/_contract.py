@@ -24,6 +24,8 @@ from dga2d.store._errors import CorruptEventError
 from dga2d.store._process import ProcessIdentity
 
 DEFAULT_URL = "sqlite+aiosqlite:///dga2d.db"
+EventStep = Callable[[list[StoredEvent]], None]
+"""Takes the next events of a scan."""
 
 
 def database_url(text: str) -> str:
@@ -167,13 +169,7 @@ class EventStore(Protocol):
         """Yield what `read` gives in lists of many events: the way to go through a long log. The caller may
         keep and change a list."""
 
-    async def scan(
-        self,
-        run_id: RunId,
-        step: Callable[[list[StoredEvent]], None],
-        after: int = 0,
-        until: int | None = None,
-    ) -> None:
+    async def scan(self, run_id: RunId, step: EventStep, after: int = 0, until: int | None = None) -> None:
         """Hand all that `read` gives to `step`, some hundred events at a time: the fastest way through a log.
 
         `step` is called in a thread of its own, in SQLite the one that reads: the events are still in the

@@ -21,9 +21,9 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from dga2d.events import RunId, StoredEvent
+from dga2d.events import RunId
 from dga2d.store import _database
-from dga2d.store._contract import shown_url
+from dga2d.store._contract import EventStep, shown_url
 from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import (
     ForeignDatabaseError,
@@ -240,11 +240,7 @@ class PostgresConnection(DatabaseConnection):
             await driver.execute(_text(insertion), _order_rows(insertion, rows))
 
     async def insert_if(
-        self,
-        guard: PreparedStatement,
-        run_id: RunId,
-        expected: SqlRow,
-        insertions: Sequence[Insertion],
+        self, guard: PreparedStatement, run_id: RunId, expected: SqlRow, insertions: Sequence[Insertion]
     ) -> SqlRow:
         """Insert with one statement, which is a transaction by itself: one exchange with the server."""
         if not insertions:
@@ -284,11 +280,7 @@ class PostgresConnection(DatabaseConnection):
         return found
 
     async def scan(
-        self,
-        query: PreparedStatement,
-        after: int,
-        step: Callable[[list[StoredEvent]], None],
-        **parameters: Any,
+        self, query: PreparedStatement, after: int, step: EventStep, **parameters: Any
     ) -> tuple[int, int]:
         rows = await self.fetch(query, after=after, **parameters)
         await to_thread.run_sync(_hand_on, rows, step)

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _read, _statements
-from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
+from dga2d.store._contract import EMPTY_LOG, EventStep, EventWriter, Head, RunSummary, Snapshot, check_page
 from dga2d.store._database import Database, DatabaseConnection
 from dga2d.store._errors import (
     CorruptEventError,
@@ -139,13 +139,7 @@ class SqlEventStore:
             yield list(map(RecordedEvent._make, page))
             page = [] if is_last else await self._page(run_id, after, until)
 
-    async def scan(
-        self,
-        run_id: RunId,
-        step: Callable[[list[StoredEvent]], None],
-        after: int = 0,
-        until: int | None = None,
-    ) -> None:
+    async def scan(self, run_id: RunId, step: EventStep, after: int = 0, until: int | None = None) -> None:
         first, is_last, reached = after, False, after
 
         def reach(events: list[StoredEvent]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from os import PathLike, environ
+from os import environ
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from dga2d.events import RunId
 from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.run import Run
+from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.runs import sessions
 from dga2d.runtime.runs.interruption import Interruption
@@ -30,8 +31,8 @@ def evolve(
     seed: int = 0,
     test: bool = False,
     max_hours: float | None = None,
-    store: str | PathLike[str] | None = None,
-    data: str | PathLike[str] | None = None,
+    store: FilePath | None = None,
+    data: FilePath | None = None,
     run_id: str | None = None,
     evaluator: Any = None,
     callbacks: Sequence[Callback] = (),
@@ -95,8 +96,8 @@ async def evolve_async(
     seed: int = 0,
     test: bool = False,
     max_hours: float | None = None,
-    store: str | PathLike[str] | None = None,
-    data: str | PathLike[str] | None = None,
+    store: FilePath | None = None,
+    data: FilePath | None = None,
     run_id: str | None = None,
     evaluator: Any = None,
     callbacks: Sequence[Callback] = (),
@@ -133,8 +134,8 @@ def _prepare(
     budget: float | str | None,
     llm: str | None,
     seed: int,
-    store: str | PathLike[str] | None,
-    data: str | PathLike[str] | None,
+    store: FilePath | None,
+    data: FilePath | None,
     run_id: str | None,
     evaluator: Any,
     settings: dict[str, Any],
@@ -156,7 +157,7 @@ def _prepare(
     return _Start(session, url, outside)
 
 
-def store_url(store: str | PathLike[str] | None) -> str:
+def store_url(store: FilePath | None) -> str:
     """Return the URL of a database."""
     return database_url(str(store or environ.get("DGA2D_STORE") or DEFAULT_URL))
 

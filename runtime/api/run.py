@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +19,7 @@ from dga2d.runtime.api import threads
 from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.notebook import render
+from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view
 from dga2d.runtime.inspection.measures import GAP, measure_in, measure_of, measured_rows, percent
@@ -219,12 +219,12 @@ class Run:
 
     def solve(
         self,
-        instance: str | PathLike[str],
+        instance: FilePath,
         *,
         time_limit: float | None = None,
         work: int | None = None,
         seed: int = 0,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
     ) -> Solution:
         """Solve an instance, a file or the name of a known one, with `best`, in the sandbox.
 
@@ -258,11 +258,7 @@ class Run:
         )
 
     def solver(
-        self,
-        path: str | PathLike[str] = "solver.py",
-        *,
-        choice: Choice | None = None,
-        generation: int | None = None,
+        self, path: FilePath = "solver.py", *, choice: Choice | None = None, generation: int | None = None
     ) -> Path:
         """Write an algorithm as one Python file that needs numpy and numba only; return its path.
 
@@ -274,7 +270,7 @@ class Run:
         write_file(Path(path), exported.text)
         return Path(path)
 
-    def report(self, path: str | PathLike[str] | None = None) -> Path:
+    def report(self, path: FilePath | None = None) -> Path:
         """Write the report and return its path, ``RUN.html`` by default; ``.md`` makes it Markdown."""
         target = Path(f"{self.name}.html" if path is None else path)
         data = threads.call(partial(read_report_data, self.url, self.name))
@@ -305,7 +301,7 @@ class Run:
     def resume(
         self,
         *,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
@@ -322,7 +318,7 @@ class Run:
     async def resume_async(
         self,
         *,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
@@ -338,7 +334,7 @@ class Run:
         *,
         force: bool = False,
         hand_tuned: bool = False,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:
@@ -355,7 +351,7 @@ class Run:
         *,
         force: bool = False,
         hand_tuned: bool = False,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from os import PathLike
 from typing import Any
 
 from dga2d.events import RunId
@@ -12,6 +11,7 @@ from dga2d.runtime.api import threads
 from dga2d.runtime.api.evolving import store_url
 from dga2d.runtime.api.notebook import render
 from dga2d.runtime.api.run import Run
+from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import list_runs, run_names
 from dga2d.store import UnknownRunError, shown_url
@@ -58,6 +58,6 @@ class Runs(Mapping[str, Run]):
         return render("runs.html.j2", rows=rows, url=shown_url(self.url))
 
 
-def open(store: str | PathLike[str] | None = None) -> Runs:
+def open(store: FilePath | None = None) -> Runs:
     """Return the runs of the database `store` (a path or URL; ``DGA2D_STORE`` or ``dga2d.db`` by default)."""
     return Runs(store_url(store))

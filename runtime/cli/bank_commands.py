@@ -60,7 +60,7 @@ def add(runs: tuple[str, ...], path: Path, licence: str, url: str, as_json: bool
     """
     import anyio
 
-    from dga2d.runtime.bank.views import add_runs
+    from dga2d.runtime.bank.collecting import add_runs
 
     report = anyio.run(add_runs, url, runs, path, licence)
     if as_json:
@@ -75,8 +75,8 @@ def add(runs: tuple[str, ...], path: Path, licence: str, url: str, as_json: bool
 @json_option
 def list_entries(domain: str | None, name: str, as_json: bool) -> None:
     """List what a bank holds: gains in points, by the measurement trusted most, and who wrote it."""
+    from dga2d.runtime.bank.collecting import entry_view
     from dga2d.runtime.bank.entries import read_bank
-    from dga2d.runtime.bank.views import entry_view
 
     rows = [entry_view(entry) for entry in read_bank(name) if domain in (None, entry.domain)]
     if as_json:
@@ -107,8 +107,8 @@ def list_entries(domain: str | None, name: str, as_json: bool) -> None:
 @json_option
 def show(digest: str, name: str, as_json: bool) -> None:
     """Show the entry whose digest begins with DIGEST: origin, measurements and code."""
+    from dga2d.runtime.bank.collecting import entry_view, find_entry
     from dga2d.runtime.bank.entries import read_bank
-    from dga2d.runtime.bank.views import entry_view, find_entry
 
     entry = find_entry(read_bank(name), digest)
     if as_json:

@@ -79,8 +79,8 @@ def _write_report(url: str, run: str, path: Path | None, kind: str | None) -> di
 def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
     import anyio
 
+    from dga2d.runtime.errors import require_package
     from dga2d.runtime.report.figures import read_drawable, write_figures
-    from dga2d.runtime.runs.packages import require_package
 
     require_package("matplotlib", "figures", "--figures")
     drawn = write_figures(anyio.run(functools.partial(read_drawable, url, run)), folder)

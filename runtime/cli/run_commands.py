@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.grouped_help import GroupedCommand
 from dga2d.runtime.cli.options import (
+    GroupedCommand,
     accept_code_option,
     data_option,
     domain_argument,
@@ -100,8 +100,7 @@ def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path 
     import anyio
 
     from dga2d.domains.core.registry import get_domain
-    from dga2d.runtime.runs.estimate import estimate_run
-    from dga2d.runtime.runs.trial_evaluation import measure_work_seconds
+    from dga2d.runtime.runs.estimate import estimate_run, measure_work_seconds
 
     get_domain(domain)  # a name that is none is said to be so
     expected = estimate_run(

@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from dga2d import __version__
-from dga2d.runtime.cache import cache_dir, is_cache_usable
 from dga2d.runtime.cli.options import json_option, settings_from, settings_options, store_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, status_line
+from dga2d.runtime.user_files import cache_dir, is_cache_usable
 from dga2d.store import MissingDatabaseError, StoreError, open_store, shown_url
 
 WIDTH = 100

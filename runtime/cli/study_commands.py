@@ -237,7 +237,7 @@ def report(
             announce("")
     files: list[Path] = []
     if folder is not None:
-        from dga2d.runtime.runs.packages import require_package
+        from dga2d.runtime.errors import require_package
         from dga2d.runtime.study.figures import write_figures
 
         require_package("matplotlib", "figures", "--figures")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import click
 from dga2d.runtime.cli.options import LARGEST_INTEGER, json_option, quiet_option, store_option
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.learned.names import DOMAINS
-from dga2d.runtime.terminal.output import check_writable, print_json
+from dga2d.runtime.terminal.output import Announce, check_writable, print_json
 
 if TYPE_CHECKING:
     import torch
@@ -101,8 +100,8 @@ def train(
 
 def require_learned(purpose: str) -> None:
     """Raise UsageError where a package of the optional extra ``learned`` is not installed."""
+    from dga2d.runtime.errors import require_package
     from dga2d.runtime.learned.names import PACKAGES
-    from dga2d.runtime.runs.packages import require_package
 
     for package in PACKAGES:
         require_package(package, "learned", purpose)
@@ -148,13 +147,7 @@ def _reopen(method: str, weights: Path, budget: Budget, device: torch.device) ->
 
 
 def _run(
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    url: str,
-    announce: Callable[[str], None],
-    *,
-    is_new: bool,
+    training: Training, budget: Budget, weights: Path, url: str, announce: Announce, *, is_new: bool
 ) -> Trained:
     """Train until the budget is used or a signal comes: the first stops after a step, the second at once."""
     import anyio

@@ -22,13 +22,17 @@ from dga2d.domains.core.registry import loaded_plugin
 from dga2d.domains.own.claims import functions_claim, own_picture_claim
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.cache import cache_dir
 from dga2d.runtime.domain_check import whole_run
-from dga2d.runtime.domain_check.processes import examine_elsewhere
-from dga2d.runtime.domain_check.trials import misconduct, solve_with_baselines, try_operators
+from dga2d.runtime.domain_check.trials import (
+    examine_elsewhere,
+    misconduct,
+    solve_with_baselines,
+    try_operators,
+)
 from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluator import evaluation_limits, local_workers
 from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.user_files import cache_dir
 
 N_INSTANCES = 2
 """Training instances, besides the smoke instance, that operators are tried on: those with the least data."""

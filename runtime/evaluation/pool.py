@@ -32,7 +32,7 @@ from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
 from dga2d.runtime.evaluation.slot_queue import Urgency
 from dga2d.runtime.evaluation.worker import Worker, ZygoteSettings
 from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
-from dga2d.runtime.user_key import KEY_BYTES, user_key
+from dga2d.runtime.user_files import KEY_BYTES, user_key
 
 _WORLDS_KEPT = 64
 _PROGRAMS_KEPT = 1024
@@ -147,10 +147,7 @@ class EvaluatorPool:
         return ZygoteSettings(self._mode, self._limits, self._cache, address, smoke.environment.data, oracle)
 
     async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._worker_pool.__aexit__(exc_type, exc, traceback)
 

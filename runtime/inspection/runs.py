@@ -1,4 +1,4 @@
-"""Reading runs: their list, the state at any point, the replay. Nothing here writes."""
+"""Reading runs: their list, the state at any point, trainings, the replay. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.training_view import training_view
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
 from dga2d.store import (
@@ -24,6 +23,7 @@ from dga2d.store import (
 
 if TYPE_CHECKING:
     from dga2d.agents.decision_replay import DecisionVerifier
+from dga2d.replay.state.training_state import TrainingState
 
 
 async def run_names(url: str, domain: str | None = None) -> list[str]:
@@ -171,3 +171,30 @@ def _begun(run_id: str, state: RunState) -> RunState:
     if state.started is None and state.training is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began")
     return state
+
+
+def training_view(run_id: str, state: RunState, training: TrainingState) -> dict[str, Any]:
+    """Return a training at one event."""
+    started = training.started
+    return {
+        "run": run_id,
+        "seq": state.seq,
+        "status": state.status,
+        "reason": state.reason,
+        "domain": started.domain,
+        "seed": started.seed,
+        "code_version": state.code_version,
+        "settings": started.settings,
+        "state_digest": state_digest(state),
+        "training": {
+            "method": started.method,
+            "data": started.data,
+            "cost": started.cost,
+            "parameters": started.parameters,
+            "torch": started.torch_version,
+            "devices": list(training.devices),
+            "budget": {"steps": training.budget_steps, "hours": training.budget_hours},
+            "weights": training.weights,
+            "curve": [point.model_dump(mode="json", exclude={"checkpoint"}) for point in training.points],
+        },
+    }

@@ -28,9 +28,8 @@ from dga2d.domains.clp3d.decoder import make_decoder
 from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
 from dga2d.domains.core.contract import Decoder, Instance, State
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import draw
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 FEATURES: Final = 8
 CLIPPING: Final = 10.0

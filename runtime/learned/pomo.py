@@ -26,9 +26,8 @@ from torch import Tensor, nn
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.tsp.reader import length_matrix
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import attend, draw, merge_heads, split_heads
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 TANH_CLIPPING: Final = 10.0
 """Logits lie within ± this."""

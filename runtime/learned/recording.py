@@ -28,6 +28,7 @@ from dga2d.runtime.learned.weights import digest_of
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import lease_holder
 from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.terminal.output import Announce
 from dga2d.store import EventStore, EventWriter, open_store
 
 
@@ -59,7 +60,7 @@ async def start_training(
     budget: Budget,
     weights: Path,
     is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> Trained:
     """Train from the beginning, recorded as the run that it names, and write weights and card.
 
@@ -85,7 +86,7 @@ async def resume_training(
     budget: Budget,
     weights: Path,
     is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> Trained:
     """Go on with the training of a checkpoint.
 
@@ -121,7 +122,7 @@ async def _train(
     budget: Budget,
     weights: Path,
     is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
+    announce: Announce,
     recorded: int,
 ) -> Trained:
     checkpoint, card = checkpoint_path(weights), card_path(weights)

@@ -28,9 +28,8 @@ from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData, processing_matrix
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import draw, merge_heads, split_heads
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 DISCOUNT: Final = 0.99
 BARRED: Final = -1e9

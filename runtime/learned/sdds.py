@@ -30,8 +30,7 @@ from torch import Tensor, nn
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.mis.model_rb import model_rb
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 
 PENALTY: Final = 1.2
 """Energy of an edge within the set; a vertex has −1."""
@@ -131,12 +130,7 @@ def flip_probability(step: int, steps: int) -> float:
 
 
 def diffuse(
-    network: nn.Module,
-    adjacency: Tensor,
-    paths: int,
-    steps: int,
-    temperature: float,
-    rng: torch.Generator,
+    network: nn.Module, adjacency: Tensor, paths: int, steps: int, temperature: float, rng: torch.Generator
 ) -> Reverse:
     """Go from noise to marks on each graph, `paths` times, and return the loss of doing so.
 

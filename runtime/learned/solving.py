@@ -10,12 +10,16 @@ import torch
 from anyio import to_thread
 
 from dga2d.domains.core.contract import Instance, State
-from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod, device_in_words, device_named
+from dga2d.runtime.errors import UsageError, require_package
+from dga2d.runtime.learned.method import (
+    LearnedMethod,
+    TrainingSettings,
+    device_in_words,
+    device_named,
+    stream,
+)
 from dga2d.runtime.learned.names import DOMAINS, PACKAGES, Weights
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 from dga2d.runtime.learned.weights import digest_of, load_network
-from dga2d.runtime.runs.packages import require_package
 
 
 class LearnedSolver(NamedTuple):

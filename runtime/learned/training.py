@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.weights import (
     Contents,
     digest_of,

@@ -16,8 +16,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from dga2d.runtime.errors import OutputFileError, UsageError
-from dga2d.runtime.learned.method import LearnedMethod, learned_method
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, learned_method, stream
 
 Kind = Literal["weights", "checkpoint"]
 FORMAT: Final = "dga2d-learned/1"

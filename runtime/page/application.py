@@ -1,9 +1,11 @@
-"""The page over the log: its addresses and what they answer.
+"""The page over the log: its addresses, what they answer, and the guard before all of them.
 
-It reads only. Where actions are allowed, they are commands in processes of their own (`actions`)."""
+It reads only. Where actions are allowed, they are commands in processes of their own (`actions`).
+"""
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
@@ -18,28 +20,77 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import (
     JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
     Response,
 )
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.page.actions import Actions
-from dga2d.runtime.page.answers import RunTimelines, error_answer, html_answer, templates
+from dga2d.runtime.page.answers import RunTimelines, Streams, error_answer, html_answer, templates
 from dga2d.runtime.page.chart_values import compared_values
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
-from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.run_page import RunPage
 from dga2d.runtime.page.solution_page import SolutionPage
-from dga2d.runtime.page.streams import Streams
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.code import highlight_lines
 from dga2d.runtime.report.data import ReportPart
 from dga2d.store import EventStore, UnknownRunError, shown_url
+
+HEADERS = {
+    b"content-security-policy": (
+        b"default-src 'self'; img-src 'self' data:; "  # a chart becomes PNG by way of an image of its own
+        b"style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+    ),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+COOKIE = "dga2d-token"
+
+
+class Guard:
+    """Adds the security headers and, where a token is set, asks for it."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                added = [(name, value) for name, value in HEADERS.items() if name not in given]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        if self._token is None or _same(request.cookies.get(COOKIE), self._token):
+            return None
+        if not _same(request.query_params.get("token"), self._token):
+            return PlainTextResponse("This page needs the token that `dga2d serve` printed.", 401)
+        response = RedirectResponse(request.url.remove_query_params("token"))
+        response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+        return response
+
+
+def _same(given: str | None, token: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), token.encode())
+
 
 ACT_HEADER = "x-dga2d-act"
 LIST_STATE = frozenset({"run", "filter", "sort", "order"})

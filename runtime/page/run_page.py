@@ -1,10 +1,13 @@
-"""The addresses of one run: its frame, its panels at any event, downloads, and its live tail."""
+"""The addresses of one run: its frame, its panels at any event, what is told of an operator, downloads, and
+its live tail.
+"""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,11 +18,14 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from dga2d.domains.core.errors import DomainError
-from dga2d.events import Dga2dError, RunId
+from dga2d.events import Dga2dError, OperatorId, RunId
+from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.inspection.log_reading import export_to
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.page.answers import (
     RunTimelines,
+    Streams,
     answering,
     attachment,
     html_answer,
@@ -30,14 +36,97 @@ from dga2d.runtime.page.answers import (
     seq_of,
 )
 from dga2d.runtime.page.dashboard import Dashboard
-from dga2d.runtime.page.operators import tell_operator
 from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, TAB_WORDS, context_for
-from dga2d.runtime.page.streams import Streams
+from dga2d.runtime.page.timeline import Timeline
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import ReportPart, call_texts
+from dga2d.runtime.report.graph_drawing import categories
+from dga2d.runtime.report.lineage import edit_text
+from dga2d.runtime.report.milestones import EditMark
+from dga2d.runtime.report.notes import Change
 from dga2d.runtime.runs.states import refuse_training
 from dga2d.runtime.solver_export import export_solver
 from dga2d.store import EventStore, verify_events
+
+
+@dataclass(frozen=True)
+class PooledCode:
+    """An implementation in a pool."""
+
+    name: str
+    credit: float
+    is_incumbent: bool
+    seq: int
+    """Event that brought it; 0 for the library's."""
+    source: str
+
+
+@dataclass(frozen=True)
+class ToldOperator:
+    """An operator at one event."""
+
+    name: str
+    category: str
+    credit: float
+    pool: tuple[PooledCode, ...]
+    """Highest credit first."""
+    edits: tuple[EditMark, ...]
+    """Latest first."""
+
+
+async def tell_operator(timeline: Timeline, seq: int, name: str) -> ToldOperator | None:
+    """Return an operator after event `seq`; ``None`` where there is none of that name."""
+    state = await timeline.state_at(seq)
+    operator = OperatorId(name)
+    if operator not in state.pools:
+        return None
+    epsilon, program = state.settings.epsilon, state.champion or state.best
+    steps = () if program is None else program.steps
+    used = {state.successor(step.implementation) for step in steps}
+    changes = [change for change in timeline.notes.until(seq).changes if operator in _concerned(change)]
+    brought = {
+        change.payload.implementation: change.seq
+        for change in changes
+        if isinstance(change.payload, p.ImplementationAdded | p.ImplementationReplaced)
+    }
+    brought |= {
+        host.implementation: change.seq
+        for change in changes
+        if isinstance(change.payload, p.KernelReplaced)
+        for host in change.payload.replaced
+    }
+    pool = [
+        PooledCode(
+            one,
+            state.credits.implementation_credit(one, epsilon),
+            one in used,
+            brought.get(one, 0),
+            (await timeline.get_blob(state.sources[one])).decode(),
+        )
+        for one in state.pools[operator]
+    ]
+    measure = measure_of(state.header)
+    return ToldOperator(
+        name,
+        categories(state.header, state)[operator],
+        state.credits.operator_credit(state.pools[operator], epsilon),
+        tuple(sorted(pool, key=lambda one: (-one.credit, one.name))),
+        tuple(
+            EditMark(change.payload.generation, change.seq, edit_text(change, measure))
+            for change in reversed(changes)
+        ),
+    )
+
+
+def _concerned(change: Change) -> set[OperatorId]:
+    """Return the operators whose pools a change is about."""
+    match change.payload:
+        case p.EdgeReplaced():
+            return set()
+        case p.KernelReplaced(replaced=hosts):
+            return {host.operator for host in hosts}
+        case payload:
+            return {payload.operator}
 
 
 class RunPage:

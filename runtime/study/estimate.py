@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from dga2d.runtime.runs.estimate import estimate_run
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.plan import StudyPlan
+from dga2d.runtime.terminal.output import Announce
 
 
 class WorkBudget(NamedTuple):
@@ -24,16 +25,13 @@ WorkSeconds = Mapping[WorkBudget, float]
 
 
 async def measure_work_budgets(
-    plan: StudyPlan,
-    progress: Sequence[CellProgress],
-    data_dir: Path | None,
-    announce: Callable[[str], None],
+    plan: StudyPlan, progress: Sequence[CellProgress], data_dir: Path | None, announce: Announce
 ) -> WorkSeconds:
     """Measure what evaluations of work budgets take, of the domains of which no run has been tested yet.
 
     Raises as `measure_work_seconds`.
     """
-    from dga2d.runtime.runs.trial_evaluation import measure_work_seconds
+    from dga2d.runtime.runs.estimate import measure_work_seconds
 
     known = {found.cell.domain for found in progress if found.seconds is not None}
     measured: dict[WorkBudget, float] = {}

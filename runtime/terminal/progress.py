@@ -59,10 +59,7 @@ class ProgressLines:
     """
 
     def __init__(
-        self,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        counts: bool = True,
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, counts: bool = True
     ) -> None:
         stream = sys.stderr if stream is None else stream
         self._stream = stream

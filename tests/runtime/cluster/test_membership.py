@@ -25,7 +25,7 @@ from dga2d.runtime.evaluation import EvaluationLimits
 from dga2d.runtime.evaluation.answers import EvaluationFailure
 from dga2d.runtime.evaluator import local_workers
 from dga2d.runtime.runs.config import make_settings
-from dga2d.runtime.study.on_cluster import _check_shared
+from dga2d.runtime.study.running import _check_shared
 
 ALL = {"seccomp": "active", "landlock": "active"}
 SMOKE = get_domain("tsp").smoke_instance()
