@@ -14,7 +14,7 @@ from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluation.limits import MIB
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.terminal.run_metrics import Workload
 from dga2d.runtime.user_files import cache_dir
 
 

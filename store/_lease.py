@@ -8,9 +8,9 @@ from sqlalchemy import insert, select, update
 
 from dga2d.events import RunId
 from dga2d.store import _statements
+from dga2d.store._contract import ProcessIdentity
 from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import RunBusyError
-from dga2d.store._process import ProcessIdentity
 from dga2d.store._schema import leases
 
 LEASE_US = 30_000_000

@@ -14,7 +14,16 @@ from sqlalchemy import select
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
 from dga2d.store import _read, _statements
-from dga2d.store._contract import EMPTY_LOG, EventStep, EventWriter, Head, RunSummary, Snapshot, check_page
+from dga2d.store._contract import (
+    EMPTY_LOG,
+    EventStep,
+    EventWriter,
+    Head,
+    RunSummary,
+    Snapshot,
+    check_page,
+    this_process,
+)
 from dga2d.store._database import Database, DatabaseConnection
 from dga2d.store._errors import (
     CorruptEventError,
@@ -25,7 +34,6 @@ from dga2d.store._errors import (
 from dga2d.store._import import SqlRunImport
 from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written
-from dga2d.store._process import this_process
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import blob_rows
 from dga2d.store._runs import (

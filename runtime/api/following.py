@@ -16,7 +16,7 @@ from dga2d.runtime.api.notebook import NotebookProgress, is_notebook
 from dga2d.runtime.runs.interruption import Interruption, StoppedWhileStartingError
 from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.terminal.progress import Progress, show_progress
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.terminal.run_metrics import Workload
 
 Callback = Callable[[RunState, RecordedEvent], object]
 """Gets every new event with the state after it."""

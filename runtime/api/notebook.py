@@ -15,8 +15,7 @@ from dga2d.runtime.inspection.views import best_gap
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.render import environment
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
-from dga2d.runtime.terminal.run_metrics import RunMetrics
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 REDRAWN_S = 0.5
 """Least seconds between two frames."""

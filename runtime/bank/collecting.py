@@ -20,7 +20,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement, merge, read_bank, write_bank
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.runs.exported import is_file, open_file
+from dga2d.runtime.runs.states import is_file, open_file
 from dga2d.store import EventStore, open_store, verify_events
 
 Accepted = p.ImplementationAdded | p.ImplementationReplaced | p.OperatorProposed

@@ -10,6 +10,7 @@ from dga2d.runtime.cli.options import (
     complete_runs,
     data_option,
     json_option,
+    run_async,
     seed_option,
     store_option,
     thread_count,
@@ -90,11 +91,9 @@ def compare(
 
 
 def _read(url: str, runs: tuple[str, ...]) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.inspection.comparing import read_comparison
 
-    return anyio.run(read_comparison, url, runs)
+    return run_async(read_comparison, url, runs)
 
 
 def _solve(
@@ -106,14 +105,12 @@ def _solve(
     seed: int,
     data_dir: Path | None,
 ) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.inspection.head_to_head import Limits, solve_head_to_head
 
     limits = Limits(seconds, 1 if cores is None else thread_count(cores), seed)
     announce = status_line()
     try:
-        return anyio.run(solve_head_to_head, url, runs, methods, limits, data_dir, announce)
+        return run_async(solve_head_to_head, url, runs, methods, limits, data_dir, announce)
     finally:
         announce("")
 

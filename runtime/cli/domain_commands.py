@@ -17,6 +17,7 @@ from dga2d.runtime.cli.options import (
     domain_name,
     domain_path_option,
     json_option,
+    run_async,
 )
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, printable, status_line
@@ -146,8 +147,6 @@ def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None
       dga2d domains check knapsack --domain-path .
       dga2d domains check jsp
     """
-    import anyio
-
     from dga2d.runtime.runs.config import make_settings
     from dga2d.runtime.terminal.diagnostics import configure
 
@@ -163,7 +162,7 @@ def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None
             if not as_json:
                 click.echo("\n".join(_lines(finding)))
 
-    anyio.run(follow)
+    run_async(follow)
     if as_json:
         print_json([asdict(finding) for finding in findings])
     return ExitCode.OK if all(finding.holds for finding in findings) else ExitCode.DIFFERENCE

@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
+from dga2d.runtime.cli.options import (
+    LARGEST_INTEGER,
+    data_option,
+    file_option,
+    json_option,
+    run_argument,
+    run_async,
+    store_option,
+)
 from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.inspection.measures import Measure, measure_in, measured_rows
@@ -21,11 +29,9 @@ from dga2d.runtime.terminal.output import print_csv, print_json, print_table, pr
 @json_option
 def runs(url: str, as_json: bool) -> None:
     """List all runs with their status."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import list_runs
 
-    rows = anyio.run(list_runs, url)
+    rows = run_async(list_runs, url)
     if as_json:
         print_json(rows)
         return
@@ -58,13 +64,11 @@ def runs(url: str, as_json: bool) -> None:
 @json_option
 def show(run: str, seq: int | None, generation: int | None, internals: bool, url: str, as_json: bool) -> None:
     """Show RUN: results and progress; with --internals the graph, credits, policy and digests, too."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import read_state_view
 
     if seq is not None and generation is not None:
         raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
-    view = anyio.run(read_state_view, url, run, seq, generation)
+    view = run_async(read_state_view, url, run, seq, generation)
     if as_json:
         print_json(view)
     elif "training" in view:
@@ -103,16 +107,14 @@ def replay(
     as_json: bool,
 ) -> int:
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import replay_run
 
-    report = anyio.run(replay_run, url, run, verify, _hash(head))
+    report = run_async(replay_run, url, run, verify, _hash(head))
     report["reevaluation"] = None
     if fraction is not None and report["difference"] is None:
         from dga2d.runtime.inspection.reevaluation import reevaluate_run
 
-        report["reevaluation"] = anyio.run(reevaluate_run, url, run, fraction, data_dir)
+        report["reevaluation"] = run_async(reevaluate_run, url, run, fraction, data_dir)
     differs = report["difference"] is not None
     if report["reevaluation"] is not None:
         differs = differs or bool(report["reevaluation"]["differences"])
@@ -137,26 +139,17 @@ def replay(
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
 @click.option("--full", is_flag=True, help="Check every blob the run names, not only prompts and answers.")
-@click.option(
-    "--against",
-    "export",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Compare with a provider's export of usage (CSV or JSON).",
-)
+@file_option("--against", "export", help="Compare with a provider's export of usage (CSV or JSON).")
 @store_option
 @json_option
 def audit(
     run: str, list_calls: bool, as_csv: bool, full: bool, export: Path | None, url: str, as_json: bool
 ) -> int:
     """Add up the model calls of RUN by purpose, show what each bought, and check whether the log holds."""
-    import anyio
-
-    from dga2d.runtime.inspection.audit import audit_run
-    from dga2d.runtime.inspection.usage_export import find_differences, read_export
+    from dga2d.runtime.inspection.audit import audit_run, find_differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = anyio.run(audit_run, url, run, full)
+    report = run_async(audit_run, url, run, full)
     against = None if rows is None else find_differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})

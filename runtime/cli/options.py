@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,12 +20,31 @@ from dga2d.store import DEFAULT_URL, database_url
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-from collections.abc import Mapping, Sequence
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that a log and its database hold."""
+
+
+def run_async(work: Callable[[*Arguments], Awaitable[Result]], *arguments: *Arguments) -> Result:
+    """Return what `work` returns, carried out in an event loop."""
+    import anyio  # `dga2d --help` does without
+
+    return anyio.run(work, *arguments)
+
+
+def file_option(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return an option that takes the path of a file."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.option(*names, type=kind, metavar="FILE", **attributes)
+
+
+def folder_option(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return an option that takes the path of a folder."""
+    return click.option(*names, **{"type": click.Path(path_type=Path), "metavar": "DIR", **attributes})
 
 
 store_option = click.option(
@@ -68,12 +87,10 @@ def _use_domain_path(context: click.Context, parameter: click.Parameter, folders
 _DOMAIN_PATH_KEY = "dga2d.domain_path"
 GIVEN_PATHS_KEY = "dga2d.given_domain_paths"
 """Where a command's context keeps what ``--domain-path`` named, for commands that start others."""
-domain_path_option = click.option(
+domain_path_option = folder_option(
     "--domain-path",
-    type=click.Path(path_type=Path),
     envvar="DGA2D_DOMAIN_PATH",
     multiple=True,
-    metavar="DIR",
     is_eager=True,
     expose_value=False,
     callback=_use_domain_path,
@@ -87,11 +104,9 @@ def data_option(command: Command) -> Command:
     return _data_option(domain_path_option(command))
 
 
-_report_file_option = click.option(
+_report_file_option = file_option(
     "--report",
     "report_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Where the HTML report goes; RUN.html in the working directory by default.",
 )
 _no_report_option = click.option("--no-report", is_flag=True, help="Write no report.")

@@ -17,6 +17,7 @@ from dga2d.runtime.cli.options import (
     json_option,
     rebuild_policy_option,
     run_argument,
+    run_async,
     seed_option,
     set_option,
     settings_from,
@@ -97,14 +98,12 @@ def evolve(
 
 
 def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path | None, as_json: bool) -> int:
-    import anyio
-
     from dga2d.domains.core.registry import get_domain
     from dga2d.runtime.runs.estimate import estimate_run, measure_work_seconds
 
     get_domain(domain)  # a name that is none is said to be so
     expected = estimate_run(
-        settings, work_seconds=anyio.run(measure_work_seconds, domain, settings, data_dir)
+        settings, work_seconds=run_async(measure_work_seconds, domain, settings, data_dir)
     )
     if as_json:
         plain = settings.model_dump(mode="json")
@@ -134,11 +133,9 @@ def pause(run: str, wait: float, url: str, as_json: bool) -> None:
     Example:
       dga2d pause jsp-k3v9q2
     """
-    import anyio
+    from dga2d.runtime.runs.interruption import pause_run
 
-    from dga2d.runtime.runs.pausing import pause_run
-
-    paused = anyio.run(pause_run, url, run, wait)
+    paused = run_async(pause_run, url, run, wait)
     if as_json:
         print_json(paused)
     else:
@@ -219,15 +216,13 @@ def fork(
       dga2d fork jsp-k3v9q2 --generation 20 --set evolution=false
       dga2d fork jsp-k3v9q2 --generation 0 --set structure='"dg"' --run-id again
     """
-    import anyio
-
     from dga2d.events import RunId
     from dga2d.runtime.runs.forking import Fork, create_fork, fork_run
 
     changed = given_settings({}, config_file, assignments)
     asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
     if no_run:
-        finished = anyio.run(create_fork, url, asked, accept_code_change)
+        finished = run_async(create_fork, url, asked, accept_code_change)
         conclude(finished, url, replace(show, has_report=False))
         return 0  # paused, as asked for
 

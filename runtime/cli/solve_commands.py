@@ -16,8 +16,11 @@ from dga2d.runtime.cli.options import (
     data_option,
     domain_argument,
     domain_path_option,
+    file_option,
+    folder_option,
     json_option,
     run_argument,
+    run_async,
     seed_option,
     store_option,
     thread_count,
@@ -49,12 +52,7 @@ if TYPE_CHECKING:
     help="A baseline instead: safe (the default), its counterpart from the basic library, iterated local "
     "search, OR-Tools, or a learned solver (tsp: pomo, fjsp: resched, mis: sdds, clp3d: bpp-drl).",
 )
-@click.option(
-    "--weights",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Weights of the learned solver; `dga2d train` writes them.",
-)
+@file_option("--weights", help="Weights of the learned solver; `dga2d train` writes them.")
 @click.option("--device", help="Where the learned solver runs: cpu (the default), cuda or cuda:N.")
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
@@ -68,14 +66,8 @@ if TYPE_CHECKING:
     help="paper: INSTANCE is one of the paper's own, from --data or made again exactly.",
 )
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the solution here."
-)
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the solution here (.svg, .png or .pdf); needs matplotlib.",
-)
+@file_option("-o", "--output", help="Write the solution here.")
+@file_option("--picture", help="Draw the solution here (.svg, .png or .pdf); needs matplotlib.")
 @data_option
 @store_option
 @json_option
@@ -159,8 +151,6 @@ def _solve(
     zygote: Zygote | None,
     learned: Weights | None,
 ) -> Solved:
-    import anyio
-
     from dga2d.runtime.runs.problem import settings_for
     from dga2d.runtime.runs.solving import check_picture, solve_instance
 
@@ -175,7 +165,7 @@ def _solve(
 
     arguments = (domain, instance, url, run_id, method, settings, seed, data_dir, announce, warn, zygote)
     try:
-        return anyio.run(solve_instance, *arguments, learned)
+        return run_async(solve_instance, *arguments, learned)
     finally:
         announce("")
 
@@ -217,18 +207,10 @@ def _print_solved(view: dict[str, Any]) -> None:
 
 @click.command(short_help="Write a run's best algorithm as a standalone Python file.")
 @run_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="File to write; solver.py by default.",
-)
-@click.option(
+@file_option("-o", "--output", help="File to write; solver.py by default.")
+@folder_option(
     "--package",
     "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
     help="Write a package that pip installs, with metadata and tests, into a new folder instead.",
 )
 @click.option(
@@ -258,8 +240,6 @@ def solver(
       dga2d solver jsp-k3v9q2 --best --generation 20 --package jsp-solver
       python solver.py INSTANCE --time-limit 10 -o SOLUTION
     """
-    import anyio
-
     from dga2d.domains.budget import bounded_shares
     from dga2d.domains.core.registry import get_domain
     from dga2d.runtime.inspection.measures import percent
@@ -271,7 +251,7 @@ def solver(
     target = output or Path("solver.py")
     if folder is None:
         check_writable(target)
-    exported = anyio.run(export_solver, url, run, datetime.now(UTC), choice, generation)
+    exported = run_async(export_solver, url, run, datetime.now(UTC), choice, generation)
     if folder is None:
         write_file(target, exported.text)
     else:

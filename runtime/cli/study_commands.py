@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import GIVEN_PATHS_KEY, data_option, json_option, store_option
+from dga2d.runtime.cli.options import (
+    GIVEN_PATHS_KEY,
+    data_option,
+    file_option,
+    folder_option,
+    json_option,
+    run_async,
+    store_option,
+)
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.terminal.output import (
     check_writable,
@@ -109,8 +117,6 @@ def run(
     """Carry out what is left of PLAN. Tested runs are not repeated, begun ones are resumed; after an
     interruption the same command goes on.
     """
-    import anyio
-
     from dga2d.runtime.cluster.connection import named_cluster
     from dga2d.runtime.study.cells import read_progress
     from dga2d.runtime.study.estimate import estimate, measure_work_budgets
@@ -119,14 +125,14 @@ def run(
 
     cluster = None if place is None else named_cluster(place, "--on")
     found = read_plan(plan)
-    progress = anyio.run(read_progress, url, found)
+    progress = run_async(read_progress, url, found)
 
     def announce(text: str) -> None:
         if not quiet:
             click.echo(printable(text), err=True)
 
     if dry_run:
-        measured = anyio.run(measure_work_budgets, found, progress, data_dir, announce)
+        measured = run_async(measure_work_budgets, found, progress, data_dir, announce)
         expected = estimate(found, progress, jobs, measured)
         cells = [one.view() for one in progress]
         _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
@@ -144,11 +150,9 @@ def _domain_paths() -> tuple[Path, ...]:
 
 
 def _carried_out(plan: Any, options: Options, announce: Any) -> StudyOutcome:
-    import anyio
-
     from dga2d.runtime.study.running import run_study
 
-    return anyio.run(functools.partial(run_study, plan, options, announce))
+    return run_async(functools.partial(run_study, plan, options, announce))
 
 
 def _show(view: dict[str, Any], as_json: bool) -> None:
@@ -189,19 +193,15 @@ def _estimate_lines(view: dict[str, Any]) -> list[str]:
 
 @study.command(short_help="Report what a plan's runs found.")
 @plan_argument
-@click.option(
+@file_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default. CSV holds one "
     "table a file: beside FILE stand FILE-resources.csv, -course.csv, -groups.csv and -seconds.csv.",
 )
-@click.option(
+@folder_option(
     "--figures",
     "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
     help="Write convergence and performance profiles here, PNG and SVG (needs matplotlib).",
 )
 @data_option
@@ -214,8 +214,6 @@ def report(
     each domain, paired tests against the plan's reference arm, what the runs used, and figures by group or
     budget where the plan tests on further ones. Exit code 1 while runs are missing.
     """
-    import anyio
-
     from dga2d.runtime.study.breakdowns import by_group, by_seconds, part_view, resource_view, resources
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.results import read_results, row_view
@@ -226,13 +224,13 @@ def report(
         raise UsageError(f"-o {output}: expected a name that ends in {', '.join(f'.{k}' for k in FORMATS)}")
     if output is not None:
         check_writable(output)
-    results = anyio.run(read_results, url, read_plan(plan))
+    results = run_async(read_results, url, read_plan(plan))
     if results.plan.solvers and results.results:  # all other gaps are in the logs
         from dga2d.runtime.study.solvers import add_solvers
 
         announce = status_line()
         try:
-            results = anyio.run(add_solvers, url, results, data_dir, announce)
+            results = run_async(add_solvers, url, results, data_dir, announce)
         finally:
             announce("")
     files: list[Path] = []

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import LARGEST_INTEGER, json_option, quiet_option, store_option
+from dga2d.runtime.cli.options import (
+    LARGEST_INTEGER,
+    file_option,
+    json_option,
+    quiet_option,
+    run_async,
+    store_option,
+)
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.learned.names import DOMAINS
 from dga2d.runtime.terminal.output import Announce, check_writable, print_json
@@ -22,11 +29,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Train a learned solver: POMO, ReSched, SDDS or BPP-DRL.")
 @click.argument("method", type=click.Choice(list(DOMAINS)))
-@click.option(
+@file_option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Weights, in safetensors; METHOD.safetensors by default. Checkpoint and card lie beside it.",
 )
 @click.option("--steps", type=click.IntRange(1), help="Steps of the optimiser: reproducible bit for bit.")
@@ -150,8 +155,6 @@ def _run(
     training: Training, budget: Budget, weights: Path, url: str, announce: Announce, *, is_new: bool
 ) -> Trained:
     """Train until the budget is used or a signal comes: the first stops after a step, the second at once."""
-    import anyio
-
     from dga2d.runtime.learned.recording import resume_training, start_training
     from dga2d.runtime.runs.interruption import Interruption
 
@@ -160,7 +163,7 @@ def _run(
     work = start_training if is_new else resume_training
     with stop.handles_signals():
         stop.finish()  # nothing is to be cancelled: the loop looks at the name
-        return anyio.run(work, url, training, budget, weights, lambda: stop.signal_name is not None, announce)
+        return run_async(work, url, training, budget, weights, lambda: stop.signal_name is not None, announce)
 
 
 def _view(trained: Trained, budget: Budget) -> dict[str, Any]:

@@ -29,9 +29,8 @@ from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.errors import CacheFolderError, WireError
 from dga2d.runtime.evaluation.launch import Zygote, launch
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.slot_queue import Urgency
 from dga2d.runtime.evaluation.worker import Worker, ZygoteSettings
-from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
+from dga2d.runtime.evaluation.worker_pool import Job, Parcel, Urgency, WorkerPool
 from dga2d.runtime.user_files import KEY_BYTES, user_key
 
 _WORLDS_KEPT = 64

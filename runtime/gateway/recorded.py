@@ -42,7 +42,7 @@ from dga2d.events.payloads import (
 )
 from dga2d.replay.state.ledger import BY_TASK
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.runs.exported import is_file, open_file
+from dga2d.runtime.runs.states import is_file, open_file
 from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verify_events
 
 FALLBACK = ",then="

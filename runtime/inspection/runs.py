@@ -9,21 +9,16 @@ from dga2d.replay.snapshots import SnapshotCheck
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.training_state import TrainingState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
-from dga2d.store import (
-    EventStore,
-    RunSummary,
-    open_store,
-    verify_events,
-)
+from dga2d.store import EventStore, RunSummary, open_store, verify_events
 
 if TYPE_CHECKING:
     from dga2d.agents.decision_replay import DecisionVerifier
-from dga2d.replay.state.training_state import TrainingState
 
 
 async def run_names(url: str, domain: str | None = None) -> list[str]:

@@ -44,8 +44,7 @@ from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.own_processes import ProcessMeter
 from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.references import measure_references
-from dga2d.runtime.runs.start import baseline_of, policy_prompt_context, run_started
+from dga2d.runtime.runs.start import baseline_of, measure_references, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress

@@ -18,8 +18,7 @@ from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import Failures, comparison_text, comparison_view, figure_text, gap_of
 from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
-from dga2d.runtime.terminal.run_metrics import RunMetrics
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -32,8 +32,7 @@ WORDS = PolicyPromptContext("imaginary", "small", {})
 
 def embedded() -> PipelinePolicy:
     """The embedded policy, a quarter as wide."""
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
-    from dga2d.agents.policy.loading import build_policy
+    from dga2d.agents.policy.loading import build_policy, code_tokenizer, random_model, small_qwen2_config
 
     tokenizer = code_tokenizer()
     config = small_qwen2_config(len(tokenizer))

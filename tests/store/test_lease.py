@@ -16,8 +16,8 @@ import pytest
 
 from dga2d.events import Draft, RunId
 from dga2d.store import EventStore, LeaseLostError, RunBusyError, StaleVersionError, open_store
+from dga2d.store._contract import ProcessIdentity, host_name, this_process
 from dga2d.store._lease import LEASE_US
-from dga2d.store._process import ProcessIdentity, host_name, this_process
 
 Drafter = Callable[[object], Draft]
 
