@@ -23,7 +23,6 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import program_facts
 from dga2d.agents.proposing import (
     Models,
-    OperatorContract,
     ProgramTask,
     PromptContext,
     ProposalError,
@@ -372,7 +371,7 @@ async def read_task(
     }
     if asked.purpose != "program":
         return ReflectTask(**common, max_words=variation.max_words)
-    operators = library_contracts(state, context)
+    operators = tuple(context.contracts[o.id] for o in library_operators(state) if o.id != PROGRAM)
     library = await _library(state, sources)
     shown = library if variation.shows_library else ()
     return ProgramTask(
@@ -400,11 +399,6 @@ def _ask(asked: ProgramAsk) -> Ask:
 def _before_round(state: RunState) -> RunState:
     """Return the state as it was for planning: the open round does not count."""
     return replace(state, generation=None)
-
-
-def library_contracts(state: RunState, context: PromptContext) -> tuple[OperatorContract, ...]:
-    """Return the operators of the run's library, without that of complete programs."""
-    return tuple(context.contracts[o.id] for o in library_operators(state) if o.id != PROGRAM)
 
 
 async def _library(state: RunState, sources: SourceReader) -> tuple[Implementation, ...]:

@@ -74,7 +74,7 @@ class PostgresDatabase(Database):
         self._options = self._connect_options(url.difference_update_query(["schema"]))
         self._settings = {**SETTINGS, "default_transaction_read_only": "on" if read_only else "off"}
         if self._schema is not None:
-            self._settings["search_path"] = quote_name(str(self._schema))
+            self._settings["search_path"] = '"' + str(self._schema).replace('"', '""') + '"'
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
         self._listening = anyio.Lock()
         self._announcing = anyio.Lock()  # all runs of a process need one connection for it
@@ -333,11 +333,6 @@ class PostgresConnection(DatabaseConnection):
     async def lock_writers(self) -> None:
         with self._errors():
             await self.driver.execute("LOCK TABLE leases, blobs IN EXCLUSIVE MODE")
-
-
-def quote_name(name: str) -> str:
-    """Return a name as SQL's identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 async def _driver_of(core: AsyncConnection) -> asyncpg.Connection[asyncpg.Record]:

@@ -53,7 +53,7 @@ def _initialize(domain: Domain, refused: str | None, settings: RunSettings) -> I
     temperature = settings.temperature
     return InitializeTask(
         card=domain.card,
-        operators=_contracts(domain),
+        operators=tuple(OperatorContract.of(operator) for operator in domain.operators()),
         bounds=HBounds(settings.operator_limit, 1, temperature, temperature),
         baseline=_baseline(domain),
         max_length=settings.max_length,
@@ -90,10 +90,6 @@ def _connect(domain: Domain, is_delta: bool, refused: str | None, settings: RunS
         diagnostic=refused,
         attempt=int(refused is not None),
     )
-
-
-def _contracts(domain: Domain) -> tuple[OperatorContract, ...]:
-    return tuple(OperatorContract.of(operator) for operator in domain.operators())
 
 
 def _baseline(domain: Domain) -> tuple[OperatorId, ...]:
