@@ -34,12 +34,7 @@ from dga2d.store._errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from dga2d.store._postgresql_schema import (
-    SCHEMA_VERSION,
-    prepare_namespace,
-    prepare_schema,
-    schema_findings,
-)
+from dga2d.store._postgresql_schema import SCHEMA_VERSION, prepare_namespace, prepare_schema, schema_findings
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
 DIALECT = dialect()  # type: ignore[no-untyped-call]

@@ -25,12 +25,7 @@ from dga2d.store._contract import (
     this_process,
 )
 from dga2d.store._database import Database, DatabaseConnection
-from dga2d.store._errors import (
-    CorruptEventError,
-    RunExistsError,
-    StoreClosedError,
-    StoreError,
-)
+from dga2d.store._errors import CorruptEventError, RunExistsError, StoreClosedError, StoreError
 from dga2d.store._import import SqlRunImport
 from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written

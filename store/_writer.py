@@ -27,13 +27,7 @@ from dga2d.store._errors import (
 )
 from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
 from dga2d.store._read import LiveTail
-from dga2d.store._rows import (
-    EncodedDraft,
-    blob_rows,
-    encode,
-    insertions,
-    stamp,
-)
+from dga2d.store._rows import EncodedDraft, blob_rows, encode, insertions, stamp
 from dga2d.store._runs import Lineage, Segment
 from dga2d.store._statements import Insertion, SqlRow
 

@@ -24,10 +24,8 @@ from dga2d.runtime.errors import SettingsError, UsageError
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import list_runs, run_names
 from dga2d.runtime.runs import sessions
-from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.sessions import Finished
-from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import DEFAULT_URL, UnknownRunError, database_url, shown_url
 
 
@@ -156,12 +154,7 @@ def _prepare(
     outside = outside_evaluator(evaluator)
     name = use_problem(problem)
     effective = settings_for(name, limits, {**settings, "llm": llm})
-
-    async def session(watcher: Progress, stop: Interruption) -> Finished:
-        return await sessions.evolve(
-            url, name, effective, seed, folder, watcher, run, stop=stop, outside=outside
-        )
-
+    session = partial(sessions.evolve, url, name, effective, seed, folder, run_id=run, outside=outside)
     return _Start(session, url, outside)
 
 

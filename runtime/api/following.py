@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import anyio
 
@@ -20,7 +21,12 @@ from dga2d.runtime.terminal.run_metrics import Workload
 
 Callback = Callable[[RunState, RecordedEvent], object]
 """Gets every new event with the state after it."""
-Session = Callable[[Progress, Interruption], Awaitable[Finished]]
+
+
+class Session(Protocol):
+    """What a command does with a run: one function of `dga2d.runtime.runs.sessions`, all else bound."""
+
+    def __call__(self, *, watcher: Progress, stop: Interruption) -> Awaitable[Finished]: ...
 
 
 class StopEvolution(Exception):
@@ -104,5 +110,5 @@ def _close(outside: OutsideKind | None) -> None:
 async def _carry_out(session: Session, watcher: _Watcher, max_hours: float | None) -> Finished:
     stop = watcher.stop
     with anyio.CancelScope() as scope, stop.after_hours(max_hours), stop.cancels(scope):
-        return await session(watcher, watcher.stop)
+        return await session(watcher=watcher, stop=watcher.stop)
     raise StoppedWhileStartingError(watcher.stop.signal_name or "a signal", watcher.stop.go_on)

@@ -16,7 +16,7 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.api import threads
-from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
+from dga2d.runtime.api.evaluators import outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async
 from dga2d.runtime.api.notebook import render
 from dga2d.runtime.api.threads import FilePath
@@ -30,13 +30,11 @@ from dga2d.runtime.inspection.views import algorithm_text, figure_text, history_
 from dga2d.runtime.report import charts, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions
-from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.runs.solving import solve_instance
 from dga2d.runtime.solver_export import Choice, export_solver
 from dga2d.runtime.terminal.output import write_file
-from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
 
 if TYPE_CHECKING:
@@ -312,7 +310,8 @@ class Run:
         The settings hold from now on; the other arguments are those of `evolve`.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._resume_session(settings, data, outside), callbacks, progress, outside)
+        session = self._session(sessions.resume, data, changed=settings, outside=outside)
+        follow(session, callbacks, progress, outside)
         return self
 
     async def resume_async(
@@ -326,7 +325,8 @@ class Run:
     ) -> Run:
         """Go on as `resume` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._resume_session(settings, data, outside), callbacks, progress, outside)
+        session = self._session(sessions.resume, data, changed=settings, outside=outside)
+        await follow_async(session, callbacks, progress, outside)
         return self
 
     def test(
@@ -343,7 +343,8 @@ class Run:
         With `hand_tuned` the whole library's safe baseline takes part, where the run began with another.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
+        options = {"force": force, "hand_tuned": hand_tuned, "outside": outside}
+        follow(self._session(sessions.hold_out_test, data, **options), (), progress, outside)
         return self
 
     async def test_async(
@@ -357,7 +358,8 @@ class Run:
     ) -> Run:
         """Test as `test` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
+        options = {"force": force, "hand_tuned": hand_tuned, "outside": outside}
+        await follow_async(self._session(sessions.hold_out_test, data, **options), (), progress, outside)
         return self
 
     # -------------------------------------------------------- inside
@@ -369,32 +371,10 @@ class Run:
 
         return threads.call(opened)
 
-    def _resume_session(self, settings: dict[str, Any], data: Any, outside: OutsideKind | None) -> Session:
-        folder = None if data is None else Path(data)
-
-        async def session(watcher: Progress, stop: Interruption) -> Finished:
-            return await sessions.resume(
-                self.url, self.name, watcher, settings, folder, stop=stop, outside=outside
-            )
-
-        return session
-
-    def _test_session(self, force: bool, hand_tuned: bool, data: Any, outside: OutsideKind | None) -> Session:
-        folder = None if data is None else Path(data)
-
-        async def session(watcher: Progress, stop: Interruption) -> Finished:
-            return await sessions.hold_out_test(
-                self.url,
-                self.name,
-                watcher,
-                force,
-                folder,
-                hand_tuned=hand_tuned,
-                stop=stop,
-                outside=outside,
-            )
-
-        return session
+    def _session(
+        self, command: Callable[..., Awaitable[Finished]], data: FilePath | None, **options: Any
+    ) -> Session:
+        return partial(command, self.url, self.name, data_dir=None if data is None else Path(data), **options)
 
     def __repr__(self) -> str:
         state = self.state

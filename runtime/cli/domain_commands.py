@@ -20,6 +20,7 @@ from dga2d.runtime.cli.options import (
     run_async,
 )
 from dga2d.runtime.errors import ExitCode
+from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.terminal.output import print_json, print_table, printable, status_line
 
 if TYPE_CHECKING:
@@ -189,10 +190,7 @@ def _domain_view(problem: Any) -> dict[str, Any]:
     card = domain.card
     return {
         "domain": domain.name,
-        "title": card.title,
-        "objective": card.objective,
-        "encoding": card.encoding,
-        "decoder": card.decoder,
+        **picked(card, "title", "objective", "encoding", "decoder"),
         "environment": dict(card.environment),
         "constraints": card.constraints,
         "instances": {
@@ -203,12 +201,7 @@ def _domain_view(problem: Any) -> dict[str, Any]:
         "baseline": [step.operator for step in domain.safe_baseline()],
         "operators": [
             {
-                "id": op.id,
-                "title": op.title,
-                "category": op.category,
-                "tier": op.tier,
-                "requires": op.requires,
-                "provides": op.provides,
+                **picked(op, "id", "title", "category", "tier", "requires", "provides"),
                 "implementations": [i.id for i in op.implementations],
                 "source": op.source,
             }

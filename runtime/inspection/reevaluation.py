@@ -19,6 +19,7 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.evaluator import check_evaluator, open_evaluator
+from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.states import load_state
@@ -145,10 +146,7 @@ async def _replies(evaluator: Evaluator, chunk: Sequence[Recorded]) -> list[Eval
 
 def _result(payload: EvaluationRecorded) -> dict[str, Any]:
     return {
-        "objective": payload.objective,
-        "failure": payload.failure,
-        "work": payload.work,
-        "solution": payload.solution,
+        **picked(payload, "objective", "failure", "work", "solution"),
     }
 
 

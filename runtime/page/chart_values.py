@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dga2d.runtime.inspection.measures import Measure, measure_in
+from dga2d.runtime.inspection.measures import Measure, measure_in, picked
 from dga2d.runtime.report.charts import AXES, GapPlot
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.report.evaluations import HeatMap
@@ -117,10 +117,7 @@ def _figure(value: float | None) -> float | None:
 
 def _describe_measure(measure: Measure) -> dict[str, Any]:
     return {
-        "word": measure.word,
-        "axis": measure.axis,
-        "unit": measure.unit,
-        "digits": measure.digits,
+        **picked(measure, "word", "axis", "unit", "digits"),
     }
 
 

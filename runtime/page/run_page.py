@@ -129,24 +129,16 @@ def _concerned(change: Change) -> set[OperatorId]:
             return {payload.operator}
 
 
+@dataclass(frozen=True)
 class RunPage:
     """The handlers of all addresses below ``/runs/RUN`` but those of pictures."""
 
-    def __init__(
-        self,
-        store: EventStore,
-        url: str,
-        runs: RunTimelines,
-        dashboard: Dashboard,
-        streams: Streams,
-        acts: bool,
-    ) -> None:
-        self._store = store
-        self._url = url
-        self._runs = runs
-        self._dashboard = dashboard
-        self._streams = streams
-        self._acts = acts
+    store: EventStore
+    url: str
+    runs: RunTimelines
+    dashboard: Dashboard
+    streams: Streams
+    acts: bool
 
     async def run(self, request: Request) -> Response:
         """Show the frame of a run's page; its panels are fetched for a place in time.
@@ -156,8 +148,8 @@ class RunPage:
         """
         run_id = RunId(request.path_params["run"])
         with answering():
-            length = (await self._store.head(run_id)).seq
-            first = [event async for event in verify_events(self._store.read(run_id, until=1))]
+            length = (await self.store.head(run_id)).seq
+            first = [event async for event in verify_events(self.store.read(run_id, until=1))]
             state = fold_all(first)
             refuse_training(run_id, state)
         if state.started is None:
@@ -167,23 +159,23 @@ class RunPage:
             run=run_id,
             header=state.header,
             begun_at=first[0].recorded_at,
-            known=self._dashboard.find_row(run_id, length),
+            known=self.dashboard.find_row(run_id, length),
             length=length,
             groups=GROUPS,
             tab_words=TAB_WORDS,
-            acts=self._acts,
+            acts=self.acts,
         )
 
     async def reading(self, request: Request) -> Response:
         """Say how many events of the log have been read, checked and folded."""
-        return JSONResponse({"read": self._runs.events_read(request.path_params["run"])})
+        return JSONResponse({"read": self.runs.events_read(request.path_params["run"])})
 
     async def panel(self, request: Request) -> Response:
         """Show one panel as it was after event ``seq``."""
         name = request.path_params["panel"]
         if name not in PARTS | LISTS:
             raise HTTPException(404, f"there is no panel {name!r}")
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         seq = seq_of(request, timeline.length)
         context = await context_for(name, timeline, seq)
         if name in LISTS:
@@ -192,7 +184,7 @@ class RunPage:
 
     async def operator(self, request: Request) -> Response:
         """Show the pool of an operator after event ``seq``, with its code and history."""
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         seq = seq_of(request, timeline.length)
         told = await tell_operator(timeline, seq, request.query_params.get("name", ""))
         if told is None:
@@ -201,7 +193,7 @@ class RunPage:
 
     async def call(self, request: Request) -> Response:
         """Show the prompt and answer of one model call."""
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         number = number_in_path(request, "number")
         call = timeline.latest.ledger.calls.get(number)
         if call is None:
@@ -211,7 +203,7 @@ class RunPage:
 
     async def edit(self, request: Request) -> Response:
         """Show the code that an edit brought, looked up by its event."""
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         seq = number_in_path(request, "seq")
         data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
         found = [edit for edit in data.edits if edit.seq == seq]
@@ -221,7 +213,7 @@ class RunPage:
 
     async def facts(self, request: Request) -> Response:
         """Return the length of the log and its marks, for the slider."""
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         return JSONResponse(
             {
                 "length": timeline.length,
@@ -234,34 +226,34 @@ class RunPage:
     async def stream(self, request: Request) -> Response:
         """Send events as they come, each with its number in the log as id: a reconnect misses nothing."""
         run_id = RunId(request.path_params["run"])
-        await self._runs.timeline(run_id)
+        await self.runs.timeline(run_id)
         after = number(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
         if after is None:
             raise HTTPException(400, "expected the number of an event")
 
         async def tail() -> AsyncIterator[dict[str, str]]:
-            async for event in self._store.subscribe(run_id, after):
+            async for event in self.store.subscribe(run_id, after):
                 yield {"id": str(event.seq), "data": json.dumps({"seq": event.seq, "type": event.type})}
 
-        return self._streams.answer(tail())
+        return self.streams.answer(tail())
 
     async def download(self, request: Request) -> Response:
         """Return a file to keep: the solver as of event ``seq``, the run's archive, or its report."""
-        timeline = await self._runs.timeline(request.path_params["run"])
+        timeline = await self.runs.timeline(request.path_params["run"])
         run, kind = timeline.run_id, request.path_params["kind"]
         if kind == "solver.py":
             seq = seq_of(request, timeline.length)
             generation = None if seq == timeline.length else bisect_right(timeline.marks, seq)
             try:
-                exported = await export_solver(self._url, run, datetime.now(UTC), None, generation)
+                exported = await export_solver(self.url, run, datetime.now(UTC), None, generation)
             except (Dga2dError, DomainError) as error:
                 raise HTTPException(409, str(error)) from error
             return attachment(exported.text, f"{run}.py", "text/x-python")
         if kind == "report.html":
-            return attachment(render_html(await read_report_data(self._url, run)), f"{run}.html", "text/html")
+            return attachment(render_html(await read_report_data(self.url, run)), f"{run}.html", "text/html")
         if kind == "archive.zip":
             folder = TemporaryDirectory(prefix="dga2d-")
             path = Path(folder.name) / f"{run}.dga2d.zip"
-            await export_to(self._url, run, path)
+            await export_to(self.url, run, path)
             return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
         raise HTTPException(404, f"there is no download {kind!r}")

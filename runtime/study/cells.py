@@ -11,6 +11,7 @@ from dga2d.replay.errors import ReplayError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.plan import Cell, StudyPlan
 from dga2d.store import CorruptEventError, EventStore, MissingDatabaseError, RunSummary, open_store
@@ -37,12 +38,7 @@ class CellProgress:
         """Return plain values for the JSON of commands."""
         return {
             **self.cell._asdict(),
-            "status": self.status,
-            "is_running": self.is_running,
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "cost_usd": self.cost_usd,
-            "seconds": self.seconds,
+            **picked(self, "status", "is_running", "calls", "tokens", "cost_usd", "seconds"),
         }
 
 
