@@ -155,7 +155,7 @@ def _run(
     training: Training, budget: Budget, weights: Path, url: str, announce: Announce, *, is_new: bool
 ) -> Trained:
     """Train until the budget is used or a signal comes: the first stops after a step, the second at once."""
-    from dga2d.runtime.learned.recording import resume_training, start_training
+    from dga2d.runtime.learned.recording import Session, resume_training, start_training
     from dga2d.runtime.runs.interruption import Interruption
 
     stop = Interruption(go_on=f"dga2d train {training.method.name} -o {weights} --resume")
@@ -163,7 +163,8 @@ def _run(
     work = start_training if is_new else resume_training
     with stop.handles_signals():
         stop.finish()  # nothing is to be cancelled: the loop looks at the name
-        return run_async(work, url, training, budget, weights, lambda: stop.signal_name is not None, announce)
+        session = Session(training, budget, weights, lambda: stop.signal_name is not None, announce)
+        return run_async(work, url, session)
 
 
 def _view(trained: Trained, budget: Budget) -> dict[str, Any]:

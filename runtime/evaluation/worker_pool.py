@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import anyio
@@ -180,9 +179,7 @@ class WorkerPool:
         self._all[-1].worker = first
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._is_closed = True
         with anyio.CancelScope(shield=True):
             for scope in self._running:

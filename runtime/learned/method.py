@@ -7,11 +7,11 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.runtime.errors import UsageError
@@ -62,7 +62,10 @@ _PLACES: Final = {
 """Name → module of this package, and the class in it."""
 
 
-class LearnedMethod(ABC):
+Settings = TypeVar("Settings", bound=TrainingSettings)
+
+
+class LearnedMethod(ABC, Generic[Settings]):
     """A network that builds solutions of one domain, how it is trained, and how it is asked.
 
     Costs are minimised, whichever the direction of the domain's objective.
@@ -71,6 +74,8 @@ class LearnedMethod(ABC):
     name: ClassVar[str]
     domain: ClassVar[str]
     settings: ClassVar[type[TrainingSettings]]
+    network: ClassVar[type[nn.Module]]
+    """Makes an untrained network of settings; draws its parameters from torch's own stream."""
     default_size: ClassVar[int]
     data: ClassVar[str]
     """What the training instances are, in a line."""
@@ -80,30 +85,19 @@ class LearnedMethod(ABC):
     """The published training budget, with its source."""
 
     @abstractmethod
-    def network(self, settings: TrainingSettings) -> nn.Module:
-        """Return an untrained network; draws its parameters from torch's own stream."""
-
-    @abstractmethod
-    def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
-    ) -> tuple[Tensor, float]:
+    def loss(self, network: nn.Module, settings: Settings, rng: Generator, step: int) -> tuple[Tensor, float]:
         """Return the loss of a batch that is drawn from `rng`, and the mean cost of what was sampled.
 
         `step` counts from 0: what changes in the course of a training follows from it alone.
         """
 
     @abstractmethod
-    def validate(self, network: nn.Module, settings: TrainingSettings) -> float:
+    def validate(self, network: nn.Module, settings: Settings) -> float:
         """Return the mean cost on fixed instances of the training's size, by the most probable choices."""
 
     @abstractmethod
     def solve(
-        self,
-        network: nn.Module,
-        settings: TrainingSettings,
-        instance: Instance,
-        rng: torch.Generator,
-        time_limit_s: float,
+        self, network: nn.Module, settings: Settings, instance: Instance, rng: Generator, time_limit_s: float
     ) -> State:
         """Return a solution, found on the device of `rng`.
 
@@ -116,7 +110,7 @@ class LearnedMethod(ABC):
         """
 
 
-def learned_method(name: str) -> LearnedMethod:
+def learned_method(name: str) -> LearnedMethod[Any]:
     """Return the method of that name.
 
     Raises

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from anyio import from_thread, to_thread
@@ -54,14 +54,17 @@ def card_path(weights: Path) -> Path:
     return weights.with_name(f"{weights.stem}.card.json")
 
 
-async def start_training(
-    url: str,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Announce,
-) -> Trained:
+class Session(NamedTuple):
+    """A training, how long it goes on, and what is told meanwhile."""
+
+    training: Training
+    budget: Budget
+    weights: Path
+    is_stopped: Callable[[], bool]
+    announce: Announce
+
+
+async def start_training(url: str, session: Session) -> Trained:
     """Train from the beginning, recorded as the run that it names, and write weights and card.
 
     Raises
@@ -71,23 +74,16 @@ async def start_training(
     StoreError
         The database refuses.
     """
-    run_id = RunId(training.run_id)
+    run_id = RunId(session.training.run_id)
     async with (
         open_store(url) as store,
         store.write(run_id, holder=lease_holder(), create=True) as writer,
     ):
-        await _append(writer, _start_event(training, budget))
-        return await _train(writer, training, budget, weights, is_stopped, announce, -1)
+        await _append(writer, _start_event(session.training, session.budget))
+        return await _train(writer, session, -1)
 
 
-async def resume_training(
-    url: str,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Announce,
-) -> Trained:
+async def resume_training(url: str, session: Session) -> Trained:
     """Go on with the training of a checkpoint.
 
     Raises
@@ -95,7 +91,7 @@ async def resume_training(
     RunStateError
         The database does not hold its run, or one that is further than the checkpoint.
     """
-    run_id = RunId(training.run_id)
+    training, run_id = session.training, RunId(session.training.run_id)
     async with open_store(url, create=False) as store:
         state = await _load_training(store, run_id)
         assert state.training is not None
@@ -105,8 +101,8 @@ async def resume_training(
                 f"{state.training.step}: it is older than the log"
             )
         async with store.write(run_id, holder=lease_holder()) as writer:
-            await _append(writer, _resume_event(training, budget))
-            return await _train(writer, training, budget, weights, is_stopped, announce, state.training.step)
+            await _append(writer, _resume_event(training, session.budget))
+            return await _train(writer, session, state.training.step)
 
 
 async def _load_training(store: EventStore, run_id: RunId) -> RunState:
@@ -116,15 +112,8 @@ async def _load_training(store: EventStore, run_id: RunId) -> RunState:
     return state
 
 
-async def _train(
-    writer: EventWriter,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Announce,
-    recorded: int,
-) -> Trained:
+async def _train(writer: EventWriter, session: Session, recorded: int) -> Trained:
+    training, budget, weights, is_stopped, announce = session
     checkpoint, card = checkpoint_path(weights), card_path(weights)
 
     def measured(point: CurvePoint, digest: str) -> None:

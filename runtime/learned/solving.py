@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from anyio import to_thread
@@ -25,7 +25,7 @@ from dga2d.runtime.learned.weights import digest_of, load_network
 class LearnedSolver(NamedTuple):
     """A network that is ready to solve."""
 
-    method: LearnedMethod
+    method: LearnedMethod[Any]
     network: torch.nn.Module
     settings: TrainingSettings
     device: torch.device

@@ -87,7 +87,7 @@ class Training:
     """A training at one moment: network, optimiser, and how far it has come."""
 
     def __init__(
-        self, method: LearnedMethod, settings: TrainingSettings, device: torch.device, run: str
+        self, method: LearnedMethod[Any], settings: TrainingSettings, device: torch.device, run: str
     ) -> None:
         self.method = method
         self.settings = settings

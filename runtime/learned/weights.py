@@ -25,7 +25,7 @@ FORMAT: Final = "dga2d-learned/1"
 class Contents(NamedTuple):
     """What a file holds."""
 
-    method: LearnedMethod
+    method: LearnedMethod[Any]
     settings: TrainingSettings
     notes: dict[str, Any]
     """What else its writer put into it."""
@@ -95,7 +95,7 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-def untrained_network(method: LearnedMethod, settings: TrainingSettings) -> nn.Module:
+def untrained_network(method: LearnedMethod[Any], settings: TrainingSettings) -> nn.Module:
     """Return the network that a training with these settings begins with, on the CPU."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream("cpu", "weights", settings.seed).initial_seed())
