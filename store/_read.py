@@ -22,8 +22,7 @@ from dga2d.store import _statements
 from dga2d.store._contract import EMPTY_LOG, EventStep, Head, RunSummary
 from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import BlobMissingError, CorruptBlobError, UnknownRunError
-from dga2d.store._lease import read_lease
-from dga2d.store._runs import Lineage, Segment
+from dga2d.store._runs import Lineage, Segment, read_lease
 from dga2d.store._schema import blobs, events, runs
 
 TAIL_LENGTH = 4096

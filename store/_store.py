@@ -27,19 +27,20 @@ from dga2d.store._contract import (
 from dga2d.store._database import Database, DatabaseConnection
 from dga2d.store._errors import CorruptEventError, RunExistsError, StoreClosedError, StoreError
 from dga2d.store._import import SqlRunImport
-from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import blob_rows
 from dga2d.store._runs import (
     Lineage,
     Segment,
+    extend_lease,
     grant,
     inherit_quotas,
     prefix,
     put_snapshot,
     read_lineage,
     read_snapshots,
+    take_lease,
     write_lineage,
 )
 from dga2d.store._schema import runs

@@ -25,10 +25,9 @@ from dga2d.store._errors import (
     StoreError,
     StoreUnavailableError,
 )
-from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import EncodedDraft, blob_rows, encode, insertions, stamp
-from dga2d.store._runs import Lineage, Segment
+from dga2d.store._runs import LEASE_US, RENEWAL_S, Lineage, Segment, extend_lease
 from dga2d.store._statements import Insertion, SqlRow
 
 MAX_BATCH = 1024

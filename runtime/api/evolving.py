@@ -16,8 +16,7 @@ from dga2d.domains.core.plugins import use_problem
 from dga2d.events import RunId
 from dga2d.runtime.api import threads
 from dga2d.runtime.api.evaluators import Answer, OutsideKind, Question, outside_evaluator
-from dga2d.runtime.api.following import Callback, Session, follow, follow_async
-from dga2d.runtime.api.notebook import render
+from dga2d.runtime.api.following import Callback, Session, follow, follow_async, render
 from dga2d.runtime.api.run import Run
 from dga2d.runtime.api.threads import FilePath, start
 from dga2d.runtime.errors import SettingsError, UsageError

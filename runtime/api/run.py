@@ -17,8 +17,7 @@ from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.api import threads
 from dga2d.runtime.api.evaluators import outside_evaluator
-from dga2d.runtime.api.following import Callback, Session, follow, follow_async
-from dga2d.runtime.api.notebook import render
+from dga2d.runtime.api.following import Callback, Session, follow, follow_async, render
 from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view

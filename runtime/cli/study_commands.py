@@ -118,8 +118,7 @@ def run(
     interruption the same command goes on.
     """
     from dga2d.runtime.cluster.connection import named_cluster
-    from dga2d.runtime.study.cells import read_progress
-    from dga2d.runtime.study.estimate import estimate, measure_work_budgets
+    from dga2d.runtime.study.cells import estimate, measure_work_budgets, read_progress
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.running import Options
 

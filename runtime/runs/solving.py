@@ -28,7 +28,7 @@ from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.terminal.output import Announce
 
 if TYPE_CHECKING:
-    from dga2d.runtime.learned.solving import LearnedSolver
+    from dga2d.runtime.learned.weights import LearnedSolver
 
 Method = Literal["safe", "basic", "ils", "cp-sat", "pomo", "resched", "sdds", "bpp-drl"]
 """The baselines: what a user gets without evolution, its counterpart from the basic library, an iterated
@@ -207,7 +207,7 @@ async def open_learned(domain: str, method: Method, settings: RunSettings, learn
     UsageError
         It cannot be loaded (see `open_solver`), or the budget is in work units.
     """
-    from dga2d.runtime.learned.solving import open_solver  # torch
+    from dga2d.runtime.learned.weights import open_solver  # torch
 
     if settings.work is not None:
         raise UsageError("--work: a learned solver knows no work units; give --time-limit")

@@ -32,8 +32,7 @@ from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_no
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.runs.estimate import hours_in_words
 from dga2d.runtime.runs.own_processes import own_command, own_environment
-from dga2d.runtime.study.cells import CellProgress, read_progress
-from dga2d.runtime.study.estimate import hours_left
+from dga2d.runtime.study.cells import CellProgress, hours_left, read_progress
 from dga2d.runtime.study.plan import Cell, StudyPlan
 from dga2d.runtime.terminal.output import Announce
 

@@ -22,7 +22,7 @@ from dga2d.runtime.terminal.output import Announce
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
-    from dga2d.runtime.learned.solving import LearnedSolver
+    from dga2d.runtime.learned.weights import LearnedSolver
 
 
 class SolverResults(NamedTuple):
@@ -71,7 +71,7 @@ async def _solve(
     data_dir: Path | None,
     announce: Announce,
 ) -> SolverResults:
-    from dga2d.runtime.learned.solving import open_solver  # torch
+    from dga2d.runtime.learned.weights import open_solver  # torch
 
     domain = DOMAINS[name]
     problem = reopen_problem(state, data_dir)
