@@ -37,6 +37,13 @@ class Duty:
     """The event that the duty answers."""
 
 
+@dataclass(frozen=True)
+class GenerationDuty(Duty):
+    """Something owed towards a generation, or a round of a method; a subclass says what."""
+
+    number: int
+
+
 class Decision(NamedTuple):
     """Events that fulfil a duty, appended together and in this order."""
 

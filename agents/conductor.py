@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dga2d.agents.agent import Decision, Duty, present_graph
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, present_graph
 from dga2d.agents.comparison import calls_between_validations
 from dga2d.agents.methods import method_end
 from dga2d.agents.ports import EventAppender
@@ -166,25 +166,16 @@ GENERATION: tuple[Turn, ...] = (
 """The events of generation t in the order in which they appear, if no two agents worked at the same time."""
 
 
-@dataclass(frozen=True)
-class StartGeneration(Duty):
+class StartGeneration(GenerationDuty):
     """Open the next generation."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class StartValidation(Duty):
+class StartValidation(GenerationDuty):
     """Begin the validation of a generation in which everyone has spoken."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class CompleteGeneration(Duty):
+class CompleteGeneration(GenerationDuty):
     """Close a generation."""
-
-    number: int
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_generation
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_generation
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.conductor import Turn
 from dga2d.agents.credit_keeper import round_evaluated
@@ -82,11 +82,8 @@ ROUND: tuple[Turn, ...] = (
 """A round in the order of its events; what a validation writes besides is that of `conductor.GENERATION`."""
 
 
-@dataclass(frozen=True)
-class PlanRound(Duty):
+class PlanRound(GenerationDuty):
     """Record what a round asks for."""
-
-    number: int
 
 
 @dataclass(frozen=True)
@@ -104,11 +101,8 @@ class SkipSlot(Duty):
     reason: str = field(compare=False)
 
 
-@dataclass(frozen=True)
-class UpdatePopulation(Duty):
+class UpdatePopulation(GenerationDuty):
     """Record what the method works on after a round."""
-
-    number: int
 
 
 MethodDuty = AskModel | JudgeAnswer | AbandonCall | PlanRound | TakeSeed | SkipSlot | UpdatePopulation

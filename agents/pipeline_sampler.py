@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio.to_thread
 import numpy as np
 
-from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
+from dga2d.agents.agent import Decision, GenerationDuty, open_generation, present_graph
 from dga2d.agents.comparison import checkpoint_or_baseline, choose_undecided
 from dga2d.agents.conductor import validation_is_due
 from dga2d.agents.policy import (
@@ -52,25 +52,16 @@ class PolicyPromptContext:
     titles: Mapping[OperatorId, str]
 
 
-@dataclass(frozen=True)
-class SamplePipelines(Duty):
+class SamplePipelines(GenerationDuty):
     """Sample the candidates of a generation that the log lacks."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class UpdatePolicy(Duty):
+class UpdatePolicy(GenerationDuty):
     """Learn from the rewards of a generation."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class DecodePipelines(Duty):
+class DecodePipelines(GenerationDuty):
     """Search for the pipelines that the validation of a generation compares."""
-
-    number: int
 
 
 SamplerDuty = SamplePipelines | UpdatePolicy | DecodePipelines

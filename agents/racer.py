@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from dga2d.agents.agent import Decision, Duty, open_generation, open_race, present_graph
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_generation, open_race, present_graph
 from dga2d.agents.comparison import compare_gains
 from dga2d.agents.conductor import edits_closed, instances_to_compare_on, race_is_due
 from dga2d.agents.evaluator_pool import SourceReader
@@ -58,11 +58,8 @@ class RaceSources(NamedTuple):
     contracts: Mapping[OperatorId, OperatorContract]
 
 
-@dataclass(frozen=True)
-class StartRace(Duty):
+class StartRace(GenerationDuty):
     """Draw the contenders of a generation's race."""
-
-    number: int
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,8 @@ class ScoreRound(Duty):
     round: int
 
 
-@dataclass(frozen=True)
-class SelectIncumbent(Duty):
+class SelectIncumbent(GenerationDuty):
     """End a race."""
-
-    number: int
 
 
 RacerDuty = StartRace | ScoreRound | SelectIncumbent

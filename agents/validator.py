@@ -6,7 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
+from dga2d.agents.agent import (
+    Decision,
+    Duty,
+    GenerationDuty,
+    open_generation,
+    open_test,
+    open_validation,
+    test_is_open,
+)
 from dga2d.agents.comparison import (
     checkpoint_or_baseline,
     clearly_better,
@@ -30,12 +38,8 @@ from dga2d.replay.state.generation_state import closed_round
 from dga2d.replay.state.run_state import RunState
 
 
-@dataclass(frozen=True)
-class ScoreValidation(Duty):
+class ScoreValidation(GenerationDuty):
     """Score a validation and perhaps select a checkpoint."""
-
-    number: int
-    """Of the generation."""
 
 
 @dataclass(frozen=True)

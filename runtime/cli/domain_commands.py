@@ -226,20 +226,10 @@ def _print_domain(view: dict[str, Any]) -> None:
     if view["only_named"]:
         click.echo(f"  where their group is named, too: {' '.join(view['only_named'])}")
     click.echo(f"safe baseline: {' → '.join(view['baseline'])}\n")
+    columns = ("id", "tier", "category", "requires", "provides")
     print_table(
         ("operator", "tier", "category", "needs", "gives", "implementations", "source"),
-        [
-            (
-                o["id"],
-                o["tier"],
-                o["category"],
-                o["requires"],
-                o["provides"],
-                len(o["implementations"]),
-                o["source"],
-            )
-            for o in view["operators"]
-        ],
+        [(*(o[key] for key in columns), len(o["implementations"]), o["source"]) for o in view["operators"]],
     )
 
 

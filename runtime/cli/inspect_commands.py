@@ -40,12 +40,7 @@ def runs(url: str, as_json: bool) -> None:
         (*columns, "forked from"),
         [
             (
-                row["run"],
-                row["domain"],
-                row["status"],
-                row["generations"],
-                row["events"],
-                row["calls"],
+                *(row[key] for key in ("run", "domain", "status", "generations", "events", "calls")),
                 None if row["best_gap_percent"] is None else measure_in(row).text(row["best_gap_percent"]),
                 datetime.fromtimestamp(row["created_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M"),
                 None if row["parent"] is None else f"{row['parent']} at {row['parent_seq']}",
@@ -354,12 +349,7 @@ def _call_row(call: dict[str, Any], measure: Measure) -> tuple[Any, ...]:
     why = call["bought"] or call["diagnostic"] or call["reason"]
     uses = "" if call["uses"] is None else f", used {call['uses']} times"
     return (
-        call["call"],
-        call["subject"],
-        call["attempt"],
-        call["status"],
-        call["verdict"],
-        call["charged_tokens"],
+        *(call[key] for key in ("call", "subject", "attempt", "status", "verdict", "charged_tokens")),
         ", ".join(measure.number(gap) or "-" for gap in gaps) if call["bought"] else None,
         f"{_short(why)}{uses}",
     )
