@@ -149,6 +149,11 @@ def _effort(state: RunState, draft: Proposal, outcome: Outcome) -> str:
 
 def edge_facts(state: RunState) -> RunFacts:
     """Return what a proposer of edges is told in the third edition."""
+    return replace(_graph_facts(state), edits=_graph_edits(state))
+
+
+def _graph_facts(state: RunState) -> RunFacts:
+    """Return what proposers of edges and operators are told alike."""
     program = incumbent(state)
     return RunFacts(
         edition=_edition(state),
@@ -157,15 +162,13 @@ def edge_facts(state: RunState) -> RunFacts:
         sizes=size_rows(state),
         incumbent=program_rows(state, program),
         gaps=_gap_rows(state, None),
-        edits=_graph_edits(state),
         max_tokens=state.settings.prompt_tokens,
     )
 
 
 async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
     """Return what a proposer of an operator is told."""
-    program = incumbent(state)
-    steps = list(dict.fromkeys(program))
+    steps = list(dict.fromkeys(incumbent(state)))
     texts = [PoolEntry(s.implementation, (await sources.implementation(state, s)).source, 0.0) for s in steps]
     number = open_basis(state)[0].number
     tried = sorted(
@@ -174,17 +177,11 @@ async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
         for one in all_[:1]
         if not one.parent and one.generation < number
     )
-    return RunFacts(
-        edition=_edition(state),
-        budget=budget_text(state, len(program)),
-        instances=_instances(state),
-        sizes=size_rows(state),
-        incumbent=program_rows(state, program),
+    return replace(
+        _graph_facts(state),
         neighbours=tuple(texts),
-        gaps=_gap_rows(state, None),
         tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
         kernels=_kernel_rows(state),
-        max_tokens=state.settings.prompt_tokens,
     )
 
 

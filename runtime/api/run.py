@@ -16,7 +16,7 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.api import threads
-from dga2d.runtime.api.evaluators import outside_evaluator
+from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
 from dga2d.runtime.api.following import Callback, Session, follow, follow_async, render
 from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.errors import RunStateError
@@ -30,7 +30,6 @@ from dga2d.runtime.report import charts, read_report_data, render_html, render_m
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions
 from dga2d.runtime.runs.problem import settings_for
-from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.runs.solving import solve_instance
 from dga2d.runtime.solver_export import Choice, export_solver
 from dga2d.runtime.terminal.output import write_file
@@ -309,8 +308,7 @@ class Run:
         The settings hold from now on; the other arguments are those of `evolve`.
         """
         outside = outside_evaluator(evaluator)
-        session = self._session(sessions.resume, data, changed=settings, outside=outside)
-        follow(session, callbacks, progress, outside)
+        follow(self._resume(settings, data, outside), callbacks, progress, outside)
         return self
 
     async def resume_async(
@@ -324,8 +322,7 @@ class Run:
     ) -> Run:
         """Go on as `resume` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        session = self._session(sessions.resume, data, changed=settings, outside=outside)
-        await follow_async(session, callbacks, progress, outside)
+        await follow_async(self._resume(settings, data, outside), callbacks, progress, outside)
         return self
 
     def test(
@@ -342,8 +339,7 @@ class Run:
         With `hand_tuned` the whole library's safe baseline takes part, where the run began with another.
         """
         outside = outside_evaluator(evaluator)
-        options = {"force": force, "hand_tuned": hand_tuned, "outside": outside}
-        follow(self._session(sessions.hold_out_test, data, **options), (), progress, outside)
+        follow(self._test(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     async def test_async(
@@ -357,8 +353,7 @@ class Run:
     ) -> Run:
         """Test as `test` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        options = {"force": force, "hand_tuned": hand_tuned, "outside": outside}
-        await follow_async(self._session(sessions.hold_out_test, data, **options), (), progress, outside)
+        await follow_async(self._test(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     # -------------------------------------------------------- inside
@@ -370,10 +365,19 @@ class Run:
 
         return threads.call(opened)
 
-    def _session(
-        self, command: Callable[..., Awaitable[Finished]], data: FilePath | None, **options: Any
+    def _resume(
+        self, settings: dict[str, Any], data: FilePath | None, outside: OutsideKind | None
     ) -> Session:
-        return partial(command, self.url, self.name, data_dir=None if data is None else Path(data), **options)
+        folder = None if data is None else Path(data)
+        return partial(
+            sessions.resume, self.url, self.name, changed=settings, data_dir=folder, outside=outside
+        )
+
+    def _test(
+        self, force: bool, hand_tuned: bool, data: FilePath | None, outside: OutsideKind | None
+    ) -> Session:
+        test = partial(sessions.hold_out_test, self.url, self.name, force=force, hand_tuned=hand_tuned)
+        return partial(test, data_dir=None if data is None else Path(data), outside=outside)
 
     def __repr__(self) -> str:
         state = self.state

@@ -91,7 +91,9 @@ def evolve(
 
     finished = follow(start, show)
     if and_test and finished.state.status == "completed":
-        finished = _hold_out(url, finished.run_id, show, data_dir=data_dir, hand_tuned=hand_tuned)
+        finished = _hold_out(
+            url, finished.run_id, show, force=False, data_dir=data_dir, hand_tuned=hand_tuned
+        )
     return conclude(finished, url, show)
 
 
@@ -243,18 +245,46 @@ def fork(
 @store_option
 @accept_code_option
 @display_options
-def hold_out(run: str, url: str, show: DisplayOptions, **options: Any) -> int:
+def hold_out(
+    run: str,
+    force: bool,
+    evaluators: str | None,
+    hand_tuned: bool,
+    data_dir: Path | None,
+    url: str,
+    accept_code_change: bool,
+    show: DisplayOptions,
+) -> int:
     """Evaluate the best validated algorithm of RUN and the safe baseline on the held-out split."""
-    return conclude(_hold_out(url, run, show, **options), url, show)
+    finished = _hold_out(url, run, show, force, data_dir, accept_code_change, hand_tuned, evaluators)
+    return conclude(finished, url, show)
 
 
-def _hold_out(url: str, run: str, show: DisplayOptions, **options: Any) -> Finished:
-    """Carry out the test; `options` are those of `sessions.hold_out_test`."""
+def _hold_out(
+    url: str,
+    run: str,
+    show: DisplayOptions,
+    force: bool,
+    data_dir: Path | None,
+    accept_code_change: bool = False,
+    hand_tuned: bool = False,
+    evaluators: str | None = None,
+) -> Finished:
     from dga2d.events import RunId
 
     async def evaluate(watcher: Progress, stop: Interruption) -> Finished:
         from dga2d.runtime.runs import sessions
 
-        return await sessions.hold_out_test(url, RunId(run), watcher, stop=stop, **options)
+        return await sessions.hold_out_test(
+            url,
+            RunId(run),
+            watcher,
+            force,
+            data_dir,
+            accept_code_change,
+            hand_tuned,
+            evaluators=evaluators,
+            stop=stop,
+        )
 
     return follow(evaluate, show, f"dga2d test {run}")

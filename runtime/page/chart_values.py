@@ -116,9 +116,7 @@ def _figure(value: float | None) -> float | None:
 
 
 def _describe_measure(measure: Measure) -> dict[str, Any]:
-    return {
-        **picked(measure, "word", "axis", "unit", "digits"),
-    }
+    return picked(measure, "word", "axis", "unit", "digits")
 
 
 def _moves(rows: list[tuple[Any, ...]], axis: str) -> bool:
