@@ -48,11 +48,10 @@ def is_notebook() -> bool:
 class NotebookProgress:
     """Shows what a run does in the cell that started it; the last frame stays."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._state = RunState()
-        self._metrics = RunMetrics(clock)
-        self._drawn_at = clock()
+        self._metrics = RunMetrics(time.monotonic)
+        self._drawn_at = time.monotonic()
         self._handle: Any = None
 
     def __enter__(self) -> NotebookProgress:
@@ -79,7 +78,7 @@ class NotebookProgress:
 
     def refresh(self) -> None:
         """Draw a new frame; called in the thread of the cell."""
-        self._drawn_at = self._clock()
+        self._drawn_at = time.monotonic()
         self._handle.update(self)
 
     def _redraw_in_event_loop(self) -> None:
@@ -87,7 +86,7 @@ class NotebookProgress:
         import threading
 
         is_cell = threading.current_thread() is threading.main_thread()
-        if is_cell and self._clock() - self._drawn_at > REDRAWN_S:
+        if is_cell and time.monotonic() - self._drawn_at > REDRAWN_S:
             self.refresh()
 
     def _repr_html_(self) -> str:

@@ -237,7 +237,7 @@ def settings_for(
     return make_settings(file_values, flag_values, values)
 
 
-def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:
+def inventory(data_dir: Path | None) -> list[dict[str, Any]]:
     """Return one row per domain and group: sizes of its splits and kinds of its references.
 
     With `data_dir` these are the published instances found there, without it those the program generates.
@@ -248,7 +248,7 @@ def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str
         `data_dir` does not exist.
     """
     _require_folder(data_dir)
-    return [row for name in names or domain_names() for row in _rows(get_domain(name), data_dir)]
+    return [row for name in domain_names() for row in _rows(get_domain(name), data_dir)]
 
 
 def _require_folder(data_dir: Path | None) -> None:

@@ -21,7 +21,7 @@ from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 FRAMES_PER_SECOND = 4
 SILENCE_S, FIRST_SILENCE_S, FIRST_STATUS_S = 30.0, 1.0, 5.0
@@ -207,17 +207,14 @@ class LiveProgress:
     """Shows the live view (`live_view`) for the length of its block. The last frame stays, unless nothing has
     begun."""
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._state = RunState()
-        self._metrics = RunMetrics(clock)
-        self._live = Live(
-            get_renderable=self._frame,
-            console=Console(stderr=True) if console is None else console,
-            refresh_per_second=FRAMES_PER_SECOND,
-        )
+        self._metrics = RunMetrics(time.monotonic)
+        console = Console(stderr=True)
+        self._live = Live(get_renderable=self._frame, console=console, refresh_per_second=FRAMES_PER_SECOND)
 
     def __enter__(self) -> LiveProgress:
         self._live.start()
