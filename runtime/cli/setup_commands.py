@@ -124,7 +124,7 @@ def examine(url: str) -> dict[str, Any]:
     """Return facts about the machine; sandbox layers are proven by their behaviour."""
     import psutil
 
-    from dga2d.runtime.evaluation import probe_sandbox
+    from dga2d.runtime.evaluation.worker import probe_sandbox
 
     is_usable, database = run_async(_database, url)
     return {

@@ -30,8 +30,8 @@ from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.terminal.output import check_writable, print_json, printable, status_line, write_file
 
 if TYPE_CHECKING:
-    from dga2d.runtime.evaluation import SandboxMode
     from dga2d.runtime.evaluation.launch import Zygote
+    from dga2d.runtime.evaluation.limits import SandboxMode
     from dga2d.runtime.runs.solving import Method, Solved
     from dga2d.runtime.solver_export import Choice
 

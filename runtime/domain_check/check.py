@@ -29,7 +29,7 @@ from dga2d.runtime.domain_check.trials import (
     solve_with_baselines,
     try_operators,
 )
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluator import evaluation_limits, local_workers
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.runs import replay_run

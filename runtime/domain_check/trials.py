@@ -30,7 +30,7 @@ from dga2d.domains.core.contract import (
 from dga2d.domains.core.errors import describe_error
 from dga2d.domains.core.plugins import load_again
 from dga2d.domains.core.registry import get_domain, loaded_plugin
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.runs.solving import decode_solution
 
 WORK = 1000

@@ -20,7 +20,7 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import PositionEffect
 from dga2d.runtime.domain_check import Finding, check_descriptions, check_domain
 from dga2d.runtime.domain_check.trials import Arrays, DomainAddress, examine_scoring, misconduct
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.problem import Problem
 
