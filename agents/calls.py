@@ -18,19 +18,10 @@ import anyio
 from dga2d.agents.agent import Decision, Duty, open_basis, open_generation
 from dga2d.agents.model_choice import ranked_models
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import (
-    Completion,
-    CompletionRequest,
-    LanguageModel,
-    ModelError,
-    ModelPool,
-    Models,
-    ModelUnavailableError,
-    PastAttempts,
-    Prompt,
-    Task,
-    render,
-)
+from dga2d.agents.proposing.errors import ModelError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, ModelPool, Models
+from dga2d.agents.proposing.prompts import Prompt, render
+from dga2d.agents.proposing.tasks import PastAttempts, Task
 from dga2d.events import AgentName, Draft, Payload, blob_digest
 from dga2d.events.payloads import (
     CallPurpose,

@@ -36,7 +36,9 @@ from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
 from dga2d.agents.kernel_trials import KernelTrial
 from dga2d.agents.policy import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
-from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.prompts import render
+from dga2d.agents.proposing.tasks import PromptContext, Task
 from dga2d.agents.smoke_trials import EDGE_STAGE, TRIAL_STAGES
 from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p

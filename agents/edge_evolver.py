@@ -17,18 +17,16 @@ from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.prompt_facts import edge_facts
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import EdgeEdit, addable_edges, check_edit, parse_edges
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     PastAttempts,
     PromptContext,
-    ProposalError,
-    addable_edges,
     improvement_summary,
     known_contracts,
-    parse_edges,
 )
-from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Ticket
 from dga2d.replay.state.generation_state import EvolutionBasis

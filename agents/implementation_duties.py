@@ -17,7 +17,8 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, stale_reason
 from dga2d.agents.prompt_facts import pool_figures, run_facts
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.answers import DIFF_STAGE
+from dga2d.agents.proposing.tasks import (
     ImplementTask,
     PoolEntry,
     PromptContext,
@@ -25,7 +26,6 @@ from dga2d.agents.proposing import (
     known_contracts,
     known_of_library,
 )
-from dga2d.agents.proposing.answers import DIFF_STAGE
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, Ticket

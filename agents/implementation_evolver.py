@@ -28,14 +28,9 @@ from dga2d.agents.implementation_duties import (
     read_task,
 )
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
-from dga2d.agents.proposing import (
-    ImplementTask,
-    PromptContext,
-    ProposalError,
-    configured_member,
-    idea_of,
-    parse_implementation,
-)
+from dga2d.agents.proposing.answers import configured_member, idea_of, parse_implementation
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.tasks import ImplementTask, PromptContext
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
 from dga2d.events.payloads import (

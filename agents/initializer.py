@@ -11,17 +11,11 @@ from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.prompt_facts import start_facts
-from dga2d.agents.proposing import (
-    HBounds,
-    InitializeTask,
-    Models,
-    PastAttempts,
-    PromptContext,
-    ProposalError,
-    clamp,
-    default_graph,
-    parse_graph,
-)
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import clamp, parse_graph
+from dga2d.agents.proposing.graphs import default_graph
+from dga2d.agents.proposing.models import Models
+from dga2d.agents.proposing.tasks import HBounds, InitializeTask, PastAttempts, PromptContext
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId
 from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
 from dga2d.replay.state.graph import END, START, OperatorGraph, restrict_to_structure

@@ -26,9 +26,10 @@ from dga2d.agents.kernel_texts import PoolTexts, change_kernels, change_texts, k
 from dga2d.agents.kernel_trials import KernelRunner, KernelTrial, judge_speed
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.prompt_facts import size_rows
-from dga2d.agents.proposing import KernelTask, PromptContext, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_answers import parse_kernel
 from dga2d.agents.proposing.kernel_code import holds_kernel
+from dga2d.agents.proposing.tasks import KernelTask, PromptContext
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
 from dga2d.events.payloads import (
     KernelChosen,

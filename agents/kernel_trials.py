@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dga2d.agents.agent import present_graph
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_code import replace_kernel
 from dga2d.agents.proposing.kernel_harness import CALL_UNITS, OPERATOR, write_comparison
 from dga2d.agents.smoke_trials import SMOKE_WORK, TrialRunner

@@ -21,17 +21,11 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.methods import Ask, get_method, library_operators, next_plan, search_of, seeds_of
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import program_facts
-from dga2d.agents.proposing import (
-    Models,
-    ProgramTask,
-    PromptContext,
-    ProposalError,
-    ReflectTask,
-    ShownProgram,
-    idea_of,
-    parse_program,
-    parse_reflection,
-)
+from dga2d.agents.proposing.answers import idea_of
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.models import Models
+from dga2d.agents.proposing.program_answers import parse_program, parse_reflection
+from dga2d.agents.proposing.tasks import ProgramTask, PromptContext, ReflectTask, ShownProgram
 from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest

@@ -24,9 +24,9 @@ from dga2d.agents.evolver import Evolver
 from dga2d.agents.gate import GateResult
 from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.prompt_facts import operator_facts
-from dga2d.agents.proposing import OperatorTask, PromptContext, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
-from dga2d.agents.proposing.tasks import known_contracts, known_of_library
+from dga2d.agents.proposing.tasks import OperatorTask, PromptContext, known_contracts, known_of_library
 from dga2d.agents.trial_walks import fill, walk_through
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest

@@ -15,9 +15,9 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import edit_to_ask, parent_of, rank_among_askers
 from dga2d.agents.prompt_program import FOURTH, SIXTH, budget_text, neighbours, program_rows, shown_program
-from dga2d.agents.proposing import BankExample, PoolEntry, RunFacts
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
+from dga2d.agents.proposing.tasks import BankExample, PoolEntry, RunFacts
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import BankEntry

@@ -25,8 +25,7 @@ from dga2d.agents.comparison import compare_gains
 from dga2d.agents.conductor import edits_closed, instances_to_compare_on, race_is_due
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import PromptContext, known_contracts
-from dga2d.agents.proposing.tasks import OperatorContract
+from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap

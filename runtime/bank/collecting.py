@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dga2d.agents.proposing import idea_of
+from dga2d.agents.proposing.answers import idea_of
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEvent, RunId, instance_and_copy
 from dga2d.events import payloads as p

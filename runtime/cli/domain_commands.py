@@ -308,7 +308,7 @@ def prompt(domain: str, kind: str, operator: str | None, refused: str | None, as
       dga2d prompt jsp implement-add --operator tabu_search_n7
       dga2d prompt tsp connect-replace --refused "the edge is in the graph already"
     """
-    from dga2d.agents.proposing import answer_schema, render
+    from dga2d.agents.proposing.prompts import answer_schema, render
     from dga2d.domains.core.registry import get_domain
     from dga2d.replay.settings import RunSettings
     from dga2d.runtime.runs.prompt_preview import preview_task

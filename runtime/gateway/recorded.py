@@ -16,15 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ImplementTask,
-    LanguageModel,
-    ModelUnavailableError,
-    Quote,
-)
+from dga2d.agents.proposing.errors import CallLostError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
+from dga2d.agents.proposing.tasks import ImplementTask
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import BlobDigest, Dga2dError, RunId, blob_digest
 from dga2d.events.payloads import (

@@ -20,15 +20,9 @@ from typing import Any
 
 import httpx
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ModelError,
-    ModelUnavailableError,
-    Quote,
-    answer_schema,
-)
+from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
+from dga2d.agents.proposing.prompts import answer_schema
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.gateway.endpoint import Endpoint
 from dga2d.runtime.gateway.protocols import ChatAnswer, ChatRequest, JsonMode

@@ -155,7 +155,7 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
 def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
     # domains (numba) and agents take a second to import; only --verify pays for them
     from dga2d.agents.decision_replay import DecisionVerifier
-    from dga2d.agents.proposing import PromptContext
+    from dga2d.agents.proposing.tasks import PromptContext
     from dga2d.domains.core.registry import get_domain
 
     domain = get_domain(domain_name)

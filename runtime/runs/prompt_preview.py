@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.graphs import default_graph
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     HBounds,
@@ -14,7 +15,6 @@ from dga2d.agents.proposing import (
     PoolEntry,
     PromptContext,
     Task,
-    default_graph,
 )
 from dga2d.domains.core.contract import Domain, Operator
 from dga2d.events import ImplementationId, OperatorId

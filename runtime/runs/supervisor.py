@@ -23,7 +23,9 @@ from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
 from dga2d.agents.policy import PipelinePolicy, PolicyArchive
-from dga2d.agents.proposing import ModelPool, Models, ModelUnavailableError, PromptContext
+from dga2d.agents.proposing.errors import ModelUnavailableError
+from dga2d.agents.proposing.models import ModelPool, Models
+from dga2d.agents.proposing.tasks import PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator

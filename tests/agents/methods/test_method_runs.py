@@ -13,7 +13,7 @@ from tests.agents.simulation import Simulation
 
 from dga2d.agents.method_runner import ROUND
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import Completion, CompletionRequest
+from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.domains.core.components import components_of, split_component
 from dga2d.domains.core.contract import Operator
 from dga2d.domains.core.registry import get_domain
