@@ -34,7 +34,7 @@ from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
 from dga2d.agents.kernel_trials import KernelTrial
-from dga2d.agents.policy import DecodedWalk, UpdateReport
+from dga2d.agents.policy.contract import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.prompts import render

@@ -12,18 +12,9 @@ import numpy as np
 from dga2d.agents.agent import Decision, GenerationDuty, open_generation, present_graph
 from dga2d.agents.comparison import checkpoint_or_baseline, choose_undecided
 from dga2d.agents.conductor import validation_is_due
-from dga2d.agents.policy import (
-    ActionTable,
-    DecodedWalk,
-    PipelinePolicy,
-    PolicyArchive,
-    PolicyContext,
-    SavedFiles,
-    UpdateReport,
-    WalkStep,
-    draw_walk,
-    is_feasible,
-)
+from dga2d.agents.policy.archive import PolicyArchive, SavedFiles
+from dga2d.agents.policy.contract import DecodedWalk, PipelinePolicy, PolicyContext, UpdateReport, WalkStep
+from dga2d.agents.policy.walks import ActionTable, draw_walk, is_feasible
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import best_implementations, sample_implementations
 from dga2d.agents.trial_walks import certain_steps, owed_samples

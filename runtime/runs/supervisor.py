@@ -22,7 +22,8 @@ from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
-from dga2d.agents.policy import PipelinePolicy, PolicyArchive
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PipelinePolicy
 from dga2d.agents.proposing.errors import ModelUnavailableError
 from dga2d.agents.proposing.models import ModelPool, Models
 from dga2d.agents.proposing.tasks import PromptContext

@@ -24,7 +24,7 @@ from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
-from dga2d.agents.policy import UniformPolicy
+from dga2d.agents.policy.policies import UniformPolicy
 from dga2d.agents.ports import BlobSource, Evaluator, EventAppender
 from dga2d.agents.proposing.models import ModelPool, Models
 from dga2d.agents.proposing.offline import OfflineModel

@@ -15,7 +15,9 @@ from dga2d.agents.pipeline_sampler import (
     pipelines_to_validate,
     policy_context,
 )
-from dga2d.agents.policy import PipelinePolicy, PolicyArchive, PolicySettings, make_policy
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PipelinePolicy, PolicySettings
+from dga2d.agents.policy.policies import make_policy
 from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyCheckpointed, PolicyUpdated
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState

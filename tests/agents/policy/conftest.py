@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import PolicyContext, PolicySettings
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import (
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
+from dga2d.agents.policy.errors import (
     AliasError,
     NotCausalModelError,
-    PolicyContext,
     PolicyLoadError,
     PolicyMemoryError,
     PolicyNotFoundError,
-    PolicySettings,
     TokenizerMissingError,
-    make_policy,
 )
+from dga2d.agents.policy.policies import make_policy
 from dga2d.replay.streams import stream
 
 OFFLINE = PolicySettings(local_files_only=True)
