@@ -33,15 +33,7 @@ from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.tasks import ImplementTask, PromptContext
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
-from dga2d.events.payloads import (
-    ImplementationAdded,
-    ImplementationDeleted,
-    ImplementationMeasured,
-    ImplementationProposed,
-    ImplementationRejected,
-    ImplementationReplaced,
-    ImplementationsKept,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.run_state import RunState
 
@@ -102,7 +94,7 @@ def decide(
         case EditByRule(), None:
             return _decision(state, duty, _edit_by_rule(state, duty))
         case KeepPool(), None:
-            kept = ImplementationsKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
+            kept = p.ImplementationsKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
             return _decision(state, duty, kept)
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
@@ -169,9 +161,9 @@ def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: 
         raise ProposalError(stage, f"{new} joined the pool in this generation")
 
 
-def _propose(state: RunState, proposal: Proposal) -> ImplementationProposed:
+def _propose(state: RunState, proposal: Proposal) -> p.ImplementationProposed:
     operator, parent = proposal.operator, proposal.parent
-    return ImplementationProposed(
+    return p.ImplementationProposed(
         generation=open_basis(state)[0].number,
         slot=proposal.slot,
         operator=operator,
@@ -196,7 +188,7 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
     is_here = proposal.implementation in state.pools[proposal.operator]
     is_accepted = best is not None and best.slot == proposal.slot and not is_here
     has_credits = is_accepted and not proposal.is_configuration
-    measured = ImplementationMeasured(
+    measured = p.ImplementationMeasured(
         generation=generation.number,
         slot=duty.slot,
         gains=result.gains,
@@ -209,7 +201,9 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
         lost = ProposalError("gate", gate.loss(result, best))
         verdict = _reject(state, duty.slot, _origin(proposal), lost)
     payloads: list[Payload] = [verdict] if proposal.measured else [measured, verdict]
-    drafts = (Draft("implementation_evolver", p, generation.number, duty.caused_by) for p in payloads)
+    drafts = (
+        Draft("implementation_evolver", payload, generation.number, duty.caused_by) for payload in payloads
+    )
     return Decision(tuple(drafts))
 
 
@@ -256,16 +250,16 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     """Return the edit that needs no model: delete c⁻, or keep the pools as they are."""
     edit, number, slot = edit_of(state, duty.slot), duty.generation, duty.slot
     if edit is None:
-        return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
+        return p.ImplementationsKept(generation=number, slot=slot, reason="no further operator")
     if edit.kind == "keep":
         if slot % open_basis(state)[1].slots_per_edit:
             reason = f"{edit.operator} needs no further answer"
-            return ImplementationsKept(generation=number, slot=slot, reason=reason)
+            return p.ImplementationsKept(generation=number, slot=slot, reason=reason)
         reason = f"{edit.operator} has no negative credit and a single implementation"
         if len(open_basis(state)[1].pools[edit.operator]) > 1:
             reason = f"{edit.operator} has no negative credit and no implementation that may be removed"
-        return ImplementationsKept(generation=number, slot=slot, reason=reason)
-    return ImplementationDeleted(
+        return p.ImplementationsKept(generation=number, slot=slot, reason=reason)
+    return p.ImplementationDeleted(
         generation=number, slot=slot, operator=edit.operator, implementation=edit.worst
     )
 
@@ -284,11 +278,11 @@ def _join(state: RunState, new: Proposal) -> Payload:
         **_origin(new),
     }
     if new.is_configuration and new.parent in pool:
-        return ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
+        return p.ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
     if len(pool) < settings.pool_limit:
-        return ImplementationAdded(**accepted)
+        return p.ImplementationAdded(**accepted)
     worst = lowest_credit(basis, pool, settings.epsilon, kept_members(state))
-    return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
+    return p.ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
 FINAL_STAGES = ("no_change", "gate", STALE)
@@ -302,7 +296,7 @@ def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -
     if (call := origin["call"]) is not None:
         attempt = state.ledger.calls[call].attempt
         is_last = calls.is_last_attempt(state, "implement", slot, attempt)
-    return ImplementationRejected(
+    return p.ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=slot,
         operator=edit_to_ask(state, slot).operator,

@@ -29,16 +29,7 @@ from dga2d.agents.proposing.tasks import ProgramTask, PromptContext, ReflectTask
 from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
-from dga2d.events.payloads import (
-    PopulationUpdated,
-    ProgramAsk,
-    ProgramRejected,
-    ProgramSkipped,
-    ProgramWritten,
-    ReflectionWritten,
-    RoundPlanned,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.fold_methods import round_programs
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM, SEED, RoundState
@@ -220,7 +211,7 @@ def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
         case SkipSlot(), None:
             number = open_generation(state).number
             return _decision(
-                state, duty, ProgramSkipped(generation=number, slot=duty.slot, reason=duty.reason)
+                state, duty, p.ProgramSkipped(generation=number, slot=duty.slot, reason=duty.reason)
             )
         case UpdatePopulation(), ProgramTexts():
             return _update(state, duty, observed.sources)
@@ -232,21 +223,21 @@ def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> D
     return Decision((Draft("method_runner", payload, number, duty.caused_by),), blobs)
 
 
-def _plan(state: RunState, number: int) -> RoundPlanned:
+def _plan(state: RunState, number: int) -> p.RoundPlanned:
     plan = next_plan(_before_round(state))
     if plan is None:  # the conductor asked the same before it began the round
         raise RuntimeError(f"{state.settings.method} has no round {number}")
-    return RoundPlanned(
+    return p.RoundPlanned(
         generation=number,
         phase=plan.phase,
-        asks=tuple(ProgramAsk(**vars(ask)) for ask in plan.asks),
+        asks=tuple(p.ProgramAsk(**vars(ask)) for ask in plan.asks),
         calls_left=state.ledger.left,
     )
 
 
-def _seed(state: RunState, slot: int) -> ProgramWritten:
+def _seed(state: RunState, slot: int) -> p.ProgramWritten:
     (name,) = _open_round(state).asks[slot].parents
-    return ProgramWritten(
+    return p.ProgramWritten(
         generation=open_generation(state).number,
         slot=slot,
         implementation=name,
@@ -261,7 +252,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     try:
         if isinstance(observed.task, ReflectTask):
             text = parse_reflection(observed.text, observed.task)
-            reflected = ReflectionWritten(generation=number, slot=duty.slot, text=text, call=duty.call)
+            reflected = p.ReflectionWritten(generation=number, slot=duty.slot, text=text, call=duty.call)
             return _decision(state, duty, reflected)
         source_text = parse_program(observed.text, observed.task.frame)
         new = Implementation(OperatorName(PROGRAM), source_text, f"call:{duty.call}")
@@ -270,7 +261,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     except ProposalError as error:
         return _decision(state, duty, _reject(state, duty, error))
     source = new.source.encode()
-    written = ProgramWritten(
+    written = p.ProgramWritten(
         generation=number,
         slot=duty.slot,
         implementation=ImplementationId(new.id),
@@ -281,10 +272,10 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     return _decision(state, duty, written, source)
 
 
-def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> ProgramRejected:
+def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> p.ProgramRejected:
     planned, attempt = _open_round(state), state.ledger.calls[duty.call].attempt
     most = calls.slot_allowance(planned.calls_left, _count_asking(planned), _place(planned, duty.slot))
-    return ProgramRejected(
+    return p.ProgramRejected(
         generation=open_generation(state).number,
         slot=duty.slot,
         call=duty.call,
@@ -301,7 +292,7 @@ def _update(state: RunState, duty: UpdatePopulation, sources: Mapping[Implementa
     latest = round_programs(state, generation.scores)
     search = search_of(state, duty.number, latest, planned.phase, sources)
     population = get_method(state.settings.method).update(search)
-    updated = PopulationUpdated(
+    updated = p.PopulationUpdated(
         generation=duty.number,
         population=population.members,
         archive=population.archive,
@@ -327,7 +318,7 @@ async def read_programs(state: RunState, sources: SourceReader) -> ProgramTexts:
     """Return the texts of all programs."""
     written = (program.implementation for program in _open_round(state).written.values())
     names = sorted({*state.search.programs, *written})
-    steps = [Step(operator=PROGRAM, implementation=name) for name in names]
+    steps = [p.Step(operator=PROGRAM, implementation=name) for name in names]
     texts = [(await sources.implementation(state, step)).source for step in steps]
     if state.settings.evolves_component:  # what is the same in all tells none from another
         texts = [split_component(text)[0] for text in texts]
@@ -377,10 +368,10 @@ async def _frame(state: RunState, sources: SourceReader) -> str:
     if not state.settings.evolves_component:
         return ""
     (seed,) = seeds_of(state)
-    return (await sources.implementation(state, Step(operator=PROGRAM, implementation=seed))).source
+    return (await sources.implementation(state, p.Step(operator=PROGRAM, implementation=seed))).source
 
 
-def _ask(asked: ProgramAsk) -> Ask:
+def _ask(asked: p.ProgramAsk) -> Ask:
     return Ask(**dict(asked))
 
 
@@ -391,7 +382,7 @@ def _before_round(state: RunState) -> RunState:
 
 async def _library(state: RunState, sources: SourceReader) -> tuple[Implementation, ...]:
     steps = [
-        Step(operator=operator.id, implementation=implementation.id)
+        p.Step(operator=operator.id, implementation=implementation.id)
         for operator in library_operators(state)
         if operator.id != PROGRAM
         for implementation in operator.implementations
@@ -400,7 +391,7 @@ async def _library(state: RunState, sources: SourceReader) -> tuple[Implementati
 
 
 async def _show_program(state: RunState, name: ImplementationId, sources: SourceReader) -> ShownProgram:
-    step = Step(operator=PROGRAM, implementation=name)
+    step = p.Step(operator=PROGRAM, implementation=name)
     source = (await sources.implementation(state, step)).source
     if state.settings.evolves_component:
         source = split_component(source)[0]

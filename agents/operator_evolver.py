@@ -30,14 +30,7 @@ from dga2d.agents.proposing.tasks import OperatorTask, PromptContext, known_cont
 from dga2d.agents.trial_walks import fill, walk_through
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
-from dga2d.events.payloads import (
-    OperatorAdded,
-    OperatorProposed,
-    OperatorRejected,
-    OperatorRetired,
-    OperatorsKept,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
@@ -145,7 +138,7 @@ def _may_retire(state: RunState) -> list[OperatorId]:
     return [o for o in free if graph.without_operator(o).has_route(longest)]
 
 
-def retired_for(state: RunState, proposal: OperatorProposed) -> OperatorId | None:
+def retired_for(state: RunState, proposal: p.OperatorProposed) -> OperatorId | None:
     """Return the operator that makes room for a new one, or ``None``.
 
     It is the one with the fewest samples among those whose removal leaves every other operator, the new one
@@ -183,13 +176,15 @@ def decide(
         case JudgeOperator(), None:
             return _decision(state, duty, _pass_gate(state))
         case KeepOperators(), None:
-            return _decision(state, duty, [OperatorsKept(generation=duty.generation, reason=duty.reason)])
+            return _decision(state, duty, [p.OperatorsKept(generation=duty.generation, reason=duty.reason)])
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
 def _decision(state: RunState, duty: Duty, payloads: Sequence[Payload], *blobs: bytes) -> Decision:
     number = open_basis(state)[0].number
-    return Decision(tuple(Draft("operator_evolver", p, number, duty.caused_by) for p in payloads), blobs)
+    return Decision(
+        tuple(Draft("operator_evolver", payload, number, duty.caused_by) for payload in payloads), blobs
+    )
 
 
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> Decision:
@@ -205,7 +200,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> De
     program, contract = incumbent(state), proposed.contract
     base = tuple(step.operator for step in program)
     walk = walk_through(basis.graph, base, contract.id, state.settings.max_length)
-    payload = OperatorProposed(
+    payload = p.OperatorProposed(
         generation=open_basis(state)[0].number,
         operator=contract.id,
         title=contract.title,
@@ -248,7 +243,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
     result = gate.gate_result(state, proposal)
     if result.mean is None or result.mean <= 0.0:
         return [_reject(state, proposed.call, ProposalError("gate", _loss(result)), result.gains)]
-    added = OperatorAdded(
+    added = p.OperatorAdded(
         generation=generation.number,
         operator=proposed.operator,
         implementation=proposed.implementation,
@@ -263,7 +258,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
         reason = ProposalError("retire", "it would be on no walk without the operators that may be retired")
         return [_reject(state, proposed.call, reason, result.gains)]
     uses = state.credits.operator_samples(state.pools[retired])
-    return [OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
+    return [p.OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
 
 
 def _loss(result: GateResult) -> str:
@@ -279,10 +274,10 @@ FINAL_STAGES = ("no_change", "gate", "retire")
 
 def _reject(
     state: RunState, call: int, error: ProposalError, gains: tuple[float | None, ...] = ()
-) -> OperatorRejected:
+) -> p.OperatorRejected:
     attempt = state.ledger.calls[call].attempt
     is_last = attempt + 1 >= state.settings.attempts_per_edit or state.ledger.left <= 0
-    return OperatorRejected(
+    return p.OperatorRejected(
         generation=open_basis(state)[0].number,
         call=call,
         attempt=attempt,
@@ -312,7 +307,7 @@ async def read_task(
     past = await calls.read_past_attempts(state, "operator", SLOT, attempt, sources.blobs)
     graph, contracts = present_graph(state), known_contracts(state, context)
     others = [
-        await sources.implementation(state, Step(operator=operator, implementation=c))
+        await sources.implementation(state, p.Step(operator=operator, implementation=c))
         for operator in graph.operators
         for c in state.pools[operator]
     ]

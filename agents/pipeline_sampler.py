@@ -19,14 +19,7 @@ from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import best_implementations, sample_implementations
 from dga2d.agents.trial_walks import certain_steps, owed_samples
 from dga2d.events import AgentName, Draft, OperatorId, Payload
-from dga2d.events.payloads import (
-    PipelineSampled,
-    PipelinesDecoded,
-    PolicyCheckpointed,
-    PolicyStep,
-    PolicyUpdated,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.incumbent import generation_to_sample
 from dga2d.replay.state.run_state import RunState
@@ -216,8 +209,8 @@ def _candidates(state: RunState, tables: Mapping[int, Sequence[ActionTable]]) ->
 
 
 def _trial_candidate(
-    state: RunState, generation: GenerationState, candidate: int, steps: tuple[Step, ...]
-) -> PipelineSampled:
+    state: RunState, generation: GenerationState, candidate: int, steps: tuple[p.Step, ...]
+) -> p.PipelineSampled:
     """Return a candidate that is not drawn: each decision of its walk has probability 1."""
     walk = tuple(step.operator for step in steps)
     decisions = certain_steps(present_graph(state), walk, state.settings.max_length)
@@ -226,7 +219,7 @@ def _trial_candidate(
 
 def _draw_candidate(
     state: RunState, generation: GenerationState, candidate: int, tables: Sequence[ActionTable]
-) -> PipelineSampled:
+) -> p.PipelineSampled:
     """Return a candidate: its walk, and implementations drawn from a stream of their own."""
     walk = draw_walk(tables, _walk_stream(state, generation, candidate))
     draws = stream(state.header.seed, "implementation", generation.number, candidate)
@@ -238,24 +231,24 @@ def _sampled_pipeline(
     state: RunState,
     generation: GenerationState,
     candidate: int,
-    steps: tuple[Step, ...],
+    steps: tuple[p.Step, ...],
     decisions: Sequence[WalkStep],
-) -> PipelineSampled:
-    return PipelineSampled(
+) -> p.PipelineSampled:
+    return p.PipelineSampled(
         generation=generation.number,
         candidate=candidate,
         steps=steps,
-        policy_steps=tuple(PolicyStep(**vars(step)) for step in decisions),
+        policy_steps=tuple(p.PolicyStep(**vars(step)) for step in decisions),
         policy_updates=state.policy_updates,
     )
 
 
 def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
     number = open_generation(state).number
-    updated = PolicyUpdated(generation=number, **asdict(report))
+    updated = p.PolicyUpdated(generation=number, **asdict(report))
     if files is None:
         return [updated]
-    saved = PolicyCheckpointed(
+    saved = p.PolicyCheckpointed(
         generation=number,
         policy_updates=state.policy_updates + 1,
         parameters_digest=report.parameters_digest,
@@ -316,7 +309,7 @@ def training_batch(
     return walks, rewards
 
 
-def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
+def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> p.PipelinesDecoded:
     """Return the pipelines that the checkpoint is chosen from, each once (`docs/decisions.md`).
 
     First come the beam's pipelines with their best implementations, then the champion of the races (A* if
@@ -325,11 +318,11 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
     challengers of earlier ones. Methods of complete programs have no beam: the best of the population take
     its place.
     """
-    pipelines: list[tuple[Step, ...]] = []
+    pipelines: list[tuple[p.Step, ...]] = []
     scores: list[float] = []
     if not state.settings.evolves_pipelines:
         best = state.search.population[: state.settings.beam_width]
-        pipelines += [(Step(operator=PROGRAM, implementation=name),) for name in best]
+        pipelines += [(p.Step(operator=PROGRAM, implementation=name),) for name in best]
     for walk in walks:
         pipelines.append(best_implementations(walk.operators, state.pools, state.credits))
         scores.append(walk.log_probability)
@@ -344,7 +337,7 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
             pipelines.append(steps)
     if state.settings.pools_validations:
         pipelines += choose_undecided(state, checkpoint_or_baseline(state), pipelines)
-    return PipelinesDecoded(
+    return p.PipelinesDecoded(
         generation=open_generation(state).number,
         pipelines=tuple(pipelines),
         log_probabilities=tuple(scores),

@@ -13,13 +13,7 @@ import torch
 from anyio import from_thread, to_thread
 
 from dga2d.events import Draft, Payload, RunId, blob_digest
-from dga2d.events.payloads import (
-    TrainingCheckpointed,
-    TrainingFinished,
-    TrainingPaused,
-    TrainingResumed,
-    TrainingStarted,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError, RunStateError
 from dga2d.runtime.learned.method import device_in_words
@@ -117,20 +111,20 @@ async def _train(writer: EventWriter, session: Session, recorded: int) -> Traine
     checkpoint, card = checkpoint_path(weights), card_path(weights)
 
     def measured(point: CurvePoint, digest: str) -> None:
-        draft = TrainingCheckpointed(checkpoint=digest, **point.model_dump())
+        draft = p.TrainingCheckpointed(checkpoint=digest, **point.model_dump())
         from_thread.run(_append, writer, draft)
 
     for point in training.curve:  # what was measured, but not recorded before the process was killed
         if point.step > recorded:
-            await _append(writer, TrainingCheckpointed(checkpoint="", **point.model_dump()))
+            await _append(writer, p.TrainingCheckpointed(checkpoint="", **point.model_dump()))
     loop = partial(training.train, budget, checkpoint, is_stopped, measured, announce)
     if not await to_thread.run_sync(loop):
-        await _append(writer, TrainingPaused(step=training.step, reason="stopped by its user"))
+        await _append(writer, p.TrainingPaused(step=training.step, reason="stopped by its user"))
         return Trained(training, weights, card, checkpoint, None)
     data = training.save_weights(weights)
     _write_card(card, card_of(training, weights, data, budget))
     last = training.curve[-1]
-    finished = TrainingFinished(
+    finished = p.TrainingFinished(
         step=last.step, seconds=last.seconds, cpu_seconds=last.cpu_seconds, weights=blob_digest(data)
     )
     await writer.append([Draft("trainer", finished)], [data])
@@ -142,9 +136,9 @@ async def _append(writer: EventWriter, payload: Payload) -> None:
     await writer.append([Draft("trainer", payload)])
 
 
-def _start_event(training: Training, budget: Budget) -> TrainingStarted:
+def _start_event(training: Training, budget: Budget) -> p.TrainingStarted:
     method, settings = training.method, training.settings
-    return TrainingStarted(
+    return p.TrainingStarted(
         method=method.name,
         domain=method.domain,
         seed=settings.seed,
@@ -160,8 +154,8 @@ def _start_event(training: Training, budget: Budget) -> TrainingStarted:
     )
 
 
-def _resume_event(training: Training, budget: Budget) -> TrainingResumed:
-    return TrainingResumed(
+def _resume_event(training: Training, budget: Budget) -> p.TrainingResumed:
+    return p.TrainingResumed(
         step=training.step,
         device=device_in_words(training.device),
         code_version=present_version(training.method.domain),

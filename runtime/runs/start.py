@@ -32,15 +32,7 @@ from dga2d.domains.core.contract import (
 from dga2d.domains.core.kernels import Kernel, kernels_of
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.payloads import (
-    InstanceEntry,
-    LibraryImplementation,
-    LibraryKernel,
-    LibraryOperator,
-    RunStarted,
-    ScoreEntry,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
@@ -135,7 +127,7 @@ def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ..
     return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
 
 
-def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[LibraryOperator, ...]:
+def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[p.LibraryOperator, ...]:
     """Return the operators of the whole library's safe baseline, each with the implementation it uses;
     nothing where the run began with that baseline."""
     steps = problem.domain.safe_baseline()
@@ -166,7 +158,7 @@ def run_started(
     llm: str,
     sandbox: dict[str, str],
     data_dir: Path | None,
-    measured: Mapping[str, InstanceEntry] = MappingProxyType({}),
+    measured: Mapping[str, p.InstanceEntry] = MappingProxyType({}),
     bank: BankOfRun = NO_ENTRIES,
 ) -> tuple[Draft, list[bytes]]:
     """Return the first event of a run and the source texts of its library and its part of the bank.
@@ -181,7 +173,7 @@ def run_started(
         library = (*library, program)
         if settings.evolves_component:
             baseline = (PipelineStep(program.id, program.implementations[0]),)
-    payload = RunStarted(
+    payload = p.RunStarted(
         domain=domain.name,
         sense=domain.sense,
         seed=seed,
@@ -198,7 +190,7 @@ def run_started(
         problem_file=problem_file(domain.name),
         bank=bank.entries,
         kernels=tuple(map(library_kernel, kernels)) or None,
-        own_score=None if score is None else ScoreEntry(failure=score.failure, formula=score.formula),
+        own_score=None if score is None else p.ScoreEntry(failure=score.failure, formula=score.formula),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
     sources += [kernel.source.encode() for kernel in kernels]
@@ -213,9 +205,9 @@ def kernels_for(domain: Domain, settings: RunSettings) -> tuple[Kernel, ...]:
     return kernels_of(domain)
 
 
-def library_kernel(kernel: Kernel) -> LibraryKernel:
+def library_kernel(kernel: Kernel) -> p.LibraryKernel:
     """Return a kernel as ``RunStarted`` names it."""
-    return LibraryKernel(
+    return p.LibraryKernel(
         id=kernel.id,
         summary=kernel.summary,
         arguments=kernel.arguments,
@@ -230,24 +222,24 @@ def bank_of(problem: Problem, settings: RunSettings) -> BankOfRun:
     return bank_for(settings.bank, problem.domain.name, problem.domain.card, library)
 
 
-def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
+def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[p.Step, ...]:
     """Return a pipeline as events name it."""
     return tuple(
-        Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
+        p.Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
         for s in steps
     )
 
 
-def library_operator(operator: Operator) -> LibraryOperator:
+def library_operator(operator: Operator) -> p.LibraryOperator:
     """Return an operator as ``RunStarted`` names it: implementations by the digests of their sources."""
-    return LibraryOperator(
+    return p.LibraryOperator(
         id=OperatorId(operator.id),
         category=operator.category,
         requires=operator.requires,
         provides=operator.provides,
         tier=operator.tier,
         implementations=tuple(
-            LibraryImplementation(id=ImplementationId(i.id), source=blob_digest(i.source.encode()))
+            p.LibraryImplementation(id=ImplementationId(i.id), source=blob_digest(i.source.encode()))
             for i in operator.implementations
         ),
     )
@@ -285,7 +277,7 @@ REAL_SCORE = 1e29
 
 async def measure_references(
     problem: Problem, baseline: Sequence[PipelineStep], evaluator: Evaluator, seed: int
-) -> dict[str, InstanceEntry]:
+) -> dict[str, p.InstanceEntry]:
     """Run the baseline once on every instance without a reference, or with one too small to divide by;
     return entries of the manifest by key. Where objectives are scores nothing is run: references are 0.
 
@@ -296,7 +288,7 @@ async def measure_references(
     """
     if own_score_of(problem.domain) is not None:
         keys = [InstanceKey(ref.key) for part in problem.splits for ref in part]
-        return {key: InstanceEntry(key=key, reference=0.0, scale=1.0) for key in keys}
+        return {key: p.InstanceEntry(key=key, reference=0.0, scale=1.0) for key in keys}
     every = {ref.key: ref.reference for part in problem.splits for ref in part}
     refs = [key for key, known in every.items() if known is None or abs(known.value) < 1.0]
     steps = tuple(step.implementation for step in baseline)
@@ -324,7 +316,7 @@ def entries(
     given: Mapping[str, Reference | None],
     replies: Mapping[str, EvaluationReply],
     sense: Literal["min", "max"],
-) -> dict[str, InstanceEntry]:
+) -> dict[str, p.InstanceEntry]:
     """Return the entries of the manifest that follow from the baseline's replies."""
     scales = {key: scale_of(reply, sense) for key, reply in replies.items()}
     known = [scale for scale in scales.values() if scale > 0.0]
@@ -333,7 +325,7 @@ def entries(
     for key, reply in replies.items():
         given_one = given[key]
         reached = float(reply.objective or 0.0)
-        made[key] = InstanceEntry(
+        made[key] = p.InstanceEntry(
             key=InstanceKey(key),
             reference=reached if given_one is None else given_one.value,
             scale=scales[key] or usual,
