@@ -11,14 +11,14 @@ import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import anyio
 
 from dga2d.agents.agent import Decision, Duty, open_basis, open_generation
 from dga2d.agents.model_choice import ranked_models
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing.errors import ModelError, ModelUnavailableError
+from dga2d.agents.proposing.errors import ModelError, ModelUnavailableError, ProposalError
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, ModelPool, Models
 from dga2d.agents.proposing.prompts import Prompt, render
 from dga2d.agents.proposing.tasks import PastAttempts, Task
@@ -29,6 +29,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
 from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
+AnyTask = TypeVar("AnyTask")
 CALLERS: Mapping[p.CallPurpose, AgentName] = {
     "initialize": "initializer",
     "implement": "implementation_evolver",
@@ -216,6 +217,17 @@ class Quoted(NamedTuple):
     """The most it can use."""
     microusd: int
     """The most it can cost, in millionths of a US dollar."""
+
+
+class Judged(NamedTuple, Generic[AnyTask]):
+    """An answer, what it was asked for, and how its trial runs went."""
+
+    task: AnyTask
+    text: str
+    trial: ProposalError | None = None
+    """The trial run that failed; ``None`` if none did or none was made."""
+    asked: AnyTask | None = None
+    """What it was asked for in an earlier generation; ``None`` where that is `task`."""
 
 
 class NoRoom(NamedTuple):

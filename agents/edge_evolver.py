@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.agent import Decision, Duty, decide_on, open_basis, present_graph
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.prompt_facts import edge_facts
@@ -27,7 +26,7 @@ from dga2d.agents.proposing.tasks import (
     improvement_summary,
     known_contracts,
 )
-from dga2d.events import AgentName, Draft, Payload
+from dga2d.events import AgentName, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Ticket
 from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.graph import END, OperatorGraph
@@ -48,13 +47,7 @@ class KeepEdges(Duty):
 EdgeDuty = AskModel | JudgeAnswer | AbandonCall | KeepEdges
 
 
-class JudgedEdges(NamedTuple):
-    """An answer, what it was asked for, and how the trial run went."""
-
-    task: ConnectTask
-    text: str
-    trial: ProposalError | None = None
-    """Why a new edge failed; ``None`` if none did or none was run."""
+JudgedEdges = Judged[ConnectTask]
 
 
 class EdgeEvolver(Evolver[EdgeDuty]):
@@ -209,14 +202,13 @@ def decide(state: RunState, duty: EdgeDuty, observed: JudgedEdges | Quoted | NoR
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedEdges():
+        case JudgeAnswer(), Judged():
             payload = _verdict(state, duty, observed)
         case KeepEdges(), None:
             payload = EdgesKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
         case _:
             raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
-    number = open_basis(state)[0].number
-    return Decision((Draft("edge_evolver", payload, number, duty.caused_by),))
+    return decide_on("edge_evolver", state, duty, payload)
 
 
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Payload:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict
+from functools import partial
+from typing import Any, TypedDict
 
 from dga2d.agents import bank_offers, calls, gate
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, decide_on, open_basis
 from dga2d.agents.bank_offers import JudgeOffer
-from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.implementation_duties import (
@@ -37,16 +38,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.run_state import RunState
 
-
-class JudgedImplementation(NamedTuple):
-    """An answer, what it was asked for, and how its trial runs went."""
-
-    task: ImplementTask
-    text: str
-    trial: ProposalError | None
-    """The trial run that failed; ``None`` if none did or none was made."""
-    asked: ImplementTask | None = None
-    """What it was asked for in an earlier generation; ``None`` where that is `task`."""
+JudgedImplementation = Judged[ImplementTask]
 
 
 class ImplementationEvolver(Evolver[ImplementationDuty]):
@@ -82,7 +74,7 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer() | JudgeOffer(), JudgedImplementation():
+        case JudgeAnswer() | JudgeOffer(), Judged():
             return _verdict(state, duty, observed)
         case JudgeProposal(), None:
             return _pass_gate(state, duty)
@@ -207,9 +199,7 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
     return Decision(tuple(drafts))
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    number = open_basis(state)[0].number
-    return Decision((Draft("implementation_evolver", payload, number, duty.caused_by),), blobs)
+_decision = partial(decide_on, "implementation_evolver")
 
 
 def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer | JudgeOffer) -> Implementation:
@@ -237,9 +227,7 @@ async def read_judged(
     """Return what the log holds of an answer or of an entry of the bank; no trial has been made."""
     if isinstance(duty, JudgeOffer):
         task = await read_task(state, duty.slot, 0, context, sources)
-        return JudgedImplementation(
-            task, await bank_offers.read_offer(state, duty.offer, sources.blobs), None
-        )
+        return JudgedImplementation(task, await bank_offers.read_offer(state, duty.offer, sources.blobs))
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
     text, asked = await calls.read_answer(call, sources.blobs), await read_asked(state, task, call, sources)

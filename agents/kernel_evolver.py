@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, Duty, decide_on, open_basis
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.conductor import operators_closed
 from dga2d.agents.evaluator_pool import SourceReader
@@ -30,7 +31,7 @@ from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_answers import parse_kernel
 from dga2d.agents.proposing.kernel_code import holds_kernel
 from dga2d.agents.proposing.tasks import KernelTask, PromptContext
-from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
+from dga2d.events import AgentName, ImplementationId, Payload, blob_digest
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.incumbent import incumbent
@@ -174,9 +175,7 @@ def decide(state: RunState, duty: KernelDuty, observed: Observed) -> Decision:
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    draft = Draft("kernel_evolver", payload, _open(state).number, duty.caused_by)
-    return Decision((draft,), blobs)
+_decision = partial(decide_on, "kernel_evolver")
 
 
 def _choose(state: RunState, texts: ReadTexts) -> Payload:

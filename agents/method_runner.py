@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_generation
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, decide_on, open_generation
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import Turn
 from dga2d.agents.credit_keeper import round_evaluated
 from dga2d.agents.evaluator_pool import SourceReader
@@ -28,7 +29,7 @@ from dga2d.agents.proposing.program_answers import parse_program, parse_reflecti
 from dga2d.agents.proposing.tasks import ProgramTask, PromptContext, ReflectTask, ShownProgram
 from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
-from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
+from dga2d.events import AgentName, ImplementationId, blob_digest
 from dga2d.events import payloads as p
 from dga2d.replay.state.fold_methods import round_programs
 from dga2d.replay.state.run_state import RunState
@@ -93,11 +94,7 @@ class UpdatePopulation(GenerationDuty):
 MethodDuty = AskModel | JudgeAnswer | AbandonCall | PlanRound | TakeSeed | SkipSlot | UpdatePopulation
 
 
-class JudgedText(NamedTuple):
-    """An answer and what it was asked for."""
-
-    task: ProgramTask | ReflectTask
-    text: str
+JudgedText = Judged[ProgramTask | ReflectTask]
 
 
 class ProgramTexts(NamedTuple):
@@ -202,7 +199,7 @@ def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedText():
+        case JudgeAnswer(), Judged():
             return _verdict(state, duty, observed)
         case PlanRound(), None:
             return _decision(state, duty, _plan(state, duty.number))
@@ -218,9 +215,7 @@ def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    number = open_generation(state).number
-    return Decision((Draft("method_runner", payload, number, duty.caused_by),), blobs)
+_decision = partial(decide_on, "method_runner")
 
 
 def _plan(state: RunState, number: int) -> p.RoundPlanned:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from dga2d.agents import calls, gate
 from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
@@ -57,13 +56,7 @@ class JudgeOperator(Duty):
 OperatorDuty = AskModel | JudgeAnswer | AbandonCall | KeepOperators | JudgeOperator
 
 
-class JudgedOperator(NamedTuple):
-    """An answer, what it was asked for, and how its trial runs went."""
-
-    task: OperatorTask
-    text: str
-    trial: ProposalError | None = None
-    """The trial run that failed; ``None`` if none did or none was made."""
+JudgedOperator = Judged[OperatorTask]
 
 
 class OperatorEvolver(Evolver[OperatorDuty]):
@@ -171,7 +164,7 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedOperator():
+        case JudgeAnswer(), Judged():
             return _verdict(state, duty, observed)
         case JudgeOperator(), None:
             return _decision(state, duty, _pass_gate(state))
