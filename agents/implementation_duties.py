@@ -17,15 +17,8 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, stale_reason
 from dga2d.agents.prompt_facts import pool_figures, run_facts
+from dga2d.agents.proposing import tasks
 from dga2d.agents.proposing.answers import DIFF_STAGE
-from dga2d.agents.proposing.tasks import (
-    ImplementTask,
-    PoolEntry,
-    PromptContext,
-    improvement_summary,
-    known_contracts,
-    known_of_library,
-)
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, Ticket
@@ -205,14 +198,14 @@ def _order(call: Call) -> tuple[int, int, int, int]:
 
 
 async def read_task(
-    state: RunState, slot: int, attempt: int, context: PromptContext, sources: SourceReader
-) -> ImplementTask:
+    state: RunState, slot: int, attempt: int, context: tasks.PromptContext, sources: SourceReader
+) -> tasks.ImplementTask:
     """Return what a proposer is asked for a slot whose edit is an addition or a replacement.
 
     Texts of implementations and of the answer refused before come from the log's blobs.
     """
     generation, basis = open_basis(state)
-    edit, contracts = edit_to_ask(state, slot), known_contracts(state, context)
+    edit, contracts = edit_to_ask(state, slot), tasks.known_contracts(state, context)
     past = await calls.read_past_attempts(state, "implement", slot, attempt, sources.blobs)
 
     async def implementation(operator: OperatorId, c: ImplementationId) -> Implementation:
@@ -222,7 +215,7 @@ async def read_task(
         return tuple(other for other in others if contracts[OperatorId(other.operator)].category == category)
 
     entries = [
-        PoolEntry(
+        tasks.PoolEntry(
             c,
             (await implementation(edit.operator, c)).source,
             basis.credits.implementation_credit(c, state.settings.epsilon),
@@ -239,12 +232,12 @@ async def read_task(
     settings, known = state.settings, {ImplementationId(other.id) for other in others}
     others += [  # whatever the graph holds
         await sources.implementation(state, step)
-        for step in known_of_library(state, context)
+        for step in tasks.known_of_library(state, context)
         if step.operator != edit.operator and step.implementation not in known
     ]
     has_facts = state.settings.prompt_edition >= 2
     draft = generation.proposals.get(slot - 1) if slot % basis.turns else None
-    return ImplementTask(
+    return tasks.ImplementTask(
         card=context.card,
         facts=await run_facts(state, slot, edit.operator, others, sources) if has_facts else None,
         operator=contracts[edit.operator],
@@ -264,7 +257,7 @@ async def read_task(
         structure_only=settings.race_contenders > 0 and "constants" in settings.moves,
         draft=None if draft is None else await _draft(state, draft, sources),
         answer_form=answer_form(state),
-        summary=improvement_summary(state, generation),
+        summary=tasks.improvement_summary(state, generation),
         kernels=await offered_kernels(state, sources),
         allows_no_change=settings.no_change,
         allows_configurations=settings.configurations,
@@ -274,8 +267,8 @@ async def read_task(
 
 
 async def read_asked(
-    state: RunState, task: ImplementTask, call: Call, sources: SourceReader
-) -> ImplementTask | None:
+    state: RunState, task: tasks.ImplementTask, call: Call, sources: SourceReader
+) -> tasks.ImplementTask | None:
     """Return a task as it was when an earlier generation asked for it: the pool that it was to add to, and
     the member that it was to improve on; ``None`` for a call of the open generation."""
     ticket = call.ticket
@@ -283,7 +276,9 @@ async def read_asked(
         return None
     steps = [Step(operator=ticket.operator, implementation=c) for c in _asked_pool(state, call, ticket)]
     texts = [(await sources.implementation(state, step)).source for step in steps]
-    pool = tuple(PoolEntry(step.implementation, text, 0.0) for step, text in zip(steps, texts, strict=True))
+    pool = tuple(
+        tasks.PoolEntry(step.implementation, text, 0.0) for step, text in zip(steps, texts, strict=True)
+    )
     parent = next(entry for entry in pool if entry.id == ticket.parent)
     form: Literal["whole", "diff"] = "whole" if state.settings.answer_form == "whole" else "diff"
     return replace(task, pool=pool, parent=parent, answer_form=form)
@@ -295,6 +290,6 @@ def _asked_pool(state: RunState, call: Call, ticket: Ticket) -> Sequence[Impleme
     return state.bases[call.generation].pools[ticket.operator]
 
 
-async def _draft(state: RunState, draft: Proposal, sources: SourceReader) -> PoolEntry:
+async def _draft(state: RunState, draft: Proposal, sources: SourceReader) -> tasks.PoolEntry:
     step = Step(operator=draft.operator, implementation=draft.implementation)
-    return PoolEntry(draft.implementation, (await sources.implementation(state, step)).source, 0.0)
+    return tasks.PoolEntry(draft.implementation, (await sources.implementation(state, step)).source, 0.0)

@@ -9,15 +9,7 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import (
-    LARGEST_INTEGER,
-    data_option,
-    file_option,
-    json_option,
-    run_argument,
-    run_async,
-    store_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.inspection.measures import Measure, measure_in, measured_rows
@@ -25,13 +17,13 @@ from dga2d.runtime.terminal.output import print_csv, print_json, print_table, pr
 
 
 @click.command(short_help="List the runs of a database.")
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def runs(url: str, as_json: bool) -> None:
     """List all runs with their status."""
     from dga2d.runtime.inspection.runs import list_runs
 
-    rows = run_async(list_runs, url)
+    rows = options.run_async(list_runs, url)
     if as_json:
         print_json(rows)
         return
@@ -51,19 +43,19 @@ def runs(url: str, as_json: bool) -> None:
 
 
 @click.command(short_help="Show a run's state, now or at any earlier point.")
-@run_argument
-@click.option("--at", "seq", type=click.IntRange(1, LARGEST_INTEGER), help="State after this event.")
+@options.run_argument
+@click.option("--at", "seq", type=click.IntRange(1, options.LARGEST_INTEGER), help="State after this event.")
 @click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
 @click.option("--internals", is_flag=True, help="Also graph, credits, digests and the figures of the theory.")
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def show(run: str, seq: int | None, generation: int | None, internals: bool, url: str, as_json: bool) -> None:
     """Show RUN: results and progress; with --internals the graph, credits, policy and digests, too."""
     from dga2d.runtime.inspection.runs import read_state_view
 
     if seq is not None and generation is not None:
         raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
-    view = run_async(read_state_view, url, run, seq, generation)
+    view = options.run_async(read_state_view, url, run, seq, generation)
     if as_json:
         print_json(view)
     elif "training" in view:
@@ -73,7 +65,7 @@ def show(run: str, seq: int | None, generation: int | None, internals: bool, url
 
 
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
-@run_argument
+@options.run_argument
 @click.option("--verify", is_flag=True, help="Also repeat every decision and compare it.")
 @click.option(
     "--head",
@@ -89,9 +81,9 @@ def show(run: str, seq: int | None, generation: int | None, internals: bool, url
     metavar="[FRACTION]",
     help="Also repeat this fraction of the evaluations, all by default; give it after RUN.",
 )
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def replay(
     run: str,
     verify: bool,
@@ -104,12 +96,12 @@ def replay(
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
     from dga2d.runtime.inspection.runs import replay_run
 
-    report = run_async(replay_run, url, run, verify, _hash(head))
+    report = options.run_async(replay_run, url, run, verify, _hash(head))
     report["reevaluation"] = None
     if fraction is not None and report["difference"] is None:
         from dga2d.runtime.inspection.reevaluation import reevaluate_run
 
-        report["reevaluation"] = run_async(reevaluate_run, url, run, fraction, data_dir)
+        report["reevaluation"] = options.run_async(reevaluate_run, url, run, fraction, data_dir)
     differs = report["difference"] is not None
     if report["reevaluation"] is not None:
         differs = differs or bool(report["reevaluation"]["differences"])
@@ -130,13 +122,13 @@ def replay(
 
 
 @click.command(short_help="Account for every model call of a run, and check its log.")
-@run_argument
+@options.run_argument
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
 @click.option("--full", is_flag=True, help="Check every blob the run names, not only prompts and answers.")
-@file_option("--against", "export", help="Compare with a provider's export of usage (CSV or JSON).")
-@store_option
-@json_option
+@options.file_option("--against", "export", help="Compare with a provider's export of usage (CSV or JSON).")
+@options.store_option
+@options.json_option
 def audit(
     run: str, list_calls: bool, as_csv: bool, full: bool, export: Path | None, url: str, as_json: bool
 ) -> int:
@@ -144,7 +136,7 @@ def audit(
     from dga2d.runtime.inspection.audit import audit_run, find_differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = run_async(audit_run, url, run, full)
+    report = options.run_async(audit_run, url, run, full)
     against = None if rows is None else find_differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})

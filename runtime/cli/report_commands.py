@@ -8,21 +8,14 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import (
-    file_option,
-    folder_option,
-    json_option,
-    run_argument,
-    run_async,
-    store_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.terminal.output import check_writable, print_json, write_file
 from dga2d.store import shown_url
 
 
 @click.command(short_help="Write a self-contained report of a run.")
-@run_argument
-@file_option(
+@options.run_argument
+@options.file_option(
     "-o", "--output", "path", help="File to write; RUN.html (or RUN.md) in the working directory by default."
 )
 @click.option(
@@ -31,14 +24,14 @@ from dga2d.store import shown_url
     type=click.Choice(["html", "md"]),
     help="Format of the report; taken from the file's ending by default, else html.",
 )
-@folder_option(
+@options.folder_option(
     "--figures",
     "folder",
     help="Write figures for a paper here, PNG and SVG (needs matplotlib); no report unless -o or --format "
     "asks for one.",
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def report(
     run: str, path: Path | None, kind: str | None, folder: Path | None, url: str, as_json: bool
 ) -> None:
@@ -69,7 +62,7 @@ def _write_report(url: str, run: str, path: Path | None, kind: str | None) -> di
     kind = kind or ("md" if path is not None and path.suffix == ".md" else "html")
     path = path or Path(f"{run}.{kind}")
     check_writable(path)
-    data = run_async(functools.partial(read_report_data, url, run))
+    data = options.run_async(functools.partial(read_report_data, url, run))
     write_file(path, render_html(data) if kind == "html" else render_markdown(data))
     return {"report": str(path), "format": kind, "head_hash": data.head_hash}
 
@@ -79,7 +72,7 @@ def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
     from dga2d.runtime.report.figures import read_drawable, write_figures
 
     require_package("matplotlib", "figures", "--figures")
-    drawn = write_figures(run_async(functools.partial(read_drawable, url, run)), folder)
+    drawn = write_figures(options.run_async(functools.partial(read_drawable, url, run)), folder)
     for fault in drawn.faults:
         click.echo(fault, err=True)
     return {"figures": [str(file) for file in drawn.files], "head_hash": drawn.head_hash}
@@ -98,8 +91,8 @@ def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
     help="Let the page begin commands: start, pause, resume, extend, fork and test runs. It then asks for a "
     "token, a new one at every start if none is given.",
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json: bool) -> None:
     """Show runs live and at any earlier point until Ctrl-C; read-only without --act.
 
@@ -117,4 +110,4 @@ def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json
         else:
             click.echo(f"page at {address}  (Ctrl-C ends it)")
 
-    run_async(functools.partial(run_server, url, host, port, token, announce, acts))
+    options.run_async(functools.partial(run_server, url, host, port, token, announce, acts))

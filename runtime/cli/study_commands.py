@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import (
-    GIVEN_PATHS_KEY,
-    data_option,
-    file_option,
-    folder_option,
-    json_option,
-    run_async,
-    store_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.terminal.output import (
     check_writable,
@@ -58,7 +50,7 @@ def study() -> None:
 
 
 @study.command(name="list", short_help="List the shipped plans.")
-@json_option
+@options.json_option
 def list_plans(as_json: bool) -> None:
     """List the plans that come with the program, with the table of the paper that each repeats."""
     from dga2d.runtime.study.plan import read_plan, shipped_plans
@@ -100,9 +92,9 @@ def list_plans(as_json: bool) -> None:
     help="Begin no further run once the runs have cost so much.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def run(
     plan: str,
     dry_run: bool,
@@ -124,20 +116,20 @@ def run(
 
     cluster = None if place is None else named_cluster(place, "--on")
     found = read_plan(plan)
-    progress = run_async(read_progress, url, found)
+    progress = options.run_async(read_progress, url, found)
 
     def announce(text: str) -> None:
         if not quiet:
             click.echo(printable(text), err=True)
 
     if dry_run:
-        measured = run_async(measure_work_budgets, found, progress, data_dir, announce)
+        measured = options.run_async(measure_work_budgets, found, progress, data_dir, announce)
         expected = estimate(found, progress, jobs, measured)
         cells = [one.view() for one in progress]
         _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
         return ExitCode.OK
-    options = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
-    outcome = _carried_out(found, options, announce)
+    asked = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
+    outcome = _carried_out(found, asked, announce)
     cells = [one.view() for one in outcome.cells]
     view = {"plan": found.name, "cells": cells, "failures": outcome.failures, "stopped": outcome.stopped}
     _show(view, as_json)
@@ -145,13 +137,13 @@ def run(
 
 
 def _domain_paths() -> tuple[Path, ...]:
-    return tuple(click.get_current_context().meta.get(GIVEN_PATHS_KEY, ()))
+    return tuple(click.get_current_context().meta.get(options.GIVEN_PATHS_KEY, ()))
 
 
-def _carried_out(plan: Any, options: Options, announce: Any) -> StudyOutcome:
+def _carried_out(plan: Any, asked: Options, announce: Any) -> StudyOutcome:
     from dga2d.runtime.study.running import run_study
 
-    return run_async(functools.partial(run_study, plan, options, announce))
+    return options.run_async(functools.partial(run_study, plan, asked, announce))
 
 
 def _show(view: dict[str, Any], as_json: bool) -> None:
@@ -192,20 +184,20 @@ def _estimate_lines(view: dict[str, Any]) -> list[str]:
 
 @study.command(short_help="Report what a plan's runs found.")
 @plan_argument
-@file_option(
+@options.file_option(
     "-o",
     "--output",
     help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default. CSV holds one "
     "table a file: beside FILE stand FILE-resources.csv, -course.csv, -groups.csv and -seconds.csv.",
 )
-@folder_option(
+@options.folder_option(
     "--figures",
     "folder",
     help="Write convergence and performance profiles here, PNG and SVG (needs matplotlib).",
 )
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def report(
     plan: str, output: Path | None, folder: Path | None, data_dir: Path | None, url: str, as_json: bool
 ) -> int:
@@ -223,13 +215,13 @@ def report(
         raise UsageError(f"-o {output}: expected a name that ends in {', '.join(f'.{k}' for k in FORMATS)}")
     if output is not None:
         check_writable(output)
-    results = run_async(read_results, url, read_plan(plan))
+    results = options.run_async(read_results, url, read_plan(plan))
     if results.plan.solvers and results.results:  # all other gaps are in the logs
         from dga2d.runtime.study.solvers import add_solvers
 
         announce = status_line()
         try:
-            results = run_async(add_solvers, url, results, data_dir, announce)
+            results = options.run_async(add_solvers, url, results, data_dir, announce)
         finally:
             announce("")
     files: list[Path] = []

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import (
-    LARGEST_INTEGER,
-    file_option,
-    json_option,
-    quiet_option,
-    run_async,
-    store_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.learned.names import DOMAINS
 from dga2d.runtime.terminal.output import Announce, check_writable, print_json
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Train a learned solver: POMO, ReSched, SDDS or BPP-DRL.")
 @click.argument("method", type=click.Choice(list(DOMAINS)))
-@file_option(
+@options.file_option(
     "-o",
     "--out",
     help="Weights, in safetensors; METHOD.safetensors by default. Checkpoint and card lie beside it.",
@@ -41,13 +34,13 @@ if TYPE_CHECKING:
 @click.option("--layers", type=click.IntRange(1), help="Layers of the encoder.")
 @click.option("--batch", type=click.IntRange(1), help="Instances per step.")
 @click.option("--learning-rate", type=float, help="Of Adam.")
-@click.option("--seed", type=click.IntRange(0, LARGEST_INTEGER), help="0 by default.")
+@click.option("--seed", type=click.IntRange(0, options.LARGEST_INTEGER), help="0 by default.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint that lies beside FILE.")
 @click.option("--run-id", metavar="RUN", help="Name of the run that records the training.")
-@quiet_option
-@store_option
-@json_option
+@options.quiet_option
+@options.store_option
+@options.json_option
 def train(
     method: str,
     out: Path | None,
@@ -164,7 +157,7 @@ def _run(
     with stop.handles_signals():
         stop.finish()  # nothing is to be cancelled: the loop looks at the name
         session = Session(training, budget, weights, lambda: stop.signal_name is not None, announce)
-        return run_async(work, url, session)
+        return options.run_async(work, url, session)
 
 
 def _view(trained: Trained, budget: Budget) -> dict[str, Any]:
