@@ -18,7 +18,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, decide_on, open_basis
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, decide_on, open_basis
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.conductor import operators_closed
 from dga2d.agents.evaluator_pool import SourceReader
@@ -45,11 +45,8 @@ MOST_TOLD = 12
 """Implementations and earlier requests that a prompt names."""
 
 
-@dataclass(frozen=True)
-class ChooseKernel(Duty):
+class ChooseKernel(GenerationDuty):
     """Record which kernel a faster version is asked for, or that none is."""
-
-    generation: int
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dga2d.agents import calls, gate
-from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_basis, present_graph
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
@@ -46,11 +46,8 @@ class KeepOperators(Duty):
     reason: str = field(compare=False)
 
 
-@dataclass(frozen=True)
-class JudgeOperator(Duty):
+class JudgeOperator(GenerationDuty):
     """Record the verdict that follows from what the gate measured."""
-
-    generation: int
 
 
 OperatorDuty = AskModel | JudgeAnswer | AbandonCall | KeepOperators | JudgeOperator

@@ -15,16 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.agents.proposing import tasks
-from dga2d.agents.proposing.answers import (
-    NO_CHANGE,
-    check_code,
-    clean_answer,
-    code_blocks,
-    json_text,
-    normalised_ast_digest,
-    refuse_hidden_characters,
-)
+from dga2d.agents.proposing import answers, tasks
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.graph_answers import edge_list
@@ -63,23 +54,23 @@ def parse_operator(text: str, task: tasks.OperatorTask) -> ProposedOperator:
         ``edge_interface``, ``structure``, ``route``: the operator cannot stand in the graph so;
         ``duplicate``: its code runs like another operator's.
     """
-    text = clean_answer(text)
-    if text.strip() == NO_CHANGE:
+    text = answers.clean_answer(text)
+    if text.strip() == answers.NO_CHANGE:
         raise ProposalError("no_change", "the proposer sees no operator that is missing")
     description, source = _parts(text)
     source = inline_kernels(source, task.kernels)
     contract = _contract(description, task)
     edges = _operator_edges(description["edges"], contract, task)
-    check_code(source)
-    digest = normalised_ast_digest(source)
+    answers.check_code(source)
+    digest = answers.normalised_ast_digest(source)
     for other in task.others:
-        if normalised_ast_digest(other.source) == digest:
+        if answers.normalised_ast_digest(other.source) == digest:
             raise ProposalError("duplicate", f"the code runs exactly like {other.id}")
     return ProposedOperator(contract, edges, source)
 
 
 def _parts(text: str) -> tuple[dict[str, Any], str]:
-    blocks = code_blocks(text)
+    blocks = answers.code_blocks(text)
     descriptions = [block for block in blocks if block.language == "json"]
     codes = [block for block in blocks if block.language in ("python", "python3", "py")]
     if len(blocks) != 2 or len(descriptions) != 1 or len(codes) != 1:
@@ -90,8 +81,8 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     source = codes[0].text.strip("\n") + "\n"
     if not source.strip():
         raise ProposalError("code_block", "the code block is empty")
-    refuse_hidden_characters(source)
-    description = json_text(descriptions[0].text)
+    answers.refuse_hidden_characters(source)
+    description = answers.json_text(descriptions[0].text)
     missing = [key for key in _KEYS if key not in description]
     extra = sorted(abbreviate(key) for key in description if key not in _KEYS)
     if missing or extra:

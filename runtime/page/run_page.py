@@ -23,18 +23,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.inspection.log_reading import export_to
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.page.answers import (
-    RunTimelines,
-    Streams,
-    answering,
-    attachment,
-    html_answer,
-    number,
-    number_in_path,
-    panel_answer,
-    piece_answer,
-    seq_of,
-)
+from dga2d.runtime.page import answers
 from dga2d.runtime.page.dashboard import Dashboard
 from dga2d.runtime.page.panels import GROUPS, LISTS, PARTS, TAB_WORDS, context_for
 from dga2d.runtime.page.timeline import Timeline
@@ -135,9 +124,9 @@ class RunPage:
 
     store: EventStore
     url: str
-    runs: RunTimelines
+    runs: answers.RunTimelines
     dashboard: Dashboard
-    streams: Streams
+    streams: answers.Streams
     acts: bool
 
     async def run(self, request: Request) -> Response:
@@ -147,14 +136,14 @@ class RunPage:
         the run stands in it until then.
         """
         run_id = RunId(request.path_params["run"])
-        with answering():
+        with answers.answering():
             length = (await self.store.head(run_id)).seq
             first = [event async for event in verify_events(self.store.read(run_id, until=1))]
             state = fold_all(first)
             refuse_training(run_id, state)
         if state.started is None:
             raise HTTPException(404, f"run {run_id} has no events yet")
-        return html_answer(
+        return answers.html_answer(
             "run.html.j2",
             run=run_id,
             header=state.header,
@@ -176,40 +165,40 @@ class RunPage:
         if name not in PARTS | LISTS:
             raise HTTPException(404, f"there is no panel {name!r}")
         timeline = await self.runs.timeline(request.path_params["run"])
-        seq = seq_of(request, timeline.length)
+        seq = answers.seq_of(request, timeline.length)
         context = await context_for(name, timeline, seq)
         if name in LISTS:
-            return piece_answer(name, context)
-        return panel_answer(request, name, context, BackgroundTask(timeline.prepare))
+            return answers.piece_answer(name, context)
+        return answers.panel_answer(request, name, context, BackgroundTask(timeline.prepare))
 
     async def operator(self, request: Request) -> Response:
         """Show the pool of an operator after event ``seq``, with its code and history."""
         timeline = await self.runs.timeline(request.path_params["run"])
-        seq = seq_of(request, timeline.length)
+        seq = answers.seq_of(request, timeline.length)
         told = await tell_operator(timeline, seq, request.query_params.get("name", ""))
         if told is None:
             raise HTTPException(404, f"there is no such operator after event {seq}")
-        return piece_answer("operator", {"operator": told})
+        return answers.piece_answer("operator", {"operator": told})
 
     async def call(self, request: Request) -> Response:
         """Show the prompt and answer of one model call."""
         timeline = await self.runs.timeline(request.path_params["run"])
-        number = number_in_path(request, "number")
+        number = answers.number_in_path(request, "number")
         call = timeline.latest.ledger.calls.get(number)
         if call is None:
             raise HTTPException(404, f"there is no call {number}")
         row = {"prompt": call.prompt, "response": call.response}
-        return piece_answer("call", {"call": await call_texts(timeline, row)})
+        return answers.piece_answer("call", {"call": await call_texts(timeline, row)})
 
     async def edit(self, request: Request) -> Response:
         """Show the code that an edit brought, looked up by its event."""
         timeline = await self.runs.timeline(request.path_params["run"])
-        seq = number_in_path(request, "seq")
+        seq = answers.number_in_path(request, "seq")
         data = await timeline.report_data(timeline.length, frozenset[ReportPart]({"edits"}))
         found = [edit for edit in data.edits if edit.seq == seq]
         if not found:
             raise HTTPException(404, f"event {seq} is no edit")
-        return piece_answer("edit", {"edit": found[0]})
+        return answers.piece_answer("edit", {"edit": found[0]})
 
     async def facts(self, request: Request) -> Response:
         """Return the length of the log and its marks, for the slider."""
@@ -227,7 +216,9 @@ class RunPage:
         """Send events as they come, each with its number in the log as id: a reconnect misses nothing."""
         run_id = RunId(request.path_params["run"])
         await self.runs.timeline(run_id)
-        after = number(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
+        after = answers.number(
+            request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        )
         if after is None:
             raise HTTPException(400, "expected the number of an event")
 
@@ -242,15 +233,17 @@ class RunPage:
         timeline = await self.runs.timeline(request.path_params["run"])
         run, kind = timeline.run_id, request.path_params["kind"]
         if kind == "solver.py":
-            seq = seq_of(request, timeline.length)
+            seq = answers.seq_of(request, timeline.length)
             generation = None if seq == timeline.length else bisect_right(timeline.marks, seq)
             try:
                 exported = await export_solver(self.url, run, datetime.now(UTC), None, generation)
             except (Dga2dError, DomainError) as error:
                 raise HTTPException(409, str(error)) from error
-            return attachment(exported.text, f"{run}.py", "text/x-python")
+            return answers.attachment(exported.text, f"{run}.py", "text/x-python")
         if kind == "report.html":
-            return attachment(render_html(await read_report_data(self.url, run)), f"{run}.html", "text/html")
+            return answers.attachment(
+                render_html(await read_report_data(self.url, run)), f"{run}.html", "text/html"
+            )
         if kind == "archive.zip":
             folder = TemporaryDirectory(prefix="dga2d-")
             path = Path(folder.name) / f"{run}.dga2d.zip"
