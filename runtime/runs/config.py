@@ -83,7 +83,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "near_copy_lines": 3,
         "incumbent_edits": 2,
         "gate_instances": 8,
-        "prompt_edition": 6,
+        "prompt_edition": 7,
         "edge_smoke": True,
         "race_contenders": 12,
         "race_error": 0.5,

@@ -181,7 +181,9 @@ def run_started(
         code_version=present_version(domain.name),
         library=tuple(library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline),
-        splits=problem.manifest(measured, tells_sizes=settings.prompt_edition >= 3),
+        splits=problem.manifest(
+            measured, tells_sizes=settings.prompt_edition >= 3, tells_values=settings.prompt_edition >= 7
+        ),
         batch=shared_batch(problem, settings, seed),
         policy=policy,
         llm=llm,
