@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.prompt_facts import edge_facts, size_rows
+from dga2d.agents.prompt_facts import size_rows
 from dga2d.agents.proposing.prompts import render
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask
 from dga2d.domains.core.registry import get_domain
@@ -117,4 +117,4 @@ def test_of_many_sizes_some_are_told_evenly_spread(asked: Asked) -> None:
     header = known.header.model_copy(update={"splits": splits.model_copy(update={"train": train})})
     rows = size_rows(replace(known, started=header))
     assert rows == tuple(f"1 x: n = {number:02}" for number in (1, 3, 6, 8, 11, 13, 16, 18))
-    assert edge_facts(known).sizes == ("6 x: n = 10",)
+    assert size_rows(known) == ("6 x: n = 10",)
