@@ -45,8 +45,11 @@ class Turn(NamedTuple):
 TRAINED, VALIDATED = "EvaluationRecorded (train)", "EvaluationRecorded (validation)"
 RACED, GATED = "EvaluationRecorded (race)", "EvaluationRecorded (gate)"
 IMPLEMENTATION_VERDICTS = (
-    *("ImplementationAdded", "ImplementationReplaced", "ImplementationDeleted"),
-    *("ImplementationsKept", "ImplementationRejected"),
+    "ImplementationAdded",
+    "ImplementationReplaced",
+    "ImplementationDeleted",
+    "ImplementationsKept",
+    "ImplementationRejected",
 )
 GATE = ("ImplementationProposed", "ImplementationMeasured")
 EDGE_VERDICTS = ("EdgeReplaced", "EdgesKept", "EdgeRejected")

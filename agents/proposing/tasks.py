@@ -259,8 +259,13 @@ class ConnectTask(PastAttempts):
 
 
 CATEGORIES = (
-    *("initialisation", "construction", "local_search", "intensification"),
-    *("perturbation", "recombination", "repair"),
+    "initialisation",
+    "construction",
+    "local_search",
+    "intensification",
+    "perturbation",
+    "recombination",
+    "repair",
 )
 """Roles that a new operator may have besides those of the library."""
 MOST_OPERATOR_EDGES = 12

@@ -12,7 +12,6 @@ from click.shell_completion import CompletionItem
 
 from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode
-from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.terminal.output import print_json, print_table, printable, status_line
 
 if TYPE_CHECKING:
@@ -184,7 +183,10 @@ def _domain_view(problem: Any) -> dict[str, Any]:
     card = domain.card
     return {
         "domain": domain.name,
-        **picked(card, "title", "objective", "encoding", "decoder"),
+        "title": card.title,
+        "objective": card.objective,
+        "encoding": card.encoding,
+        "decoder": card.decoder,
         "environment": dict(card.environment),
         "constraints": card.constraints,
         "instances": {
@@ -195,7 +197,12 @@ def _domain_view(problem: Any) -> dict[str, Any]:
         "baseline": [step.operator for step in domain.safe_baseline()],
         "operators": [
             {
-                **picked(op, "id", "title", "category", "tier", "requires", "provides"),
+                "id": op.id,
+                "title": op.title,
+                "category": op.category,
+                "tier": op.tier,
+                "requires": op.requires,
+                "provides": op.provides,
                 "implementations": [i.id for i in op.implementations],
                 "source": op.source,
             }

@@ -274,8 +274,14 @@ def _print_audit(report: dict[str, Any], list_calls: bool) -> None:
     if list_calls:
         print_table(
             (
-                *("call", "subject", "attempt", "status"),
-                *("verdict", "tokens", "best % before, after", "what or why"),
+                "call",
+                "subject",
+                "attempt",
+                "status",
+                "verdict",
+                "tokens",
+                "best % before, after",
+                "what or why",
             ),
             [_call_row(call, measure_in(report)) for call in report["calls"]],
         )

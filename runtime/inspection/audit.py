@@ -23,7 +23,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.inspection.call_views import calls_view, ledger_view, offers_view, totals_of
 from dga2d.runtime.inspection.log_check import LogReport, check_log
-from dga2d.runtime.inspection.measures import measure_of, picked
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import gap_of
 from dga2d.store import open_store
 
@@ -160,7 +160,13 @@ def _groups(ledger: Ledger) -> dict[str, dict[str, Any]]:
 def _refused_calls(ledger: Ledger) -> list[dict[str, Any]]:
     return [
         {
-            **picked(refused, "purpose", "agent", "generation", "subject", "attempt", "limit", "reason"),
+            "purpose": refused.purpose,
+            "agent": refused.agent,
+            "generation": refused.generation,
+            "subject": refused.subject,
+            "attempt": refused.attempt,
+            "limit": refused.limit,
+            "reason": refused.reason,
         }
         for refused in sorted(ledger.refusals.values(), key=lambda refused: refused.seq)
     ]

@@ -16,7 +16,7 @@ from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.ledger import BY_TASK, Call, Ledger
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import ProgramRecord
-from dga2d.runtime.inspection.measures import percent, picked
+from dga2d.runtime.inspection.measures import percent
 
 
 def ledger_view(state: RunState) -> dict[str, Any]:
@@ -25,7 +25,11 @@ def ledger_view(state: RunState) -> dict[str, Any]:
     calls = list(ledger.calls.values())
     purposes = sorted({call.purpose for call in calls})
     return {
-        **picked(ledger, "limit", "used", "left", "token_limit", "charged_tokens"),
+        "limit": ledger.limit,
+        "used": ledger.used,
+        "left": ledger.left,
+        "token_limit": ledger.token_limit,
+        "charged_tokens": ledger.charged_tokens,
         "money_limit_usd": None if ledger.microusd_limit is None else ledger.microusd_limit / 1e6,
         "charged_usd": ledger.charged_microusd / 1e6,
         "refused": len(ledger.refusals),
@@ -83,7 +87,12 @@ def offers_view(state: RunState) -> list[dict[str, Any]]:
     bank = _bank(state)
     return [
         {
-            **picked(offer, "entry", "operator", "generation", "implementation", "verdict", "diagnostic"),
+            "entry": offer.entry,
+            "operator": offer.operator,
+            "generation": offer.generation,
+            "implementation": offer.implementation,
+            "verdict": offer.verdict,
+            "diagnostic": offer.diagnostic,
             "domain": bank[offer.entry].domain,
             "run": bank[offer.entry].run,
             "model": bank[offer.entry].model,
@@ -147,11 +156,28 @@ def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
     return [
         {
             "call": call.number,
-            **picked(call, "purpose", "agent", "generation", "subject", "attempt", "model", "status"),
-            **picked(call, "verdict", "diagnostic", "prompt_tokens", "completion_tokens", "is_estimated"),
-            **picked(call, "cost_usd", "reserved_tokens", "charged_tokens"),
+            "purpose": call.purpose,
+            "agent": call.agent,
+            "generation": call.generation,
+            "subject": call.subject,
+            "attempt": call.attempt,
+            "model": call.model,
+            "status": call.status,
+            "verdict": call.verdict,
+            "diagnostic": call.diagnostic,
+            "prompt_tokens": call.prompt_tokens,
+            "completion_tokens": call.completion_tokens,
+            "is_estimated": call.is_estimated,
+            "cost_usd": call.cost_usd,
+            "reserved_tokens": call.reserved_tokens,
+            "charged_tokens": call.charged_tokens,
             "charged_usd": call.charged_microusd / 1e6,
-            **picked(call, "refused_attempts", "elapsed_s", "response_id", "reason", "prompt", "response"),
+            "refused_attempts": call.refused_attempts,
+            "elapsed_s": call.elapsed_s,
+            "response_id": call.response_id,
+            "reason": call.reason,
+            "prompt": call.prompt,
+            "response": call.response,
         }
         for _, call in sorted(ledger.calls.items())
     ]
@@ -178,7 +204,11 @@ def search_view(state: RunState) -> dict[str, Any] | None:
 
 def _program(state: RunState, program: ProgramRecord) -> dict[str, Any]:
     return {
-        **picked(program, "id", "number", "round", "slot", "variation"),
+        "id": program.id,
+        "number": program.number,
+        "round": program.round,
+        "slot": program.slot,
+        "variation": program.variation,
         "parents": list(program.parents),
         "gap_percent": None if program.failed else -100.0 * program.score,
         "effort": program.effort,

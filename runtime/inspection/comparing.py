@@ -20,7 +20,7 @@ from typing import Any
 from dga2d.events import InstanceKey, RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, UsageError
-from dga2d.runtime.inspection.measures import measure_of, picked
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.pairs import Gaps, interval, pair_gaps
 from dga2d.runtime.inspection.verdict import held_out_gaps
 from dga2d.runtime.runs.states import load_state
@@ -180,7 +180,11 @@ def _algorithm(arm: Arm, keys: Sequence[InstanceKey]) -> dict[str, Any]:
     solved = _solved_gaps(arm, keys)
     found = interval(solved) if solved else None
     return {
-        **picked(arm, "name", "run", "method", "calls", "candidates"),
+        "name": arm.name,
+        "run": arm.run,
+        "method": arm.method,
+        "calls": arm.calls,
+        "candidates": arm.candidates,
         "gap_percent": None if found is None else round(found.mean, 4),
         "interval_percent": None if found is None else found.bounds,
         "failures": len(keys) - len(solved),

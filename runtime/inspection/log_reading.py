@@ -15,7 +15,6 @@ from dga2d.replay.difference import compare_states, first_divergence
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import check_log
-from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.runs.states import load_generation, load_state
 from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store
 
@@ -59,7 +58,13 @@ async def list_events(
 def event_view(event: RecordedEvent) -> dict[str, Any]:
     """Return an event as plain values."""
     return {
-        **picked(event, "seq", "recorded_at", "generation", "agent", "type", "version", "caused_by"),
+        "seq": event.seq,
+        "recorded_at": event.recorded_at,
+        "generation": event.generation,
+        "agent": event.agent,
+        "type": event.type,
+        "version": event.version,
+        "caused_by": event.caused_by,
         "run": event.run_id,
         "hash": event.hash.hex(),
         "payload": orjson.loads(event.payload_bytes),

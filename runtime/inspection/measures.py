@@ -18,11 +18,6 @@ def percent(gap: float | None) -> float | None:
     return None if gap is None else round(100.0 * gap, 4)
 
 
-def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return attributes as plain values, for views whose keys are called as these are."""
-    return {name: getattr(source, name) for name in names}
-
-
 @dataclass(frozen=True)
 class Measure:
     """How figures are shown. Arguments are gaps in percent and percentage points, as views have them."""

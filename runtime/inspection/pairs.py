@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dga2d.events import ImplementationId, InstanceKey
 from dga2d.events.payloads import RunStarted, Step
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.inspection.measures import Measure, measure_of, picked
+from dga2d.runtime.inspection.measures import Measure, measure_of
 from dga2d.runtime.inspection.views import count_instances
 
 LEVEL = 0.95
@@ -75,7 +75,11 @@ class PairedGaps:
         return {
             "points": None if self.points is None else round(self.points.mean, 4),
             "interval_points": None if self.points is None else self.points.bounds,
-            **picked(self, "instances", "won", "lost", "failures", "their_failures"),
+            "instances": self.instances,
+            "won": self.won,
+            "lost": self.lost,
+            "failures": self.failures,
+            "their_failures": self.their_failures,
         }
 
 

@@ -19,7 +19,6 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.evaluator import check_evaluator, open_evaluator
-from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.states import load_state
@@ -146,7 +145,10 @@ async def _replies(evaluator: Evaluator, chunk: Sequence[Recorded]) -> list[Eval
 
 def _result(payload: EvaluationRecorded) -> dict[str, Any]:
     return {
-        **picked(payload, "objective", "failure", "work", "solution"),
+        "objective": payload.objective,
+        "failure": payload.failure,
+        "work": payload.work,
+        "solution": payload.solution,
     }
 
 

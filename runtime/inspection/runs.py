@@ -12,7 +12,7 @@ from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.training_state import TrainingState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
-from dga2d.runtime.inspection.measures import measure_of, picked
+from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
 from dga2d.store import EventStore, RunSummary, open_store, verify_events
@@ -182,7 +182,10 @@ def training_view(run_id: str, state: RunState, training: TrainingState) -> dict
         "settings": started.settings,
         "state_digest": state_digest(state),
         "training": {
-            **picked(started, "method", "data", "cost", "parameters"),
+            "method": started.method,
+            "data": started.data,
+            "cost": started.cost,
+            "parameters": started.parameters,
             "torch": started.torch_version,
             "devices": list(training.devices),
             "budget": {"steps": training.budget_steps, "hours": training.budget_hours},

@@ -15,7 +15,7 @@ from dga2d.events.payloads import RunStarted
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.inspection.call_views import calls_view
-from dga2d.runtime.inspection.measures import measure_of, measured_rows, percent, picked
+from dga2d.runtime.inspection.measures import measure_of, measured_rows, percent
 from dga2d.runtime.inspection.views import history_view
 from dga2d.runtime.report import read_report_data, render_html
 from dga2d.runtime.report.data import read_run
@@ -71,7 +71,10 @@ def evaluation_rows(notes: Notes, header: RunStarted) -> list[dict[str, Any]]:
                 "pipeline": " → ".join(step.operator for step in steps),
                 "objective": found.objective,
                 "gap_percent": gap,
-                **picked(found, "failure", "diagnostic", "elapsed_s", "work"),
+                "failure": found.failure,
+                "diagnostic": found.diagnostic,
+                "elapsed_s": found.elapsed_s,
+                "work": found.work,
             }
         )
     return rows

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from dga2d.events import InstanceKey, RunId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
-from dga2d.runtime.inspection.measures import GAP, Measure, measure_of, picked
+from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import (
     Gaps,
     Interval,
@@ -86,7 +86,11 @@ class RunVerdict:
     def view(self) -> dict[str, Any]:
         """Return plain values, as under ``verdict`` in the JSON of commands."""
         return {
-            **picked(self, "outcome", "sentence", "own_sentence", "limit_s", "split"),
+            "outcome": self.outcome,
+            "sentence": self.sentence,
+            "own_sentence": self.own_sentence,
+            "limit_s": self.limit_s,
+            "split": self.split,
             "points": None if self.points is None else round(self.points.mean, 4),
             "interval_points": None if self.points is None else self.points.bounds,
             "instances": self.instances,

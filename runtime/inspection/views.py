@@ -12,7 +12,7 @@ from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
 from dga2d.runtime.inspection.call_views import ledger_view, search_view
-from dga2d.runtime.inspection.measures import Measure, measure_in, measure_of, percent, picked
+from dga2d.runtime.inspection.measures import Measure, measure_in, measure_of, percent
 from dga2d.store import RunSummary
 
 if TYPE_CHECKING:
@@ -208,7 +208,10 @@ def race_view(generation: int, race: RaceSummary) -> dict[str, Any]:
     """Return how the race of a generation ended."""
     return {
         "generation": generation,
-        **picked(race, "contenders", "evaluations", "winner", "change"),
+        "contenders": race.contenders,
+        "evaluations": race.evaluations,
+        "winner": race.winner,
+        "change": race.change,
         "gain_points": percent(race.gain),
     }
 
@@ -316,7 +319,10 @@ def diagnostics_view(state: RunState) -> list[dict[str, Any]]:
                 "gradient_norm": update.gradient_norm,
                 "entropy_nats": update.entropy,
                 "kl_to_initial_nats": update.kl_to_initial,
-                **picked(row, "pipelines", "growth_rate", "largest_credit", "credit_bound"),
+                "pipelines": row.pipelines,
+                "growth_rate": row.growth_rate,
+                "largest_credit": row.largest_credit,
+                "credit_bound": row.credit_bound,
                 "context_cells": dict(row.cells),
             }
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dga2d.runtime.inspection.measures import Measure, measure_in, picked
+from dga2d.runtime.inspection.measures import Measure, measure_in
 from dga2d.runtime.report.charts import AXES, GapPlot
 from dga2d.runtime.report.data import ReportData
 from dga2d.runtime.report.evaluations import HeatMap
@@ -116,7 +116,12 @@ def _figure(value: float | None) -> float | None:
 
 
 def _describe_measure(measure: Measure) -> dict[str, Any]:
-    return picked(measure, "word", "axis", "unit", "digits")
+    return {
+        "word": measure.word,
+        "axis": measure.axis,
+        "unit": measure.unit,
+        "digits": measure.digits,
+    }
 
 
 def _moves(rows: list[tuple[Any, ...]], axis: str) -> bool:

@@ -219,10 +219,28 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
 
 
 UNCHANGEABLE = (
-    *("preset", "group", "suite", "test_group", "test_seconds", "method"),
-    *("space", "population", "library", "bank", "batch_size", "structure"),
-    *("credit_context", "credit_rate", "policy_dtype", "learning_rate", "max_gradient_norm"),
-    *("policy_entropy", "lora_rank", "llm_calls", "llm_tokens", "llm_money_usd"),
+    "preset",
+    "group",
+    "suite",
+    "test_group",
+    "test_seconds",
+    "method",
+    "space",
+    "population",
+    "library",
+    "bank",
+    "batch_size",
+    "structure",
+    "credit_context",
+    "credit_rate",
+    "policy_dtype",
+    "learning_rate",
+    "max_gradient_norm",
+    "policy_entropy",
+    "lora_rank",
+    "llm_calls",
+    "llm_tokens",
+    "llm_money_usd",
 )
 """Settings on which everything in the log depends."""
 

@@ -15,7 +15,6 @@ from dga2d.replay.errors import ReplayError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.inspection.measures import picked
 from dga2d.runtime.runs.estimate import estimate_run
 from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.plan import Cell, StudyPlan
@@ -44,7 +43,12 @@ class CellProgress:
         """Return plain values for the JSON of commands."""
         return {
             **self.cell._asdict(),
-            **picked(self, "status", "is_running", "calls", "tokens", "cost_usd", "seconds"),
+            "status": self.status,
+            "is_running": self.is_running,
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "seconds": self.seconds,
         }
 
 

@@ -11,8 +11,16 @@ from dga2d.runtime.evaluation.sandbox.rlimits import Limits
 from dga2d.runtime.evaluation.sandbox.seccomp import Filter
 
 LAYERS = (
-    *("namespaces", "empty_root", "parent_death", "no_new_privileges", "no_inspection"),
-    *("landlock", "closed_descriptors", "resource_limits", "capabilities", "seccomp"),
+    "namespaces",
+    "empty_root",
+    "parent_death",
+    "no_new_privileges",
+    "no_inspection",
+    "landlock",
+    "closed_descriptors",
+    "resource_limits",
+    "capabilities",
+    "seccomp",
 )
 """All layers, in the order in which they close."""
 NEEDS = {"empty_root": "namespaces", "landlock": "no_new_privileges", "seccomp": "no_new_privileges"}
