@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 
-from dga2d.events import AgentName, Draft
+from dga2d.events import AgentName, Draft, Payload
 from dga2d.events.payloads import Step
 from dga2d.replay.projection import Projection
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, RaceState, ValidationState
@@ -37,12 +37,25 @@ class Duty:
     """The event that the duty answers."""
 
 
+@dataclass(frozen=True)
+class GenerationDuty(Duty):
+    """Something owed towards a generation, or a round of a method; a subclass says what."""
+
+    number: int
+
+
 class Decision(NamedTuple):
     """Events that fulfil a duty, appended together and in this order."""
 
     drafts: tuple[Draft, ...]
     blobs: tuple[bytes, ...] = ()
     """What the events refer to by digest and the log may not hold yet."""
+
+
+def decide_on(agent: AgentName, state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
+    """Return the decision of one event, filed under the open generation."""
+    draft = Draft(agent, payload, open_generation(state).number, duty.caused_by)
+    return Decision((draft,), blobs)
 
 
 OwedDuty = TypeVar("OwedDuty", bound=Duty)

@@ -11,43 +11,26 @@ import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import anyio
 
 from dga2d.agents.agent import Decision, Duty, open_basis, open_generation
 from dga2d.agents.model_choice import ranked_models
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import (
-    Completion,
-    CompletionRequest,
-    LanguageModel,
-    ModelError,
-    ModelPool,
-    Models,
-    ModelUnavailableError,
-    PastAttempts,
-    Prompt,
-    Task,
-    render,
-)
+from dga2d.agents.proposing.errors import ModelError, ModelUnavailableError, ProposalError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, ModelPool, Models
+from dga2d.agents.proposing.prompts import Prompt, render
+from dga2d.agents.proposing.tasks import PastAttempts, Task
 from dga2d.events import AgentName, Draft, Payload, blob_digest
-from dga2d.events.payloads import (
-    CallPurpose,
-    LimitKind,
-    LLMCallAbandoned,
-    LLMCallRefused,
-    LLMCallReserved,
-    LLMCallSettled,
-    Ticket,
-    microusd,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.ledger import Call
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
 from dga2d.store import LLM_CALLS, LLM_TOKENS, DuplicateOperationError, QuotaExceededError
 
-CALLERS: Mapping[CallPurpose, AgentName] = {
+AnyTask = TypeVar("AnyTask")
+CALLERS: Mapping[p.CallPurpose, AgentName] = {
     "initialize": "initializer",
     "implement": "implementation_evolver",
     "connect": "edge_evolver",
@@ -58,7 +41,7 @@ CALLERS: Mapping[CallPurpose, AgentName] = {
     "describe": "method_runner",
 }
 """Who asks a model for what."""
-PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
+PROPOSAL_STREAMS: Mapping[p.CallPurpose, int] = {
     "initialize": 0,
     "implement": 1,
     "connect": 2,
@@ -69,7 +52,7 @@ PROPOSAL_STREAMS: Mapping[CallPurpose, int] = {
     "kernel": 7,
 }
 """First part of the key of a proposer's random stream; numbers, once in use, never change."""
-LIMITS: Mapping[str, LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
+LIMITS: Mapping[str, p.LimitKind] = {LLM_CALLS: "calls", LLM_TOKENS: "tokens"}
 """What the store's quotas are called; the third is money."""
 PATIENCE_S = 30.0
 """Seconds that a call waits for the model chosen for it before another is taken."""
@@ -85,12 +68,12 @@ ABANDONED = "the process ended before an answer was recorded"
 class AskModel(Duty):
     """Reserve a call, make it, and record how it ended."""
 
-    purpose: CallPurpose
+    purpose: p.CallPurpose
     slot: int
     """Of the open generation; 0 for the first graph."""
     attempt: int
     """0, 1, …: calls made for the slot before."""
-    ticket: Ticket | None = field(default=None, compare=False)
+    ticket: p.Ticket | None = field(default=None, compare=False)
     """What the answer is for, where a later generation takes it."""
 
 
@@ -106,7 +89,7 @@ class JudgeAnswer(Duty):
 class AbandonCall(Duty):
     """Close a call whose process is gone."""
 
-    purpose: CallPurpose
+    purpose: p.CallPurpose
     call: int
 
 
@@ -118,7 +101,7 @@ class GiveUp:
     reason: str
 
 
-def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
+def call_subject(state: RunState, purpose: p.CallPurpose, slot: int) -> str:
     """Return the name by which the ledger knows the calls for a slot of the open generation."""
     if state.generation is None:
         return purpose
@@ -126,7 +109,7 @@ def call_subject(state: RunState, purpose: CallPurpose, slot: int) -> str:
     return f"{purpose}/{number}/{asked}"
 
 
-def call_place(state: RunState, purpose: CallPurpose, slot: int) -> tuple[int, int]:
+def call_place(state: RunState, purpose: p.CallPurpose, slot: int) -> tuple[int, int]:
     """Return the generation and slot that first asked for what a slot of the open generation is about."""
     generation = open_generation(state)
     taken = None if generation.basis is None else generation.basis.landing_call(purpose, slot)
@@ -140,7 +123,7 @@ def models_for(state: RunState, duty: AskModel) -> tuple[str, ...]:
 
 
 def next_call(
-    state: RunState, purpose: CallPurpose, slot: int, caused_by: int, most: int
+    state: RunState, purpose: p.CallPurpose, slot: int, caused_by: int, most: int
 ) -> AskModel | JudgeAnswer | AbandonCall | GiveUp | None:
     """Return what is owed towards an answer for a slot.
 
@@ -173,13 +156,13 @@ def next_call(
     return AskModel(caused_by, purpose, slot, len(calls))
 
 
-def _can_ask_again(state: RunState, purpose: CallPurpose) -> bool:
+def _can_ask_again(state: RunState, purpose: p.CallPurpose) -> bool:
     """Return whether an answer asked for in the open generation would be taken in one of the run."""
     is_lagging = purpose in ("implement", "connect") and open_basis(state)[1].lag > 0
     return not is_lagging or open_basis(state)[1].can_ask
 
 
-def allowance(state: RunState, purpose: CallPurpose, slot: int) -> int:
+def allowance(state: RunState, purpose: p.CallPurpose, slot: int) -> int:
     """Return the most calls for a slot of the open generation, whose credits must have been updated; those
     made for it in earlier ones count."""
     basis, is_edge = open_basis(state)[1], purpose == "connect"
@@ -189,13 +172,13 @@ def allowance(state: RunState, purpose: CallPurpose, slot: int) -> int:
     return _made_before(state, purpose, slot) + slot_allowance(share, slots, slot)
 
 
-def _made_before(state: RunState, purpose: CallPurpose, slot: int) -> int:
+def _made_before(state: RunState, purpose: p.CallPurpose, slot: int) -> int:
     """Return how many calls were made for a slot in earlier generations."""
     made, since = state.ledger.calls_for(call_subject(state, purpose, slot)), open_basis(state)[1].seq
     return sum(call.reserved_seq < since for call in made)
 
 
-def is_last_attempt(state: RunState, purpose: CallPurpose, slot: int, attempt: int) -> bool:
+def is_last_attempt(state: RunState, purpose: p.CallPurpose, slot: int, attempt: int) -> bool:
     """Return whether no further call may be made for a slot of the open generation."""
     most = min(state.settings.attempts_per_edit, allowance(state, purpose, slot))
     return attempt + 1 >= most or not _can_ask_again(state, purpose)
@@ -236,10 +219,21 @@ class Quoted(NamedTuple):
     """The most it can cost, in millionths of a US dollar."""
 
 
+class Judged(NamedTuple, Generic[AnyTask]):
+    """An answer, what it was asked for, and how its trial runs went."""
+
+    task: AnyTask
+    text: str
+    trial: ProposalError | None = None
+    """The trial run that failed; ``None`` if none did or none was made."""
+    asked: AnyTask | None = None
+    """What it was asked for in an earlier generation; ``None`` where that is `task`."""
+
+
 class NoRoom(NamedTuple):
     """The store did not admit the call."""
 
-    limit: LimitKind
+    limit: p.LimitKind
     reason: str
 
 
@@ -266,11 +260,11 @@ CallEnding = Answered | Lost
 def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoRoom | None) -> Decision:
     """Return the reservation of a call, its refusal, or that a call is abandoned (`observed` is ``None``)."""
     if isinstance(duty, AbandonCall):
-        payload: Payload = LLMCallAbandoned(call=duty.call, reason=ABANDONED)
+        payload: Payload = p.LLMCallAbandoned(call=duty.call, reason=ABANDONED)
         return _decision(state, duty.purpose, payload, duty.caused_by)
     subject = call_subject(state, duty.purpose, duty.slot)
     if isinstance(observed, NoRoom):
-        payload = LLMCallRefused(
+        payload = p.LLMCallRefused(
             purpose=duty.purpose,
             subject=subject,
             attempt=duty.attempt,
@@ -280,7 +274,7 @@ def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoR
         return _decision(state, duty.purpose, payload, duty.caused_by)
     assert observed is not None
     text = observed.prompt.text.encode()
-    payload = LLMCallReserved(
+    payload = p.LLMCallReserved(
         call=observed.number,
         purpose=duty.purpose,
         subject=subject,
@@ -296,18 +290,18 @@ def decide(state: RunState, duty: AskModel | AbandonCall, observed: Quoted | NoR
     return _decision(state, duty.purpose, payload, duty.caused_by, text)
 
 
-def record_ending(state: RunState, purpose: CallPurpose, ending: CallEnding) -> Decision:
+def record_ending(state: RunState, purpose: p.CallPurpose, ending: CallEnding) -> Decision:
     """Return how a reserved call ended: settled with its answer, or abandoned.
 
     An answer is stored as UTF-8; what has no such form (lone surrogates) is stored as ``?``.
     """
     if isinstance(ending, Lost):
-        lost = LLMCallAbandoned(call=ending.call, reason=ending.reason)
+        lost = p.LLMCallAbandoned(call=ending.call, reason=ending.reason)
         return _decision(state, purpose, lost, ending.reserved_seq)
     completion = ending.completion
     text = completion.text.encode("utf-8", errors="replace")
     reasoning = completion.reasoning.encode("utf-8", errors="replace")
-    settled = LLMCallSettled(
+    settled = p.LLMCallSettled(
         call=ending.call,
         response=blob_digest(text),
         prompt_tokens=completion.prompt_tokens,
@@ -324,7 +318,7 @@ def record_ending(state: RunState, purpose: CallPurpose, ending: CallEnding) -> 
 
 
 def _decision(
-    state: RunState, purpose: CallPurpose, payload: Payload, caused_by: int, *blobs: bytes
+    state: RunState, purpose: p.CallPurpose, payload: Payload, caused_by: int, *blobs: bytes
 ) -> Decision:
     number = None if state.generation is None else state.generation.number
     return Decision((Draft(CALLERS[purpose], payload, number, caused_by),), blobs)
@@ -340,7 +334,7 @@ async def read_answer(call: Call, blobs: BlobSource) -> str:
 
 
 async def read_past_attempts(
-    state: RunState, purpose: CallPurpose, slot: int, attempt: int, blobs: BlobSource
+    state: RunState, purpose: p.CallPurpose, slot: int, attempt: int, blobs: BlobSource
 ) -> PastAttempts:
     """Return the number of an `attempt` and the latest rejected answer before it, if there is one."""
     rejected = [
@@ -431,7 +425,7 @@ class CallDesk:
         quote = model.quote(request)
         number, name = state.ledger.used + 1, quote.model or model.name
         while True:
-            quoted = Quoted(number, request.prompt, name, quote.tokens, microusd(quote.cost_usd))
+            quoted = Quoted(number, request.prompt, name, quote.tokens, p.microusd(quote.cost_usd))
             try:
                 (event,) = await self._log.append(*decide(state, duty, quoted))
             except DuplicateOperationError:  # another edit took this number

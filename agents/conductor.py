@@ -13,25 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dga2d.agents.agent import Decision, Duty, present_graph
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, present_graph
 from dga2d.agents.comparison import calls_between_validations
 from dga2d.agents.methods import method_end
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.spreading import spread
 from dga2d.agents.work_calibration import seconds_of_work
 from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
-from dga2d.events.payloads import (
-    GenerationCompleted,
-    GenerationStarted,
-    LibraryOperator,
-    ProcessUse,
-    RunCompleted,
-    Step,
-    TestCandidate,
-    TestLabel,
-    TestStarted,
-    ValidationStarted,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.run_state import RunState
@@ -166,25 +155,16 @@ GENERATION: tuple[Turn, ...] = (
 """The events of generation t in the order in which they appear, if no two agents worked at the same time."""
 
 
-@dataclass(frozen=True)
-class StartGeneration(Duty):
+class StartGeneration(GenerationDuty):
     """Open the next generation."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class StartValidation(Duty):
+class StartValidation(GenerationDuty):
     """Begin the validation of a generation in which everyone has spoken."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class CompleteGeneration(Duty):
+class CompleteGeneration(GenerationDuty):
     """Close a generation."""
-
-    number: int
 
 
 @dataclass(frozen=True)
@@ -202,7 +182,7 @@ class Conductor:
 
     name: AgentName = "conductor"
 
-    def __init__(self, log: EventAppender, meter: Callable[[], ProcessUse] | None = None) -> None:
+    def __init__(self, log: EventAppender, meter: Callable[[], p.ProcessUse] | None = None) -> None:
         self._log = log
         self._meter = meter
 
@@ -241,22 +221,22 @@ def duties(state: RunState) -> tuple[ConductorDuty, ...]:
     return (CompleteGeneration(closed, number),)
 
 
-def decide(state: RunState, duty: ConductorDuty, used: ProcessUse | None = None) -> Decision:
+def decide(state: RunState, duty: ConductorDuty, used: p.ProcessUse | None = None) -> Decision:
     """Return the event that fulfils a duty; `used` is what was measured at the end of a generation."""
     payload: Payload
     match duty:
         case StartGeneration(number=number):
-            payload = GenerationStarted(
+            payload = p.GenerationStarted(
                 generation=number,
                 graph_digest=graph_digest(present_graph(state)),
                 pools_digest=pools_digest(state.pools),
             )
         case StartValidation(number=number):
-            payload = ValidationStarted(generation=number, instances=validation_instances(state))
+            payload = p.ValidationStarted(generation=number, instances=validation_instances(state))
         case CompleteGeneration(number=number):
-            payload = GenerationCompleted(generation=number, state_digest=state_digest(state), used=used)
+            payload = p.GenerationCompleted(generation=number, state_digest=state_digest(state), used=used)
         case CompleteRun(reason=reason):
-            payload = RunCompleted(reason=reason, state_digest=state_digest(state))
+            payload = p.RunCompleted(reason=reason, state_digest=state_digest(state))
     generation = None if state.generation is None else state.generation.number
     return Decision((Draft("conductor", payload, generation, duty.caused_by),))
 
@@ -288,8 +268,8 @@ def draw_batch(keys: Sequence[str], size: int, seed: int) -> tuple[InstanceKey, 
 
 
 def held_out_test(
-    state: RunState, hand_tuned: Sequence[LibraryOperator] = (), *, repeats_baseline: bool = False
-) -> TestStarted:
+    state: RunState, hand_tuned: Sequence[p.LibraryOperator] = (), *, repeats_baseline: bool = False
+) -> p.TestStarted:
     """Return what a held-out test compares, on which instances; a checkpoint must have been selected.
 
     A checkpoint that is the safe baseline is evaluated once; with `repeats_baseline` under both names, as
@@ -298,7 +278,7 @@ def held_out_test(
     it stands for.
     """
     assert state.checkpoint is not None
-    pipelines: dict[TestLabel, tuple[Step, ...]] = {
+    pipelines: dict[p.TestLabel, tuple[p.Step, ...]] = {
         "evolved": state.checkpoint.steps,
         "baseline": state.header.baseline,
     }
@@ -306,16 +286,16 @@ def held_out_test(
         del pipelines["evolved"]
     if hand_tuned:
         pipelines["hand_tuned"] = tuple(
-            Step(operator=operator.id, implementation=operator.implementations[0].id)
+            p.Step(operator=operator.id, implementation=operator.implementations[0].id)
             for operator in hand_tuned
         )
     seconds = seconds_of_work(state) if len(pipelines) > 1 else None
     limits = (None, *(() if seconds is None else (seconds,)), *state.settings.test_limits_s)
-    return TestStarted(
+    return p.TestStarted(
         attempt=(state.test.attempt if state.test else 0) + 1,
         forced=state.test is not None,
         candidates=tuple(
-            TestCandidate(label=label, pipeline=pipeline, time_limit_s=limit)
+            p.TestCandidate(label=label, pipeline=pipeline, time_limit_s=limit)
             for limit in limits
             for label, pipeline in pipelines.items()
         ),

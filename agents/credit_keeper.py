@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from dga2d.agents.agent import Decision, Duty, open_generation
+from dga2d.agents.agent import Decision, GenerationDuty, open_generation
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import score_candidates, standardise, update_credits
 from dga2d.events import AgentName, Draft, Payload
@@ -14,11 +13,8 @@ from dga2d.replay.state.incumbent import generation_to_sample
 from dga2d.replay.state.run_state import RunState
 
 
-@dataclass(frozen=True)
-class ScoreGeneration(Duty):
+class ScoreGeneration(GenerationDuty):
     """Score the candidates of a generation and update the credits."""
-
-    number: int
 
 
 class CreditKeeper:

@@ -21,7 +21,6 @@ from dga2d.agents import (
     evaluator_pool,
     implementation_duties,
     implementation_evolver,
-    implementation_tasks,
     initializer,
     kernel_evolver,
     method_runner,
@@ -35,9 +34,11 @@ from dga2d.agents.agent import Decision, Duty
 from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
 from dga2d.agents.kernel_trials import KernelTrial
-from dga2d.agents.policy import DecodedWalk, UpdateReport
+from dga2d.agents.policy.contract import DecodedWalk, UpdateReport
 from dga2d.agents.ports import BlobSource, EvaluationReply
-from dga2d.agents.proposing import PromptContext, ProposalError, Task, render
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.prompts import render
+from dga2d.agents.proposing.tasks import PromptContext, Task
 from dga2d.agents.smoke_trials import EDGE_STAGE, TRIAL_STAGES
 from dga2d.events import Draft, Payload, RecordedEvent
 from dga2d.events import payloads as p
@@ -289,7 +290,7 @@ class DecisionVerifier:
         if duty.purpose == "initialize":
             return await initializer.read_task(state, duty.attempt, self._context, self._blobs)
         if duty.purpose == "implement":
-            return await implementation_tasks.read_task(
+            return await implementation_duties.read_task(
                 state, duty.slot, duty.attempt, self._context, self._sources
             )
         if duty.purpose == "operator":

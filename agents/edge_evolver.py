@@ -9,27 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.agent import Decision, Duty, decide_on, open_basis, present_graph
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.prompt_facts import edge_facts
-from dga2d.agents.proposing import (
-    ConnectTask,
-    EdgeCredit,
-    PastAttempts,
-    PromptContext,
-    ProposalError,
-    addable_edges,
-    improvement_summary,
-    known_contracts,
-    parse_edges,
-)
-from dga2d.agents.proposing.graph_answers import EdgeEdit, check_edit
-from dga2d.events import AgentName, Draft, Payload
+from dga2d.agents.proposing import tasks
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import EdgeEdit, addable_edges, check_edit, parse_edges
+from dga2d.events import AgentName, Payload
 from dga2d.events.payloads import Edge, EdgeRejected, EdgeReplaced, EdgesKept, Ticket
 from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.graph import END, OperatorGraph
@@ -50,13 +40,7 @@ class KeepEdges(Duty):
 EdgeDuty = AskModel | JudgeAnswer | AbandonCall | KeepEdges
 
 
-class JudgedEdges(NamedTuple):
-    """An answer, what it was asked for, and how the trial run went."""
-
-    task: ConnectTask
-    text: str
-    trial: ProposalError | None = None
-    """Why a new edge failed; ``None`` if none did or none was run."""
+JudgedEdges = Judged[tasks.ConnectTask]
 
 
 class EdgeEvolver(Evolver[EdgeDuty]):
@@ -67,7 +51,7 @@ class EdgeEvolver(Evolver[EdgeDuty]):
     def duties(self, state: RunState) -> Sequence[EdgeDuty]:
         return duties(state, self._context)
 
-    async def _task(self, state: RunState, duty: AskModel) -> ConnectTask:
+    async def _task(self, state: RunState, duty: AskModel) -> tasks.ConnectTask:
         return await read_task(state, duty.slot, duty.attempt, self._context, self._trials.sources.blobs)
 
     async def _decision(self, state: RunState, duty: EdgeDuty) -> Decision:
@@ -86,7 +70,7 @@ class EdgeEvolver(Evolver[EdgeDuty]):
         return answer._replace(trial=await self._trials.find_edge_failure(state, edited, added))
 
 
-def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
+def duties(state: RunState, context: tasks.PromptContext) -> tuple[EdgeDuty, ...]:
     """Return what is owed towards the verdict of the first slot that has none.
 
     No call is spent where no valid edit exists.
@@ -112,12 +96,16 @@ def duties(state: RunState, context: PromptContext) -> tuple[EdgeDuty, ...]:
     return (step,)
 
 
-def _question(state: RunState, ask: AskModel, context: PromptContext, *, checks: bool) -> EdgeDuty:
+def _question(state: RunState, ask: AskModel, context: tasks.PromptContext, *, checks: bool) -> EdgeDuty:
     """Return a question with what its answer is for; with `checks`, that the edges stay where no answer could
     be of use."""
     (generation, basis), slot = open_basis(state), ask.slot
     reason = _reason_to_keep(state, slot) if checks else None
-    if checks and reason is None and not an_edit_exists(connect_task(state, slot, context, PastAttempts())):
+    if (
+        checks
+        and reason is None
+        and not an_edit_exists(connect_task(state, slot, context, tasks.PastAttempts()))
+    ):
         reason = "no valid edit exists"
     if reason is not None:
         return KeepEdges(ask.caused_by, generation.number, slot, reason)
@@ -211,14 +199,13 @@ def decide(state: RunState, duty: EdgeDuty, observed: JudgedEdges | Quoted | NoR
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedEdges():
+        case JudgeAnswer(), Judged():
             payload = _verdict(state, duty, observed)
         case KeepEdges(), None:
             payload = EdgesKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
         case _:
             raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
-    number = open_basis(state)[0].number
-    return Decision((Draft("edge_evolver", payload, number, duty.caused_by),))
+    return decide_on("edge_evolver", state, duty, payload)
 
 
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedEdges) -> Payload:
@@ -285,7 +272,7 @@ def removable_edge(
     return edge, credit
 
 
-def an_edit_exists(task: ConnectTask) -> bool:
+def an_edit_exists(task: tasks.ConnectTask) -> bool:
     """Return whether some answer to the task would be valid and change the graph."""
     if addable_edges(task):
         return True
@@ -295,10 +282,10 @@ def an_edit_exists(task: ConnectTask) -> bool:
 
 
 async def read_judged(
-    state: RunState, duty: JudgeAnswer, context: PromptContext, blobs: BlobSource
+    state: RunState, duty: JudgeAnswer, context: tasks.PromptContext, blobs: BlobSource
 ) -> JudgedEdges:
     """Return what the log holds of an answer."""
-    call, past = state.ledger.calls[duty.call], PastAttempts()
+    call, past = state.ledger.calls[duty.call], tasks.PastAttempts()
     graph = present_graph(state)
     if call.ticket is not None and call.generation is not None:
         graph = state.bases[call.generation].graph
@@ -307,8 +294,8 @@ async def read_judged(
 
 
 async def read_task(
-    state: RunState, slot: int, attempt: int, context: PromptContext, blobs: BlobSource
-) -> ConnectTask:
+    state: RunState, slot: int, attempt: int, context: tasks.PromptContext, blobs: BlobSource
+) -> tasks.ConnectTask:
     """Return what a proposer is asked for a slot, with what was wrong with the answer before."""
     past = await calls.read_past_attempts(state, "connect", slot, attempt, blobs)
     return connect_task(state, slot, context, past)
@@ -317,19 +304,19 @@ async def read_task(
 def connect_task(
     state: RunState,
     slot: int,
-    context: PromptContext,
-    past: PastAttempts,
+    context: tasks.PromptContext,
+    past: tasks.PastAttempts,
     graph: OperatorGraph | None = None,
-) -> ConnectTask:
+) -> tasks.ConnectTask:
     """Return what a proposer is asked for a slot: on a given graph, or on the one that earlier slots left."""
     graph, (generation, basis) = graph or _asked_graph(state), open_basis(state)
     epsilon = state.settings.epsilon
-    lowest, contracts = _lowest_edge(state, slot), known_contracts(state, context)
-    return ConnectTask(
+    lowest, contracts = _lowest_edge(state, slot), tasks.known_contracts(state, context)
+    return tasks.ConnectTask(
         card=context.card,
         operators=tuple(contracts[o] for o in graph.operators),
         edges=tuple(
-            EdgeCredit(
+            tasks.EdgeCredit(
                 edge,
                 basis.credits.edge_credit(edge, basis.pools, epsilon),
                 basis.credits.edge_samples(edge, basis.pools),
@@ -340,7 +327,7 @@ def connect_task(
         remove=None if lowest is None else lowest[0],
         mode=state.settings.edge_edit,
         max_length=state.settings.max_length,
-        summary=improvement_summary(state, generation),
+        summary=tasks.improvement_summary(state, generation),
         structure=state.settings.structure,
         allows_no_change=state.settings.no_change,
         keeps_reach=state.settings.edit_scope == "walks",

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dga2d.agents import gate, work_calibration
-from dga2d.agents.agent import (
-    Decision,
-    Duty,
-    open_race,
-    open_test,
-    open_validation,
-    test_is_open,
-)
+from dga2d.agents.agent import Decision, Duty, open_race, open_test, open_validation, test_is_open
 from dga2d.agents.ports import (
     BlobSource,
     EvaluationReply,

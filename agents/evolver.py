@@ -9,7 +9,8 @@ from typing import Generic
 from dga2d.agents.agent import Decision, OwedDuty
 from dga2d.agents.calls import AskModel, CallDesk
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.proposing import Models, PromptContext, Task
+from dga2d.agents.proposing.models import Models
+from dga2d.agents.proposing.tasks import PromptContext, Task
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.replay.state.run_state import RunState
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict
+from functools import partial
+from typing import Any, TypedDict
 
 from dga2d.agents import bank_offers, calls, gate
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, decide_on, open_basis
 from dga2d.agents.bank_offers import JudgeOffer
-from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.implementation_duties import (
@@ -24,41 +25,20 @@ from dga2d.agents.implementation_duties import (
     KeepPool,
     RefuseStale,
     duties,
+    read_asked,
+    read_task,
 )
-from dga2d.agents.implementation_tasks import read_asked, read_task
 from dga2d.agents.pool_edits import edit_of, edit_to_ask, kept_members, lowest_credit
-from dga2d.agents.proposing import (
-    ImplementTask,
-    PromptContext,
-    ProposalError,
-    configured_member,
-    idea_of,
-    parse_implementation,
-)
+from dga2d.agents.proposing.answers import configured_member, idea_of, parse_implementation
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.tasks import ImplementTask, PromptContext
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
-from dga2d.events.payloads import (
-    ImplementationAdded,
-    ImplementationDeleted,
-    ImplementationMeasured,
-    ImplementationProposed,
-    ImplementationRejected,
-    ImplementationReplaced,
-    ImplementationsKept,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.run_state import RunState
 
-
-class JudgedImplementation(NamedTuple):
-    """An answer, what it was asked for, and how its trial runs went."""
-
-    task: ImplementTask
-    text: str
-    trial: ProposalError | None
-    """The trial run that failed; ``None`` if none did or none was made."""
-    asked: ImplementTask | None = None
-    """What it was asked for in an earlier generation; ``None`` where that is `task`."""
+JudgedImplementation = Judged[ImplementTask]
 
 
 class ImplementationEvolver(Evolver[ImplementationDuty]):
@@ -94,7 +74,7 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer() | JudgeOffer(), JudgedImplementation():
+        case JudgeAnswer() | JudgeOffer(), Judged():
             return _verdict(state, duty, observed)
         case JudgeProposal(), None:
             return _pass_gate(state, duty)
@@ -106,7 +86,7 @@ def decide(
         case EditByRule(), None:
             return _decision(state, duty, _edit_by_rule(state, duty))
         case KeepPool(), None:
-            kept = ImplementationsKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
+            kept = p.ImplementationsKept(generation=duty.generation, slot=duty.slot, reason=duty.reason)
             return _decision(state, duty, kept)
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
@@ -173,9 +153,9 @@ def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: 
         raise ProposalError(stage, f"{new} joined the pool in this generation")
 
 
-def _propose(state: RunState, proposal: Proposal) -> ImplementationProposed:
+def _propose(state: RunState, proposal: Proposal) -> p.ImplementationProposed:
     operator, parent = proposal.operator, proposal.parent
-    return ImplementationProposed(
+    return p.ImplementationProposed(
         generation=open_basis(state)[0].number,
         slot=proposal.slot,
         operator=operator,
@@ -200,7 +180,7 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
     is_here = proposal.implementation in state.pools[proposal.operator]
     is_accepted = best is not None and best.slot == proposal.slot and not is_here
     has_credits = is_accepted and not proposal.is_configuration
-    measured = ImplementationMeasured(
+    measured = p.ImplementationMeasured(
         generation=generation.number,
         slot=duty.slot,
         gains=result.gains,
@@ -213,13 +193,13 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
         lost = ProposalError("gate", gate.loss(result, best))
         verdict = _reject(state, duty.slot, _origin(proposal), lost)
     payloads: list[Payload] = [verdict] if proposal.measured else [measured, verdict]
-    drafts = (Draft("implementation_evolver", p, generation.number, duty.caused_by) for p in payloads)
+    drafts = (
+        Draft("implementation_evolver", payload, generation.number, duty.caused_by) for payload in payloads
+    )
     return Decision(tuple(drafts))
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    number = open_basis(state)[0].number
-    return Decision((Draft("implementation_evolver", payload, number, duty.caused_by),), blobs)
+_decision = partial(decide_on, "implementation_evolver")
 
 
 def parse_proposal(answer: JudgedImplementation, duty: JudgeAnswer | JudgeOffer) -> Implementation:
@@ -247,9 +227,7 @@ async def read_judged(
     """Return what the log holds of an answer or of an entry of the bank; no trial has been made."""
     if isinstance(duty, JudgeOffer):
         task = await read_task(state, duty.slot, 0, context, sources)
-        return JudgedImplementation(
-            task, await bank_offers.read_offer(state, duty.offer, sources.blobs), None
-        )
+        return JudgedImplementation(task, await bank_offers.read_offer(state, duty.offer, sources.blobs))
     call = state.ledger.calls[duty.call]
     task = await read_task(state, duty.slot, call.attempt, context, sources)
     text, asked = await calls.read_answer(call, sources.blobs), await read_asked(state, task, call, sources)
@@ -260,16 +238,16 @@ def _edit_by_rule(state: RunState, duty: EditByRule) -> Payload:
     """Return the edit that needs no model: delete c⁻, or keep the pools as they are."""
     edit, number, slot = edit_of(state, duty.slot), duty.generation, duty.slot
     if edit is None:
-        return ImplementationsKept(generation=number, slot=slot, reason="no further operator")
+        return p.ImplementationsKept(generation=number, slot=slot, reason="no further operator")
     if edit.kind == "keep":
         if slot % open_basis(state)[1].slots_per_edit:
             reason = f"{edit.operator} needs no further answer"
-            return ImplementationsKept(generation=number, slot=slot, reason=reason)
+            return p.ImplementationsKept(generation=number, slot=slot, reason=reason)
         reason = f"{edit.operator} has no negative credit and a single implementation"
         if len(open_basis(state)[1].pools[edit.operator]) > 1:
             reason = f"{edit.operator} has no negative credit and no implementation that may be removed"
-        return ImplementationsKept(generation=number, slot=slot, reason=reason)
-    return ImplementationDeleted(
+        return p.ImplementationsKept(generation=number, slot=slot, reason=reason)
+    return p.ImplementationDeleted(
         generation=number, slot=slot, operator=edit.operator, implementation=edit.worst
     )
 
@@ -288,11 +266,11 @@ def _join(state: RunState, new: Proposal) -> Payload:
         **_origin(new),
     }
     if new.is_configuration and new.parent in pool:
-        return ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
+        return p.ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
     if len(pool) < settings.pool_limit:
-        return ImplementationAdded(**accepted)
+        return p.ImplementationAdded(**accepted)
     worst = lowest_credit(basis, pool, settings.epsilon, kept_members(state))
-    return ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
+    return p.ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 
 FINAL_STAGES = ("no_change", "gate", STALE)
@@ -306,7 +284,7 @@ def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -
     if (call := origin["call"]) is not None:
         attempt = state.ledger.calls[call].attempt
         is_last = calls.is_last_attempt(state, "implement", slot, attempt)
-    return ImplementationRejected(
+    return p.ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=slot,
         operator=edit_to_ask(state, slot).operator,

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from dga2d.agents import calls
 from dga2d.agents.agent import Decision, Duty
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.prompt_facts import start_facts
-from dga2d.agents.proposing import (
-    HBounds,
-    InitializeTask,
-    Models,
-    PastAttempts,
-    PromptContext,
-    ProposalError,
-    clamp,
-    default_graph,
-    parse_graph,
-)
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import clamp, parse_graph
+from dga2d.agents.proposing.graphs import default_graph
+from dga2d.agents.proposing.models import Models
+from dga2d.agents.proposing.tasks import HBounds, InitializeTask, PastAttempts, PromptContext
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId
 from dga2d.events.payloads import GraphInitialized, GraphRejected, Payload
 from dga2d.replay.state.graph import END, START, OperatorGraph, restrict_to_structure
@@ -42,12 +35,8 @@ class UsePrograms(Duty):
 GraphDuty = AskModel | JudgeAnswer | AbandonCall | UseLibrary | UsePrograms
 
 
-class JudgedGraph(NamedTuple):
-    """What a graph was asked for, and an answer."""
-
-    task: InitializeTask
-    text: str
-    """Empty where the library is used instead."""
+JudgedGraph = Judged[InitializeTask]
+"""Its text is empty where the library is used instead."""
 
 
 class Initializer:
@@ -93,9 +82,9 @@ def decide(state: RunState, duty: GraphDuty, observed: JudgedGraph | Quoted | No
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedGraph():
+        case JudgeAnswer(), Judged():
             payload = graph_verdict(state, observed.task, duty.call, observed.text)
-        case UseLibrary(), JudgedGraph():
+        case UseLibrary(), Judged():
             payload = library_graph(state, observed.task)
         case UsePrograms(), None:
             payload = program_graph(state)

@@ -14,31 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_basis
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, decide_on, open_basis
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
 from dga2d.agents.conductor import operators_closed
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.kernel_texts import PoolTexts, change_kernels, change_texts, kernel_texts, read_pools
-from dga2d.agents.kernel_trials import KernelRunner, KernelTrial
-from dga2d.agents.kernel_verdicts import judge_speed
+from dga2d.agents.kernel_trials import KernelRunner, KernelTrial, judge_speed
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.prompt_facts import size_rows
-from dga2d.agents.proposing import KernelTask, PromptContext, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_answers import parse_kernel
 from dga2d.agents.proposing.kernel_code import holds_kernel
-from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
-from dga2d.events.payloads import (
-    KernelChosen,
-    KernelMeasured,
-    KernelRejected,
-    KernelReplaced,
-    KernelsKept,
-    KernelVersion,
-)
+from dga2d.agents.proposing.tasks import KernelTask, PromptContext
+from dga2d.events import AgentName, ImplementationId, Payload, blob_digest
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState, TriedKernel
@@ -51,11 +45,8 @@ MOST_TOLD = 12
 """Implementations and earlier requests that a prompt names."""
 
 
-@dataclass(frozen=True)
-class ChooseKernel(Duty):
+class ChooseKernel(GenerationDuty):
     """Record which kernel a faster version is asked for, or that none is."""
-
-    generation: int
 
 
 @dataclass(frozen=True)
@@ -151,7 +142,7 @@ def _open(state: RunState) -> GenerationState:
     return open_basis(state)[0]
 
 
-def _choice(state: RunState) -> KernelChosen:
+def _choice(state: RunState) -> p.KernelChosen:
     """Return the kernel that the open generation asks for; it must have been chosen."""
     choice = _open(state).kernel_choice
     assert choice is not None
@@ -176,14 +167,12 @@ def decide(state: RunState, duty: KernelDuty, observed: Observed) -> Decision:
         case JudgeKernel(), ReadTexts():
             return _verdict(state, duty, observed)
         case KeepKernels(), None:
-            kept = KernelsKept(generation=duty.generation, reason=duty.reason)
+            kept = p.KernelsKept(generation=duty.generation, reason=duty.reason)
             return _decision(state, duty, kept)
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    draft = Draft("kernel_evolver", payload, _open(state).number, duty.caused_by)
-    return Decision((draft,), blobs)
+_decision = partial(decide_on, "kernel_evolver")
 
 
 def _choose(state: RunState, texts: ReadTexts) -> Payload:
@@ -203,9 +192,9 @@ def _choose(state: RunState, texts: ReadTexts) -> Payload:
             found.append((asked.count(name), -used, -len(hosts), name, hosts))
     number = _open(state).number
     if not found:
-        return KernelsKept(generation=number, reason="no kernel is in several implementations of the pools")
+        return p.KernelsKept(generation=number, reason="no kernel is in several implementations of the pools")
     *_, name, hosts = min(found)
-    return KernelChosen(generation=number, kernel=name, source=state.kernels[name], hosts=tuple(hosts))
+    return p.KernelChosen(generation=number, kernel=name, source=state.kernels[name], hosts=tuple(hosts))
 
 
 def _effort(state: RunState, name: ImplementationId) -> float:
@@ -222,7 +211,7 @@ def _record_observation(state: RunState, duty: JudgeAnswer, observed: KernelAnsw
     except ProposalError as error:
         return _decision(state, duty, _reject(state, duty.call, error))
     trial = observed.trial or KernelTrial()
-    payload = KernelMeasured(
+    payload = p.KernelMeasured(
         generation=choice.generation,
         kernel=choice.kernel,
         call=duty.call,
@@ -251,13 +240,13 @@ def _verdict(state: RunState, duty: JudgeKernel, texts: ReadTexts) -> Decision:
         error = ProposalError("speed", "it can be put into no implementation of the pools")
         return _decision(state, duty, _reject(state, measured.call, error))
     versions = change_kernels(texts.kernels, old, texts.new, name)
-    payload = KernelReplaced(
+    payload = p.KernelReplaced(
         generation=measured.generation,
         kernel=name,
         call=measured.call,
         factor=speed.factor,
         versions=tuple(
-            KernelVersion(kernel=kernel, source=blob_digest(text.encode()))
+            p.KernelVersion(kernel=kernel, source=blob_digest(text.encode()))
             for kernel, text in sorted(versions.items())
         ),
         replaced=hosts,
@@ -269,11 +258,11 @@ FINAL_STAGES = ("no_change", "speed")
 """Stages behind which there is nothing to repair."""
 
 
-def _reject(state: RunState, call: int, error: ProposalError) -> KernelRejected:
+def _reject(state: RunState, call: int, error: ProposalError) -> p.KernelRejected:
     attempt = state.ledger.calls[call].attempt
     is_last = attempt + 1 >= state.settings.attempts_per_edit or state.ledger.left <= 0
     choice = _choice(state)
-    return KernelRejected(
+    return p.KernelRejected(
         generation=choice.generation,
         kernel=choice.kernel,
         call=call,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from dga2d.agents.evaluator_pool import SourceReader
-from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_code import holds_kernel, replace_kernel
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.source_rules import check_source

@@ -1,18 +1,24 @@
-"""Trials of a faster kernel: is it equal, call by call and in compiled runs, and how long do these take?
+"""Trials of a faster kernel: is it equal, call by call and in compiled runs, and clearly faster in these?
 
 All runs are evaluations in the sandbox, of texts that hold the old or the new kernel. What comes out is an
-observation; what follows from it `dga2d.agents.kernel_verdicts` decides.
+observation; what follows from it is a rule over the pairs of runs that were recorded, `judge_speed`.
+
+References
+----------
+W. J. Dixon, A. M. Mood, "The statistical sign test", Journal of the American Statistical Association 41,
+1946.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dga2d.agents.agent import present_graph
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_code import replace_kernel
 from dga2d.agents.proposing.kernel_harness import CALL_UNITS, OPERATOR, write_comparison
 from dga2d.agents.smoke_trials import SMOKE_WORK, TrialRunner
@@ -22,6 +28,55 @@ from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import KernelCheck, KernelPair
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.streams import spawn_key
+
+LEAST_PAIRS = 6
+"""Pairs without which nothing is clear: with fewer the sign test cannot come to its level."""
+SIGN_ERROR = 0.02
+"""Probability with which a kernel that is no faster wins so many pairs."""
+LEAST_FACTOR = 1.02
+"""Geometric mean of the old time by the new one from which a gain is worth a change of texts."""
+LEAST_HOST_FACTOR = 0.97
+"""The same in each implementation: none may become slower than noise explains."""
+
+
+class Speed(NamedTuple):
+    """What the pairs of a measurement come to."""
+
+    factor: float
+    """Geometric mean of the old time by the new one."""
+    is_faster: bool
+    reason: str
+    """In words."""
+
+
+def judge_speed(pairs: Sequence[KernelPair]) -> Speed:
+    """Return whether the new kernel is clearly faster over the recorded pairs of runs."""
+    if len(pairs) < LEAST_PAIRS:
+        return Speed(1.0, False, f"it was timed in {len(pairs)} pairs of runs, {LEAST_PAIRS} are needed")
+    factor = _factor(pairs)
+    won = sum(pair.after_s < pair.before_s for pair in pairs)
+    told = f"{factor:.3f} times as fast in {len(pairs)} pairs of runs, {won} of them faster"
+    if factor < LEAST_FACTOR or _sign_test(won, len(pairs)) > SIGN_ERROR:
+        return Speed(factor, False, f"it is not clearly faster: {told}")
+    hosts = dict.fromkeys(pair.host for pair in pairs)
+    slow = [host for host in hosts if _factor(_of(pairs, host)) < LEAST_HOST_FACTOR]
+    if slow:
+        return Speed(factor, False, f"{slow[0]} becomes slower: {told}")
+    return Speed(factor, True, told)
+
+
+def _of(pairs: Sequence[KernelPair], host: ImplementationId) -> list[KernelPair]:
+    return [pair for pair in pairs if pair.host == host]
+
+
+def _factor(pairs: Sequence[KernelPair]) -> float:
+    return math.exp(math.fsum(math.log(pair.before_s / pair.after_s) for pair in pairs) / len(pairs))
+
+
+def _sign_test(won: int, pairs: int) -> float:
+    """Return how likely so many pairs or more are won by chance."""
+    return math.fsum(math.comb(pairs, k) for k in range(won, pairs + 1)) / 2.0**pairs
+
 
 MOST_HOSTS = 3
 """Implementations in which a kernel is tried, the first that can be."""
@@ -206,12 +261,7 @@ class KernelRunner:
         return work, seconds
 
     async def _timed(
-        self,
-        state: RunState,
-        host: Implementation,
-        instance: Instance,
-        seed: tuple[int, ...],
-        work: int,
+        self, state: RunState, host: Implementation, instance: Instance, seed: tuple[int, ...], work: int
     ) -> EvaluationReply:
         """Return a run in which nothing was compiled, if there is one in three."""
         is_first = self._is_initialiser(state, host)

@@ -10,42 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from dga2d.agents import calls
-from dga2d.agents.agent import Decision, Duty, open_generation
-from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, decide_on, open_generation
+from dga2d.agents.calls import AbandonCall, AskModel, CallDesk, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import Turn
 from dga2d.agents.credit_keeper import round_evaluated
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.methods import Ask, get_method, library_operators, next_plan, search_of, seeds_of
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.prompt_facts import program_facts
-from dga2d.agents.proposing import (
-    Models,
-    OperatorContract,
-    ProgramTask,
-    PromptContext,
-    ProposalError,
-    ReflectTask,
-    ShownProgram,
-    idea_of,
-    parse_program,
-    parse_reflection,
-)
+from dga2d.agents.proposing.answers import idea_of
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.models import Models
+from dga2d.agents.proposing.program_answers import parse_program, parse_reflection
+from dga2d.agents.proposing.tasks import ProgramTask, PromptContext, ReflectTask, ShownProgram
 from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
-from dga2d.events import AgentName, Draft, ImplementationId, Payload, blob_digest
-from dga2d.events.payloads import (
-    PopulationUpdated,
-    ProgramAsk,
-    ProgramRejected,
-    ProgramSkipped,
-    ProgramWritten,
-    ReflectionWritten,
-    RoundPlanned,
-    Step,
-)
+from dga2d.events import AgentName, ImplementationId, blob_digest
+from dga2d.events import payloads as p
 from dga2d.replay.state.fold_methods import round_programs
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM, SEED, RoundState
@@ -83,11 +68,8 @@ ROUND: tuple[Turn, ...] = (
 """A round in the order of its events; what a validation writes besides is that of `conductor.GENERATION`."""
 
 
-@dataclass(frozen=True)
-class PlanRound(Duty):
+class PlanRound(GenerationDuty):
     """Record what a round asks for."""
-
-    number: int
 
 
 @dataclass(frozen=True)
@@ -105,21 +87,14 @@ class SkipSlot(Duty):
     reason: str = field(compare=False)
 
 
-@dataclass(frozen=True)
-class UpdatePopulation(Duty):
+class UpdatePopulation(GenerationDuty):
     """Record what the method works on after a round."""
-
-    number: int
 
 
 MethodDuty = AskModel | JudgeAnswer | AbandonCall | PlanRound | TakeSeed | SkipSlot | UpdatePopulation
 
 
-class JudgedText(NamedTuple):
-    """An answer and what it was asked for."""
-
-    task: ProgramTask | ReflectTask
-    text: str
+JudgedText = Judged[ProgramTask | ReflectTask]
 
 
 class ProgramTexts(NamedTuple):
@@ -224,7 +199,7 @@ def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedText():
+        case JudgeAnswer(), Judged():
             return _verdict(state, duty, observed)
         case PlanRound(), None:
             return _decision(state, duty, _plan(state, duty.number))
@@ -233,33 +208,31 @@ def decide(state: RunState, duty: MethodDuty, observed: Observed) -> Decision:
         case SkipSlot(), None:
             number = open_generation(state).number
             return _decision(
-                state, duty, ProgramSkipped(generation=number, slot=duty.slot, reason=duty.reason)
+                state, duty, p.ProgramSkipped(generation=number, slot=duty.slot, reason=duty.reason)
             )
         case UpdatePopulation(), ProgramTexts():
             return _update(state, duty, observed.sources)
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
-def _decision(state: RunState, duty: Duty, payload: Payload, *blobs: bytes) -> Decision:
-    number = open_generation(state).number
-    return Decision((Draft("method_runner", payload, number, duty.caused_by),), blobs)
+_decision = partial(decide_on, "method_runner")
 
 
-def _plan(state: RunState, number: int) -> RoundPlanned:
+def _plan(state: RunState, number: int) -> p.RoundPlanned:
     plan = next_plan(_before_round(state))
     if plan is None:  # the conductor asked the same before it began the round
         raise RuntimeError(f"{state.settings.method} has no round {number}")
-    return RoundPlanned(
+    return p.RoundPlanned(
         generation=number,
         phase=plan.phase,
-        asks=tuple(ProgramAsk(**vars(ask)) for ask in plan.asks),
+        asks=tuple(p.ProgramAsk(**vars(ask)) for ask in plan.asks),
         calls_left=state.ledger.left,
     )
 
 
-def _seed(state: RunState, slot: int) -> ProgramWritten:
+def _seed(state: RunState, slot: int) -> p.ProgramWritten:
     (name,) = _open_round(state).asks[slot].parents
-    return ProgramWritten(
+    return p.ProgramWritten(
         generation=open_generation(state).number,
         slot=slot,
         implementation=name,
@@ -274,7 +247,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     try:
         if isinstance(observed.task, ReflectTask):
             text = parse_reflection(observed.text, observed.task)
-            reflected = ReflectionWritten(generation=number, slot=duty.slot, text=text, call=duty.call)
+            reflected = p.ReflectionWritten(generation=number, slot=duty.slot, text=text, call=duty.call)
             return _decision(state, duty, reflected)
         source_text = parse_program(observed.text, observed.task.frame)
         new = Implementation(OperatorName(PROGRAM), source_text, f"call:{duty.call}")
@@ -283,7 +256,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     except ProposalError as error:
         return _decision(state, duty, _reject(state, duty, error))
     source = new.source.encode()
-    written = ProgramWritten(
+    written = p.ProgramWritten(
         generation=number,
         slot=duty.slot,
         implementation=ImplementationId(new.id),
@@ -294,10 +267,10 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedText) -> Decisi
     return _decision(state, duty, written, source)
 
 
-def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> ProgramRejected:
+def _reject(state: RunState, duty: JudgeAnswer, error: ProposalError) -> p.ProgramRejected:
     planned, attempt = _open_round(state), state.ledger.calls[duty.call].attempt
     most = calls.slot_allowance(planned.calls_left, _count_asking(planned), _place(planned, duty.slot))
-    return ProgramRejected(
+    return p.ProgramRejected(
         generation=open_generation(state).number,
         slot=duty.slot,
         call=duty.call,
@@ -314,7 +287,7 @@ def _update(state: RunState, duty: UpdatePopulation, sources: Mapping[Implementa
     latest = round_programs(state, generation.scores)
     search = search_of(state, duty.number, latest, planned.phase, sources)
     population = get_method(state.settings.method).update(search)
-    updated = PopulationUpdated(
+    updated = p.PopulationUpdated(
         generation=duty.number,
         population=population.members,
         archive=population.archive,
@@ -340,7 +313,7 @@ async def read_programs(state: RunState, sources: SourceReader) -> ProgramTexts:
     """Return the texts of all programs."""
     written = (program.implementation for program in _open_round(state).written.values())
     names = sorted({*state.search.programs, *written})
-    steps = [Step(operator=PROGRAM, implementation=name) for name in names]
+    steps = [p.Step(operator=PROGRAM, implementation=name) for name in names]
     texts = [(await sources.implementation(state, step)).source for step in steps]
     if state.settings.evolves_component:  # what is the same in all tells none from another
         texts = [split_component(text)[0] for text in texts]
@@ -372,7 +345,7 @@ async def read_task(
     }
     if asked.purpose != "program":
         return ReflectTask(**common, max_words=variation.max_words)
-    operators = library_contracts(state, context)
+    operators = tuple(context.contracts[o.id] for o in library_operators(state) if o.id != PROGRAM)
     library = await _library(state, sources)
     shown = library if variation.shows_library else ()
     return ProgramTask(
@@ -390,10 +363,10 @@ async def _frame(state: RunState, sources: SourceReader) -> str:
     if not state.settings.evolves_component:
         return ""
     (seed,) = seeds_of(state)
-    return (await sources.implementation(state, Step(operator=PROGRAM, implementation=seed))).source
+    return (await sources.implementation(state, p.Step(operator=PROGRAM, implementation=seed))).source
 
 
-def _ask(asked: ProgramAsk) -> Ask:
+def _ask(asked: p.ProgramAsk) -> Ask:
     return Ask(**dict(asked))
 
 
@@ -402,14 +375,9 @@ def _before_round(state: RunState) -> RunState:
     return replace(state, generation=None)
 
 
-def library_contracts(state: RunState, context: PromptContext) -> tuple[OperatorContract, ...]:
-    """Return the operators of the run's library, without that of complete programs."""
-    return tuple(context.contracts[o.id] for o in library_operators(state) if o.id != PROGRAM)
-
-
 async def _library(state: RunState, sources: SourceReader) -> tuple[Implementation, ...]:
     steps = [
-        Step(operator=operator.id, implementation=implementation.id)
+        p.Step(operator=operator.id, implementation=implementation.id)
         for operator in library_operators(state)
         if operator.id != PROGRAM
         for implementation in operator.implementations
@@ -418,7 +386,7 @@ async def _library(state: RunState, sources: SourceReader) -> tuple[Implementati
 
 
 async def _show_program(state: RunState, name: ImplementationId, sources: SourceReader) -> ShownProgram:
-    step = Step(operator=PROGRAM, implementation=name)
+    step = p.Step(operator=PROGRAM, implementation=name)
     source = (await sources.implementation(state, step)).source
     if state.settings.evolves_component:
         source = split_component(source)[0]

@@ -13,31 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from dga2d.agents import calls, gate
-from dga2d.agents.agent import Decision, Duty, open_basis, present_graph
-from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, NoRoom, Quoted
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_basis, present_graph
+from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
 from dga2d.agents.gate import GateResult
 from dga2d.agents.kernel_texts import offered_kernels
 from dga2d.agents.prompt_facts import operator_facts
-from dga2d.agents.proposing import OperatorTask, PromptContext, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
-from dga2d.agents.proposing.tasks import known_contracts, known_of_library
+from dga2d.agents.proposing.tasks import OperatorTask, PromptContext, known_contracts, known_of_library
 from dga2d.agents.trial_walks import fill, walk_through
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
-from dga2d.events.payloads import (
-    OperatorAdded,
-    OperatorProposed,
-    OperatorRejected,
-    OperatorRetired,
-    OperatorsKept,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
@@ -54,23 +46,14 @@ class KeepOperators(Duty):
     reason: str = field(compare=False)
 
 
-@dataclass(frozen=True)
-class JudgeOperator(Duty):
+class JudgeOperator(GenerationDuty):
     """Record the verdict that follows from what the gate measured."""
-
-    generation: int
 
 
 OperatorDuty = AskModel | JudgeAnswer | AbandonCall | KeepOperators | JudgeOperator
 
 
-class JudgedOperator(NamedTuple):
-    """An answer, what it was asked for, and how its trial runs went."""
-
-    task: OperatorTask
-    text: str
-    trial: ProposalError | None = None
-    """The trial run that failed; ``None`` if none did or none was made."""
+JudgedOperator = Judged[OperatorTask]
 
 
 class OperatorEvolver(Evolver[OperatorDuty]):
@@ -145,7 +128,7 @@ def _may_retire(state: RunState) -> list[OperatorId]:
     return [o for o in free if graph.without_operator(o).has_route(longest)]
 
 
-def retired_for(state: RunState, proposal: OperatorProposed) -> OperatorId | None:
+def retired_for(state: RunState, proposal: p.OperatorProposed) -> OperatorId | None:
     """Return the operator that makes room for a new one, or ``None``.
 
     It is the one with the fewest samples among those whose removal leaves every other operator, the new one
@@ -178,18 +161,20 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), JudgedOperator():
+        case JudgeAnswer(), Judged():
             return _verdict(state, duty, observed)
         case JudgeOperator(), None:
             return _decision(state, duty, _pass_gate(state))
         case KeepOperators(), None:
-            return _decision(state, duty, [OperatorsKept(generation=duty.generation, reason=duty.reason)])
+            return _decision(state, duty, [p.OperatorsKept(generation=duty.generation, reason=duty.reason)])
     raise TypeError(f"{duty} is not decided by {type(observed).__name__}")
 
 
 def _decision(state: RunState, duty: Duty, payloads: Sequence[Payload], *blobs: bytes) -> Decision:
     number = open_basis(state)[0].number
-    return Decision(tuple(Draft("operator_evolver", p, number, duty.caused_by) for p in payloads), blobs)
+    return Decision(
+        tuple(Draft("operator_evolver", payload, number, duty.caused_by) for payload in payloads), blobs
+    )
 
 
 def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> Decision:
@@ -205,7 +190,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> De
     program, contract = incumbent(state), proposed.contract
     base = tuple(step.operator for step in program)
     walk = walk_through(basis.graph, base, contract.id, state.settings.max_length)
-    payload = OperatorProposed(
+    payload = p.OperatorProposed(
         generation=open_basis(state)[0].number,
         operator=contract.id,
         title=contract.title,
@@ -248,7 +233,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
     result = gate.gate_result(state, proposal)
     if result.mean is None or result.mean <= 0.0:
         return [_reject(state, proposed.call, ProposalError("gate", _loss(result)), result.gains)]
-    added = OperatorAdded(
+    added = p.OperatorAdded(
         generation=generation.number,
         operator=proposed.operator,
         implementation=proposed.implementation,
@@ -263,7 +248,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
         reason = ProposalError("retire", "it would be on no walk without the operators that may be retired")
         return [_reject(state, proposed.call, reason, result.gains)]
     uses = state.credits.operator_samples(state.pools[retired])
-    return [OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
+    return [p.OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
 
 
 def _loss(result: GateResult) -> str:
@@ -279,10 +264,10 @@ FINAL_STAGES = ("no_change", "gate", "retire")
 
 def _reject(
     state: RunState, call: int, error: ProposalError, gains: tuple[float | None, ...] = ()
-) -> OperatorRejected:
+) -> p.OperatorRejected:
     attempt = state.ledger.calls[call].attempt
     is_last = attempt + 1 >= state.settings.attempts_per_edit or state.ledger.left <= 0
-    return OperatorRejected(
+    return p.OperatorRejected(
         generation=open_basis(state)[0].number,
         call=call,
         attempt=attempt,
@@ -312,7 +297,7 @@ async def read_task(
     past = await calls.read_past_attempts(state, "operator", SLOT, attempt, sources.blobs)
     graph, contracts = present_graph(state), known_contracts(state, context)
     others = [
-        await sources.implementation(state, Step(operator=operator, implementation=c))
+        await sources.implementation(state, p.Step(operator=operator, implementation=c))
         for operator in graph.operators
         for c in state.pools[operator]
     ]

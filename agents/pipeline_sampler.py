@@ -9,33 +9,17 @@ from typing import NamedTuple
 import anyio.to_thread
 import numpy as np
 
-from dga2d.agents.agent import Decision, Duty, open_generation, present_graph
+from dga2d.agents.agent import Decision, GenerationDuty, open_generation, present_graph
 from dga2d.agents.comparison import checkpoint_or_baseline, choose_undecided
 from dga2d.agents.conductor import validation_is_due
-from dga2d.agents.policy import (
-    ActionTable,
-    DecodedWalk,
-    PipelinePolicy,
-    PolicyArchive,
-    PolicyContext,
-    SavedFiles,
-    UpdateReport,
-    WalkStep,
-    draw_walk,
-    is_feasible,
-)
+from dga2d.agents.policy.archive import PolicyArchive, SavedFiles
+from dga2d.agents.policy.contract import DecodedWalk, PipelinePolicy, PolicyContext, UpdateReport, WalkStep
+from dga2d.agents.policy.walks import ActionTable, draw_walk, is_feasible
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import best_implementations, sample_implementations
 from dga2d.agents.trial_walks import certain_steps, owed_samples
 from dga2d.events import AgentName, Draft, OperatorId, Payload
-from dga2d.events.payloads import (
-    PipelineSampled,
-    PipelinesDecoded,
-    PolicyCheckpointed,
-    PolicyStep,
-    PolicyUpdated,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import GenerationState
 from dga2d.replay.state.incumbent import generation_to_sample
 from dga2d.replay.state.run_state import RunState
@@ -52,25 +36,16 @@ class PolicyPromptContext:
     titles: Mapping[OperatorId, str]
 
 
-@dataclass(frozen=True)
-class SamplePipelines(Duty):
+class SamplePipelines(GenerationDuty):
     """Sample the candidates of a generation that the log lacks."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class UpdatePolicy(Duty):
+class UpdatePolicy(GenerationDuty):
     """Learn from the rewards of a generation."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class DecodePipelines(Duty):
+class DecodePipelines(GenerationDuty):
     """Search for the pipelines that the validation of a generation compares."""
-
-    number: int
 
 
 SamplerDuty = SamplePipelines | UpdatePolicy | DecodePipelines
@@ -234,8 +209,8 @@ def _candidates(state: RunState, tables: Mapping[int, Sequence[ActionTable]]) ->
 
 
 def _trial_candidate(
-    state: RunState, generation: GenerationState, candidate: int, steps: tuple[Step, ...]
-) -> PipelineSampled:
+    state: RunState, generation: GenerationState, candidate: int, steps: tuple[p.Step, ...]
+) -> p.PipelineSampled:
     """Return a candidate that is not drawn: each decision of its walk has probability 1."""
     walk = tuple(step.operator for step in steps)
     decisions = certain_steps(present_graph(state), walk, state.settings.max_length)
@@ -244,7 +219,7 @@ def _trial_candidate(
 
 def _draw_candidate(
     state: RunState, generation: GenerationState, candidate: int, tables: Sequence[ActionTable]
-) -> PipelineSampled:
+) -> p.PipelineSampled:
     """Return a candidate: its walk, and implementations drawn from a stream of their own."""
     walk = draw_walk(tables, _walk_stream(state, generation, candidate))
     draws = stream(state.header.seed, "implementation", generation.number, candidate)
@@ -256,24 +231,24 @@ def _sampled_pipeline(
     state: RunState,
     generation: GenerationState,
     candidate: int,
-    steps: tuple[Step, ...],
+    steps: tuple[p.Step, ...],
     decisions: Sequence[WalkStep],
-) -> PipelineSampled:
-    return PipelineSampled(
+) -> p.PipelineSampled:
+    return p.PipelineSampled(
         generation=generation.number,
         candidate=candidate,
         steps=steps,
-        policy_steps=tuple(PolicyStep(**vars(step)) for step in decisions),
+        policy_steps=tuple(p.PolicyStep(**vars(step)) for step in decisions),
         policy_updates=state.policy_updates,
     )
 
 
 def _record_update(state: RunState, report: UpdateReport, files: SavedFiles | None) -> list[Payload]:
     number = open_generation(state).number
-    updated = PolicyUpdated(generation=number, **asdict(report))
+    updated = p.PolicyUpdated(generation=number, **asdict(report))
     if files is None:
         return [updated]
-    saved = PolicyCheckpointed(
+    saved = p.PolicyCheckpointed(
         generation=number,
         policy_updates=state.policy_updates + 1,
         parameters_digest=report.parameters_digest,
@@ -334,7 +309,7 @@ def training_batch(
     return walks, rewards
 
 
-def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> PipelinesDecoded:
+def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> p.PipelinesDecoded:
     """Return the pipelines that the checkpoint is chosen from, each once (`docs/decisions.md`).
 
     First come the beam's pipelines with their best implementations, then the champion of the races (A* if
@@ -343,11 +318,11 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
     challengers of earlier ones. Methods of complete programs have no beam: the best of the population take
     its place.
     """
-    pipelines: list[tuple[Step, ...]] = []
+    pipelines: list[tuple[p.Step, ...]] = []
     scores: list[float] = []
     if not state.settings.evolves_pipelines:
         best = state.search.population[: state.settings.beam_width]
-        pipelines += [(Step(operator=PROGRAM, implementation=name),) for name in best]
+        pipelines += [(p.Step(operator=PROGRAM, implementation=name),) for name in best]
     for walk in walks:
         pipelines.append(best_implementations(walk.operators, state.pools, state.credits))
         scores.append(walk.log_probability)
@@ -362,7 +337,7 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> Pipe
             pipelines.append(steps)
     if state.settings.pools_validations:
         pipelines += choose_undecided(state, checkpoint_or_baseline(state), pipelines)
-    return PipelinesDecoded(
+    return p.PipelinesDecoded(
         generation=open_generation(state).number,
         pipelines=tuple(pipelines),
         log_probabilities=tuple(scores),

@@ -14,21 +14,33 @@ from dga2d.agents.bank_offers import suited_entries
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import edit_to_ask, parent_of, rank_among_askers
-from dga2d.agents.prompt_program import FOURTH, SIXTH, budget_text, neighbours, program_rows, shown_program
-from dga2d.agents.proposing import BankExample, PoolEntry, RunFacts
+from dga2d.agents.prompt_program import (
+    FOURTH,
+    SEVENTH,
+    SIXTH,
+    budget_text,
+    neighbours,
+    program_rows,
+    shown_program,
+)
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
+from dga2d.agents.proposing.tasks import BankExample, PoolEntry, RunFacts
+from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import BankEntry
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.generation_state import Proposal
+from dga2d.replay.state.graph import END
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.outcomes import Outcome
 from dga2d.replay.state.run_state import RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""
+MOST_SIZES = 8
+"""Sizes with ranges of values that are told, evenly spread over those that differ."""
 MOST_EXAMPLE = 24_000
 """Characters of an entry of the bank; longer ones are no examples."""
 SOLVED = 1e-9
@@ -44,20 +56,16 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
-def _edition(state: RunState) -> Literal[3, 4, 5, 6]:
+def _edition(state: RunState) -> Literal[3, 4, 5, 6, 7]:
     match state.settings.prompt_edition:
-        case 4 | 5 | 6 as edition:
+        case 4 | 5 | 6 | 7 as edition:
             return edition
         case _:
             return 3
 
 
 async def run_facts(
-    state: RunState,
-    slot: int,
-    operator: OperatorId,
-    others: Sequence[Implementation],
-    sources: SourceReader,
+    state: RunState, slot: int, operator: OperatorId, others: Sequence[Implementation], sources: SourceReader
 ) -> RunFacts:
     """Return what a proposer is told for a slot of the open generation and its operator."""
     program = shown_program(state, slot)
@@ -71,7 +79,9 @@ async def run_facts(
         instances=_instances(state),
         gaps=_gap_rows(state, operator),
         positions=_position_rows(state, operator),
-        tried=tuple(_tried_row(state, tried) for tried in tried_before(state, operator)[-MOST_TRIED:]),
+        tried=tuple(
+            _tried_row(state, operator, tried) for tried in tried_before(state, operator)[-MOST_TRIED:]
+        ),
         blocks=_blocks(others),
         max_tokens=state.settings.prompt_tokens,
     )
@@ -111,6 +121,7 @@ def _feedback(state: RunState, slot: int) -> tuple[str, ...]:
         )
     mean = "it failed" if result.mean is None else f"{100 * result.mean:+.3f}{_noise(state, result.gains)}"
     mean += "" if result.mean is None else " points in the mean"
+    mean += _tie(state, result.gains)
     return (f"{mean}, measured on {len(result.gains)} of {len(draft.instances)} instances", *rows)
 
 
@@ -127,6 +138,16 @@ def _standing(state: RunState, key: InstanceKey, child: Outcome, parent: Outcome
     if yours == others and yours <= SOLVED and entry.origin is None:
         return " (both programs reach the best known objective: nothing to gain here)"
     return f" (the program is {yours:.3f} % behind the best known with yours, {others:.3f} % without it)"
+
+
+def _tie(state: RunState, gains: Sequence[float | None]) -> str:
+    """Return what it means that nothing was gained or lost anywhere, from the seventh edition on."""
+    if state.settings.prompt_edition < SEVENTH or not gains or any(gain != 0.0 for gain in gains):
+        return ""
+    return (
+        " (the whole program came to the same objective with either on every one of these instances: what "
+        "the code does differently is made up for by the other positions, or there is nothing left to gain)"
+    )
 
 
 def _noise(state: RunState, gains: Sequence[float | None]) -> str:
@@ -153,6 +174,11 @@ def _effort(state: RunState, draft: Proposal, outcome: Outcome) -> str:
 
 def edge_facts(state: RunState) -> RunFacts:
     """Return what a proposer of edges is told in the third edition."""
+    return replace(_graph_facts(state), edits=_graph_edits(state))
+
+
+def _graph_facts(state: RunState) -> RunFacts:
+    """Return what proposers of edges and operators are told alike."""
     program = incumbent(state)
     return RunFacts(
         edition=_edition(state),
@@ -161,15 +187,13 @@ def edge_facts(state: RunState) -> RunFacts:
         sizes=size_rows(state),
         incumbent=program_rows(state, program),
         gaps=_gap_rows(state, None),
-        edits=_graph_edits(state),
         max_tokens=state.settings.prompt_tokens,
     )
 
 
 async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
     """Return what a proposer of an operator is told."""
-    program = incumbent(state)
-    steps = list(dict.fromkeys(program))
+    steps = list(dict.fromkeys(incumbent(state)))
     texts = [PoolEntry(s.implementation, (await sources.implementation(state, s)).source, 0.0) for s in steps]
     number = open_basis(state)[0].number
     tried = sorted(
@@ -178,17 +202,11 @@ async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
         for one in all_[:1]
         if not one.parent and one.generation < number
     )
-    return RunFacts(
-        edition=_edition(state),
-        budget=budget_text(state, len(program)),
-        instances=_instances(state),
-        sizes=size_rows(state),
-        incumbent=program_rows(state, program),
+    return replace(
+        _graph_facts(state),
         neighbours=tuple(texts),
-        gaps=_gap_rows(state, None),
         tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
         kernels=_kernel_rows(state),
-        max_tokens=state.settings.prompt_tokens,
     )
 
 
@@ -269,6 +287,8 @@ def size_rows(state: RunState) -> tuple[str, ...]:
     """Return the exact sizes of training instances, the commonest first."""
     sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
     ranked = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
+    if state.settings.prompt_edition >= SEVENTH:
+        ranked = spread(ranked, MOST_SIZES)
     return tuple(f"{count} x: {size}" for size, count in ranked)
 
 
@@ -285,6 +305,8 @@ def _graph_edits(state: RunState) -> tuple[str, ...]:
             error = basis.credits.edge_error(edge, basis.pools, rate)
             credit = basis.credits.edge_credit(edge, basis.pools, state.settings.epsilon)
             became = "never used since" if error is None else f"credit {credit:+.3f} +- {error:.3f} now"
+            if edge[1] == END and state.settings.prompt_edition >= SEVENTH:
+                became = "an end of walks, which has no credit"
             became = became if edge in basis.graph.edges else "cut again"
             told.append(f"{edge[0]} -> {edge[1]} added ({became})")
         told += [f"{source} -> {target} cut" for source, target in sorted(before.edges - after.edges)]
@@ -373,7 +395,7 @@ def _position_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:
     return tuple(rows[:8])
 
 
-def _tried_row(state: RunState, tried: TriedCode) -> str:
+def _tried_row(state: RunState, operator: OperatorId, tried: TriedCode) -> str:
     known = [gain for gain in tried.gains if gain is not None]
     idea = tried.idea or "no idea was named"
     if not known or len(known) < len(tried.gains):
@@ -385,10 +407,17 @@ def _tried_row(state: RunState, tried: TriedCode) -> str:
         is_used = any(state.unconfigured(step.implementation) == now for step in incumbent(state))
         became += " and is" if is_used else ", but no race has made it"
         became += " part of the program that the search works on"
+    elif mean >= 0.0 and state.settings.prompt_edition >= SEVENTH and _was_outdone(state, operator, tried):
+        became += ", since another answer of that generation did as well or better, and one joins"
     return (
         f"generation {tried.generation}: {idea} {100 * mean:+.3f} ± {error:.3f} points of the gap against "
         f"{tried.parent or 'the program without it'} on {len(known)} instances; {became}."
     )
+
+
+def _was_outdone(state: RunState, operator: OperatorId, tried: TriedCode) -> bool:
+    """Return whether other code for `operator` joined in the generation of `tried`."""
+    return any(other.is_accepted and other.generation == tried.generation for other in state.tried[operator])
 
 
 def _mean_and_error(gains: Sequence[float]) -> tuple[float, float]:

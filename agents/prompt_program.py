@@ -19,6 +19,8 @@ FOURTH = 4
 """Edition from which prompts show the operator asked for in its program, and what each position gets."""
 SIXTH = 6
 """Edition from which prompts say where measured programs stand, and what became of code that joined."""
+SEVENTH = 7
+"""Edition from which prompts tell ranges of values, and why a sound answer did not join."""
 
 
 def shown_program(state: RunState, slot: int) -> tuple[Step, ...]:

@@ -20,28 +20,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from dga2d.agents.agent import Decision, Duty, open_generation, open_race, present_graph
+from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_generation, open_race, present_graph
 from dga2d.agents.comparison import compare_gains
 from dga2d.agents.conductor import edits_closed, instances_to_compare_on, race_is_due
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import BlobSource, EventAppender
-from dga2d.agents.proposing import PromptContext, known_contracts
-from dga2d.agents.proposing.tasks import OperatorContract
+from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
-from dga2d.events.payloads import (
-    Configuration,
-    Contender,
-    IncumbentSelected,
-    PoolChange,
-    RaceRoundScored,
-    RaceStarted,
-    RaceVerdict,
-    Standing,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.graph import END, START
@@ -58,11 +47,8 @@ class RaceSources(NamedTuple):
     contracts: Mapping[OperatorId, OperatorContract]
 
 
-@dataclass(frozen=True)
-class StartRace(Duty):
+class StartRace(GenerationDuty):
     """Draw the contenders of a generation's race."""
-
-    number: int
 
 
 @dataclass(frozen=True)
@@ -73,11 +59,8 @@ class ScoreRound(Duty):
     round: int
 
 
-@dataclass(frozen=True)
-class SelectIncumbent(Duty):
+class SelectIncumbent(GenerationDuty):
     """End a race."""
-
-    number: int
 
 
 RacerDuty = StartRace | ScoreRound | SelectIncumbent
@@ -138,7 +121,7 @@ def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
             blobs = tuple(dict.fromkeys(texts))
         case ScoreRound():
             standings = _standings(state, open_race(state))
-            payload = RaceRoundScored(generation=duty.number, round=duty.round, standings=standings)
+            payload = p.RaceRoundScored(generation=duty.number, round=duty.round, standings=standings)
         case SelectIncumbent():
             payload = _selection(state, duty)
     return Decision((Draft("racer", payload, duty.number, duty.caused_by),), blobs)
@@ -152,9 +135,9 @@ def _proposals(state: RunState, observed: RaceSources) -> list[NewContender]:
     return draw_proposals(RaceMaterial(state, *observed, draws), state.settings.race_contenders)
 
 
-def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -> RaceStarted:
+def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -> p.RaceStarted:
     configurations = {
-        c.text.id: Configuration(
+        c.text.id: p.Configuration(
             implementation=ImplementationId(c.text.id),
             source=blob_digest(c.text.source.encode()),
             parent=c.parent,
@@ -165,9 +148,9 @@ def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -
         if ImplementationId(c.text.id) not in state.sources
     }
     rounds, selecting = plan_rounds(state.settings, len(proposals))
-    own = Contender(move="incumbent", change="", pipeline=incumbent(state))
-    others = (Contender(move=p.move, change=p.change, pipeline=p.steps) for p in proposals)
-    return RaceStarted(
+    own = p.Contender(move="incumbent", change="", pipeline=incumbent(state))
+    others = (p.Contender(move=new.move, change=new.change, pipeline=new.steps) for new in proposals)
+    return p.RaceStarted(
         generation=duty.number,
         contenders=(own, *others),
         configurations=tuple(configurations[name] for name in sorted(configurations)),
@@ -232,31 +215,31 @@ def race_instances(state: RunState, count: int) -> tuple[InstanceKey, ...]:
 # ---------------------------------------------------------------- rounds
 
 
-def _standings(state: RunState, race: RaceState) -> tuple[Standing, ...]:
+def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
     """Return how all contenders that are left stand, and who of them stays."""
     is_selecting, is_last = race.round < race.selecting, race.round == len(race.rounds) - 1
     trials = race.trials[race.used]
     own = _gaps(state, race, 0, trials)
-    found: list[Standing] = []
+    found: list[p.Standing] = []
     for contender in race.left:
         gaps = _gaps(state, race, contender, trials)
         worst = -state.settings.failure_reward
         pairs = zip(own, gaps, strict=True)
         gains = [(worst if b is None else b) - (worst if a is None else a) for b, a in pairs]
-        gain, p = math.fsum(gains) / len(gains), None
+        gain, p_value = math.fsum(gains) / len(gains), None
         is_tied = is_selecting and state.settings.race_ties and not any(gains)
         is_behind = gain <= 0.0 and not is_tied
-        verdict: RaceVerdict = "failed" if None in gaps else "behind" if is_behind else "stays"
+        verdict: p.RaceVerdict = "failed" if None in gaps else "behind" if is_behind else "stays"
         if not is_selecting and verdict == "stays":
-            p = compare_gains(gains).p_value
-            verdict = "uncertain" if is_last and p > state.settings.race_error else "stays"
+            p_value = compare_gains(gains).p_value
+            verdict = "uncertain" if is_last and p_value > state.settings.race_error else "stays"
         found.append(
-            Standing(
+            p.Standing(
                 contender=contender,
                 gain=None if None in gaps else gain,
                 won=sum(g > 0.0 for g in gains),
                 lost=sum(g < 0.0 for g in gains),
-                p=p,
+                p=p_value,
                 verdict=verdict,
             )
         )
@@ -284,11 +267,11 @@ def _gaps(
 # ---------------------------------------------------------------- the end
 
 
-def _selection(state: RunState, duty: SelectIncumbent) -> IncumbentSelected:
+def _selection(state: RunState, duty: SelectIncumbent) -> p.IncumbentSelected:
     race = open_race(state)
     winner = race.left[0] if race.left else 0
     steps = race.contenders[winner].pipeline
-    return IncumbentSelected(
+    return p.IncumbentSelected(
         generation=duty.number,
         contender=winner,
         pipeline=steps,
@@ -297,10 +280,10 @@ def _selection(state: RunState, duty: SelectIncumbent) -> IncumbentSelected:
     )
 
 
-def _pool_changes(state: RunState, steps: Sequence[Step]) -> tuple[PoolChange, ...]:
+def _pool_changes(state: RunState, steps: Sequence[p.Step]) -> tuple[p.PoolChange, ...]:
     """Return how a winner's implementations join the pools: in the place of what they configure, otherwise
     where there is room."""
-    changes: list[PoolChange] = []
+    changes: list[p.PoolChange] = []
     pools = {operator: list(pool) for operator, pool in state.pools.items()}
     for step in dict.fromkeys(steps):
         pool, name = pools.get(step.operator), step.implementation
@@ -314,11 +297,11 @@ def _pool_changes(state: RunState, steps: Sequence[Step]) -> tuple[PoolChange, .
         if parent is not None:
             pool.remove(parent)
         pool.append(name)
-        changes.append(PoolChange(operator=step.operator, added=name, removed=parent))
+        changes.append(p.PoolChange(operator=step.operator, added=name, removed=parent))
     return tuple(changes)
 
 
-def _added_edges(state: RunState, steps: Sequence[Step]) -> tuple[tuple[str, str], ...]:
+def _added_edges(state: RunState, steps: Sequence[p.Step]) -> tuple[tuple[str, str], ...]:
     """Return the edges of the walk that the graph lacks, where its operators are all in the graph and its
     structure leaves edges free."""
     graph, walk = present_graph(state), [step.operator for step in steps]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dga2d.agents.agent import open_basis
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationRequest, Evaluator, InstanceSource
-from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.scoring import best_implementations
 from dga2d.agents.trial_walks import fill, walk_along
 from dga2d.domains.core.contract import Implementation

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from dga2d.agents.agent import present_graph
-from dga2d.agents.policy import WalkStep
+from dga2d.agents.policy.contract import WalkStep
 from dga2d.agents.scoring import best_implementations
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Edge, Step

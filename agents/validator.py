@@ -6,7 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dga2d.agents.agent import Decision, Duty, open_generation, open_test, open_validation, test_is_open
+from dga2d.agents.agent import (
+    Decision,
+    Duty,
+    GenerationDuty,
+    open_generation,
+    open_test,
+    open_validation,
+    test_is_open,
+)
 from dga2d.agents.comparison import (
     checkpoint_or_baseline,
     clearly_better,
@@ -18,24 +26,13 @@ from dga2d.agents.comparison import (
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
 from dga2d.events import AgentName, Draft, Payload
-from dga2d.events.payloads import (
-    ChallengerComparison,
-    ChallengersCompared,
-    CheckpointSelected,
-    Step,
-    TestScored,
-    ValidationScored,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import closed_round
 from dga2d.replay.state.run_state import RunState
 
 
-@dataclass(frozen=True)
-class ScoreValidation(Duty):
+class ScoreValidation(GenerationDuty):
     """Score a validation and perhaps select a checkpoint."""
-
-    number: int
-    """Of the generation."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
         best = _new_checkpoint(state, pipelines, scored)
     if best is not None:
         payloads.append(
-            CheckpointSelected(
+            p.CheckpointSelected(
                 generation=duty.number,
                 score=scores[best],
                 pipeline=pipelines[best],
@@ -110,18 +107,18 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
             )
         )
     payloads.append(
-        ValidationScored(generation=duty.number, scores=scores)
+        p.ValidationScored(generation=duty.number, scores=scores)
     )  # last: lets the generation close
     return Decision(tuple(Draft("validator", payload, duty.number, duty.caused_by) for payload in payloads))
 
 
-def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
+def compare_challengers(state: RunState, number: int) -> p.ChallengersCompared:
     """Return all validated pipelines beside the checkpoint, and which of them are better."""
     validation, pipelines = open_validation(state)
     rounds = (*state.validated, closed_round(number, validation))
     kept, error = checkpoint_or_baseline(state), error_to_spend(state)
     rows = [
-        ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
+        p.ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
         for j, steps in enumerate(pipelines)
         if steps != kept and (gains := pooled_gains(state, steps, kept, rounds))
     ]
@@ -129,7 +126,7 @@ def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
     tested = [row for row in rows if row.won or row.lost]
     weights = error_weights(state, [pipelines[row.candidate] for row in tested])
     found = [tested[i] for i in clearly_better([row.p_value for row in tested], error, weights)]
-    return ChallengersCompared(
+    return p.ChallengersCompared(
         generation=number,
         checkpoint=pipelines.index(kept),
         error=error,
@@ -138,7 +135,7 @@ def compare_challengers(state: RunState, number: int) -> ChallengersCompared:
     )
 
 
-def _choose_checkpoint(state: RunState, compared: ChallengersCompared) -> int | None:
+def _choose_checkpoint(state: RunState, compared: p.ChallengersCompared) -> int | None:
     """Return the number of the pipeline that becomes the checkpoint; ``None`` if the present one stays."""
     if state.checkpoint is None:
         return next(iter(compared.better), compared.checkpoint)
@@ -147,7 +144,7 @@ def _choose_checkpoint(state: RunState, compared: ChallengersCompared) -> int | 
 
 
 def _new_checkpoint(
-    state: RunState, pipelines: Sequence[Sequence[Step]], scored: Sequence[CandidateScore]
+    state: RunState, pipelines: Sequence[Sequence[p.Step]], scored: Sequence[CandidateScore]
 ) -> int | None:
     """Return the number of the pipeline that becomes the checkpoint; ``None`` if the present one stays.
 
@@ -181,5 +178,5 @@ def _score_test(state: RunState, duty: ScoreTest) -> Decision:
     gaps = [mean_gap(dict(zip(test.instances, candidate.gaps, strict=True))) for candidate in scored]
     failures = [candidate.gaps.count(None) for candidate in scored]
     assert all(gap is None or math.isfinite(gap) for gap in gaps)
-    payload = TestScored(attempt=test.attempt, mean_gaps=tuple(gaps), failures=tuple(failures))
+    payload = p.TestScored(attempt=test.attempt, mean_gaps=tuple(gaps), failures=tuple(failures))
     return Decision((Draft("validator", payload, None, duty.caused_by),))

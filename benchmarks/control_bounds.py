@@ -26,7 +26,7 @@ from dga2d.domains.control import DOMAIN
 from dga2d.domains.control.plants import ANGLES, DT, INPUT_WEIGHT, SUBSTEPS, SYSTEMS
 from dga2d.domains.core.contract import Instance
 from dga2d.domains.execution import load_implementation
-from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.user_files import cache_dir
 
 HORIZON = 300
 GUESSES = 40

@@ -40,7 +40,8 @@ import psutil
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 Figures = dict[str, float]
 OURS = "isolated evaluation"

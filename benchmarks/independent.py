@@ -13,7 +13,8 @@ import numpy as np
 from programs import Program, ProgramBench
 
 from dga2d.agents.conductor import validation_instances
-from dga2d.agents.proposing import OFFLINE_WAYS, ImplementTask, OperatorContract, PoolEntry
+from dga2d.agents.proposing.offline import OFFLINE_WAYS
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.agents.spreading import spread

@@ -38,11 +38,9 @@ from dga2d.domains.fjsp.reader import tabulate
 from dga2d.events import Dga2dError
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned import bpp_drl, pomo, resched, sdds
-from dga2d.runtime.learned.method import learned_method
+from dga2d.runtime.learned.method import learned_method, stream
 from dga2d.runtime.learned.names import DOMAINS
-from dga2d.runtime.learned.settings import stream
-from dga2d.runtime.learned.solving import LearnedSolver
-from dga2d.runtime.learned.weights import load_network, untrained_network
+from dga2d.runtime.learned.weights import LearnedSolver, load_network, untrained_network
 from dga2d.runtime.runs.problem import Problem
 
 CPU = torch.device("cpu")

@@ -34,9 +34,8 @@ import synthetic_run
 from log_rival import Figures, Rival, drafts
 
 from dga2d.events import Draft, RecordedEvent, RunId, StoredEvent, encode_payload
-from dga2d.replay.loading import load_state
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.snapshots import SnapshotSeal, save_snapshot
+from dga2d.replay.snapshots import SnapshotSeal, load_state, save_snapshot
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EMPTY_LOG, EventStore, check_page, open_store

@@ -26,7 +26,7 @@ from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, PipelineStep
 from dga2d.domains.core.oracle import with_record
 from dga2d.domains.execution import execute, load_implementation
-from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.user_files import cache_dir
 
 Vector = NDArray[np.float64]
 TRIALS = 200

@@ -25,7 +25,7 @@ from dga2d.domains.rootfind import DOMAIN
 from dga2d.domains.rootfind.families import RADIUS, SEEDS, TOLERANCE
 from dga2d.domains.rootfind.oracle import make_oracle
 from dga2d.domains.rootfind.verifier import largest_residual, score
-from dga2d.runtime.cache import cache_dir
+from dga2d.runtime.user_files import cache_dir
 
 Vector = NDArray[np.float64]
 Method = Callable[[Ask, Vector], tuple[Vector, int]]

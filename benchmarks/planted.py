@@ -33,7 +33,8 @@ from tests.agents.planted import (
     search,
 )
 
-from dga2d.agents.policy import PolicySettings, UniformPolicy, make_policy
+from dga2d.agents.policy.contract import PolicySettings
+from dga2d.agents.policy.policies import UniformPolicy, make_policy
 from dga2d.replay.settings import CreditContext
 
 MOST_GENERATIONS = 1000

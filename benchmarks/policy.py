@@ -30,7 +30,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from dga2d.agents.policy import PolicyContext, PolicySettings, UniformPolicy
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
+from dga2d.agents.policy.policies import UniformPolicy
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.streams import stream

@@ -46,7 +46,7 @@ from dga2d.events import Draft, InstanceKey
 from dga2d.events.payloads import InstanceEntry, PositionTrace, RunStarted, Step
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.runs.presets import DEFAULT
+from dga2d.runtime.runs.config import DEFAULT
 
 TRAIN, VALIDATION = 36, 16
 """Instances of the splits."""

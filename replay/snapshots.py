@@ -1,4 +1,5 @@
-"""Snapshots of folded states: sealed when they are saved, believed only with their seal.
+"""Snapshots of folded states, sealed when they are saved and believed only with their seal, and how a state
+is loaded from one, or from the beginning of its log.
 
 A snapshot is a cache beside the log. It may be lost or wrong at any time, and whoever can write the database
 can write one. It is therefore read only if it bears the seal of a key that lies elsewhere; else the log is
@@ -9,17 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
 from anyio.to_thread import run_sync
 
-from dga2d.events import RecordedEvent, RunId
+from dga2d.events import RecordedEvent, RunId, StoredEvent
 from dga2d.replay._state_codec import decode_state, encode_state
+from dga2d.replay.state.fold import fold, fold_page
 from dga2d.replay.state.run_state import RunState
-from dga2d.store import CorruptEventError, EventStore, Head, Snapshot, check_page
+from dga2d.store import EMPTY_LOG, CorruptEventError, EventStore, Head, Snapshot, check_page
 
 FORMAT = 5
 """Rises with the form of the bytes."""
@@ -166,3 +168,69 @@ class SnapshotCheck:
         except (ValueError, TypeError, LookupError, AttributeError):
             return f"{NOT_SEALED} and is no state"
         return None if found == state else "is not the state there"
+
+
+async def load_state(
+    store: EventStore,
+    run_id: RunId,
+    until: int | None = None,
+    *,
+    seal: SnapshotSeal | None = None,
+    on_ignored: Callable[[IgnoredSnapshot], None] | None = None,
+) -> RunState:
+    """Return the state after event `until` (after the last by default), with all checks of chain and fold.
+
+    Parameters
+    ----------
+    seal
+        Reads the last snapshot that bears it, and folds and checks the events behind that alone. ``None``:
+        folds the log from its beginning.
+    on_ignored
+        Hears of the snapshots that were not believed.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError, EventError
+        There is no such run, or its log does not hold.
+    """
+    if seal is not None:
+        for snapshot in await store.snapshots(run_id, until):
+            found = await restore(store, run_id, snapshot, seal)
+            if isinstance(found, RunState):
+                return await _fold(store, run_id, until, found, Head(snapshot.seq, snapshot.event_hash))
+            if found is not None and on_ignored is not None:
+                on_ignored(found)
+    return await _fold(store, run_id, until, RunState(), EMPTY_LOG)
+
+
+async def _fold(
+    store: EventStore, run_id: RunId, until: int | None, state: RunState, start: Head
+) -> RunState:
+    """Return the state after event `until`, where the events up to `start` fold to `state`."""
+    reached, head = state, start
+
+    def take(page: list[StoredEvent]) -> None:
+        nonlocal reached, head
+        head = check_page(page, head)
+        reached = fold_page(reached, page)
+
+    await store.scan(run_id, take, start.seq, until)
+    return reached
+
+
+async def load_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:
+    """Return the state when `generation` had closed (0: when the graph was there), ``None`` if it never did.
+
+    Raises
+    ------
+    UnknownRunError, CorruptEventError, ReplayError, EventError
+        There is no such run, or its log does not hold.
+    """
+    state, head = RunState(), EMPTY_LOG
+    async for page in store.pages(run_id):
+        head = check_page(page, head)
+        for event in page:
+            state = fold(state, event)
+            if state.graph is not None and state.generation is None and state.completed == generation:
+                return state
+    return None

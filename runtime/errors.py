@@ -1,7 +1,7 @@
 """Errors a user can cause, and exit codes.
 
 Dga2dError
-└── UsageError            wrong arguments, settings or files; exit code 2
+└── UsageError            wrong arguments, settings or files, a missing optional package; exit code 2
     ├── SettingsError     an unknown or invalid setting
     ├── RunStateError     the run cannot do what was asked (not finished, tested already, …)
     ├── CodeChangedError  the run was written by another version of the program
@@ -10,6 +10,7 @@ Dga2dError
 
 from __future__ import annotations
 
+import importlib.util
 from enum import IntEnum
 from pathlib import Path
 
@@ -55,3 +56,9 @@ class OutputFileError(UsageError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot write {path}: {reason}; name another file")
+
+
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Raise UsageError where an optional dependency is not installed."""
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"{purpose} needs {package}: pip install 'dga2d[{extra}]'")

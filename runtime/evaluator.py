@@ -9,13 +9,13 @@ from typing import Protocol
 
 from dga2d.agents.ports import Evaluator
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.cache import cache_dir
 from dga2d.runtime.cluster.connection import cluster_address
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.launch import Zygote
-from dga2d.runtime.evaluation.limits import MIB
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.evaluation.limits import MIB, EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
+from dga2d.runtime.terminal.run_metrics import Workload
+from dga2d.runtime.user_files import cache_dir
 
 
 def evaluation_limits(settings: RunSettings) -> EvaluationLimits:

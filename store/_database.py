@@ -16,7 +16,8 @@ from sqlalchemy import CursorResult, Executable
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import RunId, StoredEvent
+from dga2d.events import RunId
+from dga2d.store._contract import EventStep
 from dga2d.store._errors import ForeignDatabaseError, StoreError, StoreUnavailableError
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
@@ -61,11 +62,7 @@ class DatabaseConnection(ABC):
 
     @abstractmethod
     async def insert_if(
-        self,
-        guard: PreparedStatement,
-        run_id: RunId,
-        expected: SqlRow,
-        insertions: Sequence[Insertion],
+        self, guard: PreparedStatement, run_id: RunId, expected: SqlRow, insertions: Sequence[Insertion]
     ) -> SqlRow:
         """Insert everything and commit if the one row that `guard` selects is `expected`; returns that row.
 
@@ -79,11 +76,7 @@ class DatabaseConnection(ABC):
 
     @abstractmethod
     async def scan(
-        self,
-        query: PreparedStatement,
-        after: int,
-        step: Callable[[list[StoredEvent]], None],
-        **parameters: Any,
+        self, query: PreparedStatement, after: int, step: EventStep, **parameters: Any
     ) -> tuple[int, int]:
         """Hand the events that `query` gives behind `after` to `step`, ``SCAN_SIZE`` at a time; number of the
         last one (`after` if none), and how many there were."""

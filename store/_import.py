@@ -20,11 +20,7 @@ class SqlRunImport:
     """Stores the events of one run, in order, and its blobs; the caller has verified them."""
 
     def __init__(
-        self,
-        connection: DatabaseConnection,
-        run_id: RunId,
-        lineage: Lineage,
-        quotas: Mapping[str, int],
+        self, connection: DatabaseConnection, run_id: RunId, lineage: Lineage, quotas: Mapping[str, int]
     ) -> None:
         self._connection = connection
         self._lineage = lineage

@@ -12,8 +12,8 @@ from dga2d.store import _read
 from dga2d.store._database import DatabaseConnection
 from dga2d.store._digest_set import DigestSet
 from dga2d.store._errors import RunBusyError
-from dga2d.store._lease import read_lease
 from dga2d.store._rows import EncodedDraft, encode_recorded
+from dga2d.store._runs import read_lease
 from dga2d.store._schema import (
     blobs,
     charges,

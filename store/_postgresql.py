@@ -21,9 +21,9 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from dga2d.events import RunId, StoredEvent
+from dga2d.events import RunId
 from dga2d.store import _database
-from dga2d.store._contract import shown_url
+from dga2d.store._contract import EventStep, shown_url
 from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import (
     ForeignDatabaseError,
@@ -34,12 +34,7 @@ from dga2d.store._errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from dga2d.store._postgresql_schema import (
-    SCHEMA_VERSION,
-    prepare_namespace,
-    prepare_schema,
-    schema_findings,
-)
+from dga2d.store._postgresql_schema import SCHEMA_VERSION, prepare_namespace, prepare_schema, schema_findings
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
 DIALECT = dialect()  # type: ignore[no-untyped-call]
@@ -74,7 +69,7 @@ class PostgresDatabase(Database):
         self._options = self._connect_options(url.difference_update_query(["schema"]))
         self._settings = {**SETTINGS, "default_transaction_read_only": "on" if read_only else "off"}
         if self._schema is not None:
-            self._settings["search_path"] = quote_name(str(self._schema))
+            self._settings["search_path"] = '"' + str(self._schema).replace('"', '""') + '"'
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
         self._listening = anyio.Lock()
         self._announcing = anyio.Lock()  # all runs of a process need one connection for it
@@ -240,11 +235,7 @@ class PostgresConnection(DatabaseConnection):
             await driver.execute(_text(insertion), _order_rows(insertion, rows))
 
     async def insert_if(
-        self,
-        guard: PreparedStatement,
-        run_id: RunId,
-        expected: SqlRow,
-        insertions: Sequence[Insertion],
+        self, guard: PreparedStatement, run_id: RunId, expected: SqlRow, insertions: Sequence[Insertion]
     ) -> SqlRow:
         """Insert with one statement, which is a transaction by itself: one exchange with the server."""
         if not insertions:
@@ -284,11 +275,7 @@ class PostgresConnection(DatabaseConnection):
         return found
 
     async def scan(
-        self,
-        query: PreparedStatement,
-        after: int,
-        step: Callable[[list[StoredEvent]], None],
-        **parameters: Any,
+        self, query: PreparedStatement, after: int, step: EventStep, **parameters: Any
     ) -> tuple[int, int]:
         rows = await self.fetch(query, after=after, **parameters)
         await to_thread.run_sync(_hand_on, rows, step)
@@ -341,11 +328,6 @@ class PostgresConnection(DatabaseConnection):
     async def lock_writers(self) -> None:
         with self._errors():
             await self.driver.execute("LOCK TABLE leases, blobs IN EXCLUSIVE MODE")
-
-
-def quote_name(name: str) -> str:
-    """Return a name as SQL's identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 async def _driver_of(core: AsyncConnection) -> asyncpg.Connection[asyncpg.Record]:

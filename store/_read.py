@@ -19,11 +19,10 @@ from dga2d.events import (
 )
 from dga2d.events.payloads import RunStarted
 from dga2d.store import _statements
-from dga2d.store._contract import EMPTY_LOG, Head, RunSummary
+from dga2d.store._contract import EMPTY_LOG, EventStep, Head, RunSummary
 from dga2d.store._database import DatabaseConnection
 from dga2d.store._errors import BlobMissingError, CorruptBlobError, UnknownRunError
-from dga2d.store._lease import read_lease
-from dga2d.store._runs import Lineage, Segment
+from dga2d.store._runs import Lineage, Segment, read_lease
 from dga2d.store._schema import blobs, events, runs
 
 TAIL_LENGTH = 4096
@@ -134,7 +133,7 @@ async def scan(
     lineage: Lineage,
     after: int,
     until: int | None,
-    step: Callable[[list[StoredEvent]], None],
+    step: EventStep,
 ) -> bool:
     """Hand the events of the next page to `step`, in the reader's thread where there is one; returns whether
     that was the end."""

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, cast
 
-from dga2d.events import (
-    AgentName,
-    Draft,
-    RecordedEvent,
-    RunId,
-    blob_digest,
-    check_owner,
-    encode_payload,
-)
+from dga2d.events import AgentName, Draft, RecordedEvent, RunId, blob_digest, check_owner, encode_payload
 from dga2d.events._envelope import HEADER_FIELDS, check_numbers, dump_line
 from dga2d.events.payloads import LLMCallReserved, LLMCallSettled
 from dga2d.store import _statements

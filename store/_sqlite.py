@@ -18,8 +18,9 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.dialects.sqlite.aiosqlite import dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from dga2d.events import RunId, StoredEvent
+from dga2d.events import RunId
 from dga2d.store import _database
+from dga2d.store._contract import EventStep
 from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import ForeignDatabaseError
 from dga2d.store._sqlite_file import create_engine, translate
@@ -96,11 +97,7 @@ class SqliteConnection(DatabaseConnection):
             await in_thread(self.driver, _insert_rows, _text(insertion), rows)
 
     async def insert_if(
-        self,
-        guard: PreparedStatement,
-        run_id: RunId,
-        expected: SqlRow,
-        insertions: Sequence[Insertion],
+        self, guard: PreparedStatement, run_id: RunId, expected: SqlRow, insertions: Sequence[Insertion]
     ) -> SqlRow:
         compiled = guard.compiled(DIALECT)
         query = compiled.sql, compiled.in_order({"run_id": run_id})
@@ -110,11 +107,7 @@ class SqliteConnection(DatabaseConnection):
                 return await in_thread(self.driver, _insert_if, query, expected, texts)
 
     async def scan(
-        self,
-        query: PreparedStatement,
-        after: int,
-        step: Callable[[list[StoredEvent]], None],
-        **parameters: Any,
+        self, query: PreparedStatement, after: int, step: EventStep, **parameters: Any
     ) -> tuple[int, int]:
         compiled = query.compiled(DIALECT)
         bound = compiled.sql, compiled.in_order({**parameters, "after": after})
@@ -190,10 +183,7 @@ async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
 
 
 def _scan(
-    connection: sqlite3.Connection,
-    query: tuple[str, Sequence[Any]],
-    after: int,
-    step: Callable[[list[StoredEvent]], None],
+    connection: sqlite3.Connection, query: tuple[str, Sequence[Any]], after: int, step: EventStep
 ) -> tuple[int, int]:
     """Return the number of the last event that `query` gave (`after` if none), and how many there were."""
     count = 0

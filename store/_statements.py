@@ -13,16 +13,7 @@ from sqlalchemy import Dialect, LargeBinary, Table, and_, bindparam, cast, func,
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from dga2d.store._schema import (
-    blobs,
-    charges,
-    events,
-    leases,
-    quotas,
-    reservations,
-    runs,
-    settlements,
-)
+from dga2d.store._schema import blobs, charges, events, leases, quotas, reservations, runs, settlements
 
 SqlRow = tuple[Any, ...]
 """Values in the order of the table's or the query's columns."""

@@ -13,32 +13,23 @@ from anyio import CancelScope, get_cancelled_exc_class, move_on_after
 from sqlalchemy import select
 
 from dga2d.events import BlobDigest, RecordedEvent, RunId, StoredEvent
-from dga2d.store import _read, _statements
-from dga2d.store._contract import EMPTY_LOG, EventWriter, Head, RunSummary, Snapshot, check_page
-from dga2d.store._database import Database, DatabaseConnection
-from dga2d.store._errors import (
-    CorruptEventError,
-    RunExistsError,
-    StoreClosedError,
-    StoreError,
+from dga2d.store import _read, _runs, _statements
+from dga2d.store._contract import (
+    EMPTY_LOG,
+    EventStep,
+    EventWriter,
+    Head,
+    RunSummary,
+    Snapshot,
+    check_page,
+    this_process,
 )
+from dga2d.store._database import Database, DatabaseConnection
+from dga2d.store._errors import CorruptEventError, RunExistsError, StoreClosedError, StoreError
 from dga2d.store._import import SqlRunImport
-from dga2d.store._lease import extend_lease, take_lease
 from dga2d.store._maintenance import Unnamed, collect_unnamed, discrepancies, findings, refuse_if_written
-from dga2d.store._process import this_process
 from dga2d.store._read import LiveTail
 from dga2d.store._rows import blob_rows
-from dga2d.store._runs import (
-    Lineage,
-    Segment,
-    grant,
-    inherit_quotas,
-    prefix,
-    put_snapshot,
-    read_lineage,
-    read_snapshots,
-    write_lineage,
-)
 from dga2d.store._schema import runs
 from dga2d.store._writer import SqlEventWriter
 
@@ -57,7 +48,7 @@ class SqlEventStore:
         self._is_closed = False
         self._query_slots = anyio.CapacityLimiter(QUERIES_AT_ONCE)
         self._tails: dict[RunId, LiveTail] = {}
-        self._lineages: dict[RunId, Lineage] = {}
+        self._lineages: dict[RunId, _runs.Lineage] = {}
 
     async def prepare(self, *, create: bool) -> None:
         """Check the schema, or (`create`) make it in an empty database. Raises ForeignDatabaseError."""
@@ -105,10 +96,10 @@ class SqlEventStore:
 
         return await self._ask(query)
 
-    async def _lineage(self, connection: DatabaseConnection, run_id: RunId) -> Lineage:
+    async def _lineage(self, connection: DatabaseConnection, run_id: RunId) -> _runs.Lineage:
         """Return where the first events of a run lie; never changes once the run is there."""
         if run_id not in self._lineages:
-            found = await read_lineage(connection, run_id)
+            found = await _runs.read_lineage(connection, run_id)
             if not found:
                 return ()  # perhaps there is no such run yet
             self._lineages[run_id] = found
@@ -139,13 +130,7 @@ class SqlEventStore:
             yield list(map(RecordedEvent._make, page))
             page = [] if is_last else await self._page(run_id, after, until)
 
-    async def scan(
-        self,
-        run_id: RunId,
-        step: Callable[[list[StoredEvent]], None],
-        after: int = 0,
-        until: int | None = None,
-    ) -> None:
+    async def scan(self, run_id: RunId, step: EventStep, after: int = 0, until: int | None = None) -> None:
         first, is_last, reached = after, False, after
 
         def reach(events: list[StoredEvent]) -> None:
@@ -227,11 +212,11 @@ class SqlEventStore:
 
     # ------------------------------------------------------------ whole runs
 
-    async def lineage(self, run_id: RunId) -> Lineage:
+    async def lineage(self, run_id: RunId) -> _runs.Lineage:
         return await self._ask(functools.partial(self._lineage, run_id=run_id))
 
     async def quotas(self, run_id: RunId) -> dict[str, int]:
-        return await self._ask(functools.partial(grant, run_id=run_id, quotas={}))
+        return await self._ask(functools.partial(_runs.grant, run_id=run_id, quotas={}))
 
     @asynccontextmanager
     async def open_import(
@@ -242,7 +227,7 @@ class SqlEventStore:
         quotas: Mapping[str, int] | None = None,
     ) -> AsyncIterator[SqlRunImport]:
         async with self._connect() as connection:
-            segments = tuple(Segment(*pair) for pair in lineage)
+            segments = tuple(_runs.Segment(*pair) for pair in lineage)
             target = SqlRunImport(connection, run_id, segments, quotas or {})
             async with connection.transaction():
                 await target.begin(hashes or {})
@@ -252,14 +237,14 @@ class SqlEventStore:
     async def put_snapshot(self, run_id: RunId, snapshot: Snapshot) -> None:
         async def query(connection: DatabaseConnection) -> None:
             async with connection.transaction():
-                await put_snapshot(connection, run_id, snapshot)
+                await _runs.put_snapshot(connection, run_id, snapshot)
 
         await self._ask(query)
 
     async def snapshots(self, run_id: RunId, until: int | None = None) -> list[Snapshot]:
         async def query(connection: DatabaseConnection) -> list[Snapshot]:
             lineage = await self._lineage(connection, run_id)
-            return await read_snapshots(connection, run_id, lineage, until)
+            return await _runs.read_snapshots(connection, run_id, lineage, until)
 
         return await self._ask(query)
 
@@ -333,9 +318,9 @@ class SqlEventStore:
             async with connection.transaction():
                 await connection.lock_run(run_id)
                 await self._find_or_create(connection, run_id, now, create, fork_of, quotas)
-                epoch = await take_lease(connection, run_id, holder, this_process(), now)
-                granted = await grant(connection, run_id, quotas)
-                lineage = await read_lineage(connection, run_id)
+                epoch = await _runs.take_lease(connection, run_id, holder, this_process(), now)
+                granted = await _runs.grant(connection, run_id, quotas)
+                lineage = await _runs.read_lineage(connection, run_id)
                 head = await _read.head(connection, run_id, lineage)
         except asyncio.CancelledError:  # from outside, past the shield; the commit may have taken place
             if epoch is not None:
@@ -372,15 +357,15 @@ class SqlEventStore:
         if create and not is_there:
             await connection.insert(_statements.insert_runs, [(run_id, now)])
         if create and fork_of is not None:
-            lineage = prefix(await self._lineage(connection, fork_of[0]), *fork_of)
-            await write_lineage(connection, run_id, lineage)
-            await inherit_quotas(connection, run_id, fork_of[0])
+            lineage = _runs.prefix(await self._lineage(connection, fork_of[0]), *fork_of)
+            await _runs.write_lineage(connection, run_id, lineage)
+            await _runs.inherit_quotas(connection, run_id, fork_of[0])
 
     async def _drop_lease(self, run_id: RunId, epoch: int) -> None:
         """Release a lease whose writer was never made; where that fails it expires by itself."""
         with CancelScope(shield=True), suppress(StoreError):
             async with self._connect() as connection, connection.transaction():
-                await extend_lease(connection, run_id, epoch, 0)
+                await _runs.extend_lease(connection, run_id, epoch, 0)
 
 
 async def _refuse_begun(connection: DatabaseConnection, run_id: RunId, quotas: Mapping[str, int]) -> None:
@@ -393,9 +378,9 @@ async def _refuse_begun(connection: DatabaseConnection, run_id: RunId, quotas: M
     ------
     RunExistsError
     """
-    head = await _read.head(connection, run_id, await read_lineage(connection, run_id))
+    head = await _read.head(connection, run_id, await _runs.read_lineage(connection, run_id))
     if head.seq > 0:
         raise RunExistsError(run_id)
-    for kind, amount in (await grant(connection, run_id, {})).items():
+    for kind, amount in (await _runs.grant(connection, run_id, {})).items():
         if amount > quotas.get(kind, -1):
             raise RunExistsError(run_id, f"without events, but with a greater limit ({amount} {kind})")

@@ -12,29 +12,13 @@ import anyio
 from anyio import CancelScope
 
 from dga2d.events import Draft, RecordedEvent, RunId
+from dga2d.store import _errors as errors
 from dga2d.store import _statements
 from dga2d.store._contract import Head
 from dga2d.store._database import Database, DatabaseConnection
-from dga2d.store._errors import (
-    DuplicateOperationError,
-    LeaseLostError,
-    QuotaExceededError,
-    RowRefusedError,
-    StaleVersionError,
-    StoreClosedError,
-    StoreError,
-    StoreUnavailableError,
-)
-from dga2d.store._lease import LEASE_US, RENEWAL_S, extend_lease
 from dga2d.store._read import LiveTail
-from dga2d.store._rows import (
-    EncodedDraft,
-    blob_rows,
-    encode,
-    insertions,
-    stamp,
-)
-from dga2d.store._runs import Lineage, Segment
+from dga2d.store._rows import EncodedDraft, blob_rows, encode, insertions, stamp
+from dga2d.store._runs import LEASE_US, RENEWAL_S, Lineage, Segment, extend_lease
 from dga2d.store._statements import Insertion, SqlRow
 
 MAX_BATCH = 1024
@@ -88,9 +72,9 @@ class SqlEventWriter:
 
     async def append(self, drafts: Sequence[Draft], blobs: Sequence[bytes] = ()) -> list[RecordedEvent]:
         if self._is_fenced:
-            raise LeaseLostError(self.run_id, self.epoch)
+            raise errors.LeaseLostError(self.run_id, self.epoch)
         if self._is_closing:
-            raise StoreClosedError(f"the writer of run {self.run_id!r} has been closed")
+            raise errors.StoreClosedError(f"the writer of run {self.run_id!r} has been closed")
         encoded = [encode(draft) for draft in drafts]
         waiter = _Waiter(encoded, blob_rows(blobs) if blobs else [], self._loop.create_future())
         self._queue.append(waiter)
@@ -113,7 +97,9 @@ class SqlEventWriter:
                         await self._store(self._take())
         finally:
             self._is_closing = True
-            error = StoreClosedError(f"the writer of run {self.run_id!r} was closed before this append")
+            error = errors.StoreClosedError(
+                f"the writer of run {self.run_id!r} was closed before this append"
+            )
             _refuse(self._queue, error)
 
     def close(self) -> None:
@@ -132,7 +118,7 @@ class SqlEventWriter:
         try:
             if not await self._extend_lease(self._clock() + LEASE_US):
                 self._fence()
-        except StoreError:
+        except errors.StoreError:
             # A full, locked or absent database refuses the next append as well, and its caller gets the
             # error. Should the lease expire meanwhile, the epoch still keeps two writers apart.
             return
@@ -173,13 +159,13 @@ class SqlEventWriter:
     async def _store(self, batch: list[_Waiter]) -> None:
         try:
             await self._commit(batch)
-        except RowRefusedError:
+        except errors.RowRefusedError:
             if len(batch) == 1:
                 await self._refuse_with_reason(batch[0])
                 return
             for waiter in batch:
                 await self._store([waiter])
-        except LeaseLostError as error:
+        except errors.LeaseLostError as error:
             self._fence()
             _refuse([*batch, *self._queue], error)
             self._queue.clear()
@@ -213,10 +199,10 @@ class SqlEventWriter:
                 return
             try:
                 found = await self._connection.insert_if(_statements.guard, self.run_id, expected, rows)
-            except StoreUnavailableError:
+            except errors.StoreUnavailableError:
                 self._in_doubt, is_lost = written, True
                 raise
-            except RowRefusedError:
+            except errors.RowRefusedError:
                 # A server can carry out what the lost connection had sent after it was looked for above.
                 if is_lost and await self._is_stored(written):
                     return
@@ -226,9 +212,14 @@ class SqlEventWriter:
 
         try:
             await self._database.persist(insert)
-        except (RowRefusedError, LeaseLostError, StaleVersionError, StoreUnavailableError):
+        except (
+            errors.RowRefusedError,
+            errors.LeaseLostError,
+            errors.StaleVersionError,
+            errors.StoreUnavailableError,
+        ):
             raise
-        except StoreError:
+        except errors.StoreError:
             if not await self._is_stored(written):
                 raise
 
@@ -249,12 +240,12 @@ class SqlEventWriter:
         is_own = self.head.seq > (self._lineage[-1].until if self._lineage else 0)
         return self.head if is_own else (None, None)
 
-    def _refusal(self, found: SqlRow) -> StoreError:
+    def _refusal(self, found: SqlRow) -> errors.StoreError:
         """Return why nothing was stored, given the row of the guard."""
         epoch, seq, _ = found
         if epoch != self.epoch:
-            return LeaseLostError(self.run_id, self.epoch)
-        return StaleVersionError(self.run_id, self.head.seq, seq or 0)
+            return errors.LeaseLostError(self.run_id, self.epoch)
+        return errors.StaleVersionError(self.run_id, self.head.seq, seq or 0)
 
     async def _settle_doubt(self, written: Head) -> None:
         """Find out whether a commit took place whose outcome could not be read."""
@@ -281,28 +272,28 @@ class SqlEventWriter:
         """Tell an append that the database refused by itself which of its drafts was at fault."""
         try:
             error = await self._reason(waiter)
-        except StoreError as lookup_error:
+        except errors.StoreError as lookup_error:
             error = lookup_error
         _refuse([waiter], error)
 
-    async def _reason(self, waiter: _Waiter) -> StoreError:
+    async def _reason(self, waiter: _Waiter) -> errors.StoreError:
         seen: set[str] = set()
         for encoded in waiter.encoded:
             if encoded.operation is not None:
                 if encoded.operation in seen or await self._has_operation(encoded.operation):
-                    return DuplicateOperationError(encoded.operation)
+                    return errors.DuplicateOperationError(encoded.operation)
                 seen.add(encoded.operation)
         for encoded in waiter.encoded:
             if encoded.reservation is not None:
                 kind, number = encoded.reservation
                 quota = self._quotas.get(kind, 0)
                 if not 1 <= number <= quota:
-                    return QuotaExceededError(kind, quota)
-        return await self._reason_of_charges(waiter) or StoreError(
+                    return errors.QuotaExceededError(kind, quota)
+        return await self._reason_of_charges(waiter) or errors.StoreError(
             f"run {self.run_id!r}: the database refused an append against its own rules"
         )
 
-    async def _reason_of_charges(self, waiter: _Waiter) -> QuotaExceededError | None:
+    async def _reason_of_charges(self, waiter: _Waiter) -> errors.QuotaExceededError | None:
         claimed: Counter[str] = Counter()
         for encoded in waiter.encoded:
             for kind, _, amount in encoded.charges:
@@ -312,7 +303,7 @@ class SqlEventWriter:
                     continue
                 charged = await self._sum_charges(kind)
                 if charged + claimed[kind] > quota:
-                    return QuotaExceededError(kind, quota, claimed[kind], quota - charged)
+                    return errors.QuotaExceededError(kind, quota, claimed[kind], quota - charged)
         return None
 
     async def _sum_charges(self, kind: str) -> int:

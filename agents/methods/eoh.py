@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation
-from dga2d.agents.methods.survival import fittest, select_by_rank
-from dga2d.agents.methods.variations import E1, E2, I1, M1, M2, M3
+from dga2d.agents.methods.shared import E1, E2, I1, M1, M2, M3, fittest, select_by_rank
 
 SIZE = 10
 """N where nothing else is set: 500 calls are 2 · 10 + 48 · 10."""

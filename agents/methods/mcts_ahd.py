@@ -20,8 +20,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation, is_seeding
-from dga2d.agents.methods.survival import DIGITS, fittest, select_by_rank
-from dga2d.agents.methods.variations import E1, I1, M1, M2
+from dga2d.agents.methods.shared import DIGITS, E1, I1, M1, M2, fittest, select_by_rank
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import TreeNode
 from dga2d.replay.state.search_state import ProgramRecord

@@ -24,7 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation, is_seeding
-from dga2d.agents.methods.variations import E1, E2, I1, M1, M2
+from dga2d.agents.methods.shared import E1, E2, I1, M1, M2
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import TreeNode
 from dga2d.replay.state.search_state import ProgramRecord

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation
-from dga2d.agents.methods.survival import fittest
-from dga2d.agents.methods.variations import I1
+from dga2d.agents.methods.shared import I1, fittest
 
 SIZE = 10
 """Programs asked for in a round, and kept, where nothing else is set."""

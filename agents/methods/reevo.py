@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation
-from dga2d.agents.methods.survival import rank_programs
-from dga2d.agents.methods.variations import I1
+from dga2d.agents.methods.shared import I1, rank_programs
 from dga2d.events import ImplementationId
 from dga2d.replay.state.search_state import ProgramRecord
 

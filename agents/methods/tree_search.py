@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from dga2d.agents.methods.contract import Ask, Plan, Population, Search, Variation
 from dga2d.agents.methods.mcts_ahd import ROOT, children_of
-from dga2d.agents.methods.survival import fittest
+from dga2d.agents.methods.shared import fittest
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import TreeNode
 

@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from dga2d.agents.proposing.errors import ProposalError, abbreviate
+from dga2d.agents.proposing.errors import parse_source as parse_source
 from dga2d.agents.proposing.kernel_code import inline_kernels
-from dga2d.agents.proposing.parsing import parse_source as parse_source
 from dga2d.agents.proposing.tasks import ImplementTask, PoolEntry
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.domains.source_rules import check_source

@@ -1,4 +1,4 @@
-"""Why there is no answer of a proposer, or why it was refused.
+"""Why there is no answer of a proposer, or why it was refused, if only for its syntax.
 
 Dga2dError
 ├── ProposalError                an answer broke a rule of its stage; its diagnostic goes into the next prompt
@@ -9,6 +9,9 @@ Dga2dError
 
 from __future__ import annotations
 
+import ast
+
+from dga2d.domains.core.statements import parse_quietly
 from dga2d.events import Dga2dError
 
 MAX_DIAGNOSTIC_CHARS = 1500
@@ -60,3 +63,19 @@ def abbreviate(value: object, limit: int = 60) -> str:
     """Return a value of an answer as pure ASCII, shortened, for use in a diagnostic."""
     text = ascii(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def parse_source(source: str) -> ast.Module:
+    """Return the syntax tree of a source text.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: the text is not Python, or too deeply nested to be read.
+    """
+    try:
+        return parse_quietly(source)
+    except SyntaxError as error:
+        raise ProposalError("syntax", f"line {error.lineno}: {abbreviate(error.msg, 200)}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ProposalError("syntax", f"the code cannot be parsed: {abbreviate(str(error), 200)}") from None

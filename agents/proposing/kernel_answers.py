@@ -10,14 +10,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from dga2d.agents.proposing.answers import (
-    NO_CHANGE,
-    clean_answer,
-    normalised_ast_digest,
-    python_block,
-)
-from dga2d.agents.proposing.errors import ProposalError
-from dga2d.agents.proposing.parsing import parse_source
+from dga2d.agents.proposing.answers import NO_CHANGE, clean_answer, normalised_ast_digest, python_block
+from dga2d.agents.proposing.errors import ProposalError, parse_source
 from dga2d.domains.core.kernels import function_of
 from dga2d.domains.source_rules.tables import PUBLIC_NAMES
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
-from dga2d.agents.proposing.errors import ProposalError, abbreviate
-from dga2d.agents.proposing.parsing import parse_source
+from dga2d.agents.proposing.errors import ProposalError, abbreviate, parse_source
 from dga2d.domains.core.kernels import find_needed
 from dga2d.domains.core.statements import Statement, split_statements
 

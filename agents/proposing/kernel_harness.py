@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 
+from dga2d.agents.proposing.errors import parse_source
 from dga2d.agents.proposing.kernel_code import statements_of
-from dga2d.agents.proposing.parsing import parse_source
 from dga2d.domains.core.kernels import find_needed, parameters
 
 OPERATOR = "kernel_check"

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dga2d.agents.proposing import tasks
 from dga2d.agents.proposing.answers import NO_CHANGE, NO_VARIATION
 from dga2d.agents.proposing.graph_answers import EdgeEdit, addable_edges, check_edit
 from dga2d.agents.proposing.graphs import (
@@ -26,17 +27,6 @@ from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.agents.proposing.operator_answers import operator_answers
 from dga2d.agents.proposing.program_answers import program_answers, reflection_answers
 from dga2d.agents.proposing.prompts import fence
-from dga2d.agents.proposing.tasks import (
-    ConnectTask,
-    ImplementTask,
-    InitializeTask,
-    KernelTask,
-    OperatorContract,
-    OperatorTask,
-    ProgramTask,
-    ReflectTask,
-    Task,
-)
 from dga2d.agents.proposing.variation import Ways, all_ways, constant_ways, library_ways, variations
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
@@ -86,7 +76,7 @@ class OfflineModel:
         )
 
 
-def offline_answer(task: Task, rng: np.random.Generator, ways: Ways = all_ways) -> str:
+def offline_answer(task: tasks.Task, rng: np.random.Generator, ways: Ways = all_ways) -> str:
     """Return the text of an answer; it starts with ``NO_VARIATION`` if there is nothing more to propose."""
     for number, answer in enumerate(_answers(task, rng, ways)):
         if number == task.attempt:
@@ -94,27 +84,27 @@ def offline_answer(task: Task, rng: np.random.Generator, ways: Ways = all_ways) 
     return f"{NO_VARIATION} the offline proposer has no further proposal for this task\n"
 
 
-def _answers(task: Task, rng: np.random.Generator, ways: Ways) -> Iterator[str]:
-    if isinstance(task, InitializeTask):
+def _answers(task: tasks.Task, rng: np.random.Generator, ways: Ways) -> Iterator[str]:
+    if isinstance(task, tasks.InitializeTask):
         return graph_answers(task, rng)
-    if isinstance(task, ImplementTask):
+    if isinstance(task, tasks.ImplementTask):
         return (fence(source, "python") + "\n" for source in variations(task, rng, ways))
-    if isinstance(task, OperatorTask):
+    if isinstance(task, tasks.OperatorTask):
         return operator_answers(task, rng)
-    if isinstance(task, ProgramTask):
+    if isinstance(task, tasks.ProgramTask):
         return program_answers(task, rng)
-    if isinstance(task, KernelTask):  # it knows none that is faster
+    if isinstance(task, tasks.KernelTask):  # it knows none that is faster
         return iter((NO_CHANGE,))
-    if isinstance(task, ReflectTask):
+    if isinstance(task, tasks.ReflectTask):
         return reflection_answers(task)
     return edge_answers(task, rng)
 
 
-def graph_answers(task: InitializeTask, rng: np.random.Generator) -> Iterator[str]:
+def graph_answers(task: tasks.InitializeTask, rng: np.random.Generator) -> Iterator[str]:
     """Yield graphs around the baseline's chain, with room for edges to be added later."""
     limit = task.bounds.operator_limit_max
 
-    def shuffled(members: tuple[OperatorContract, ...]) -> list[OperatorContract]:
+    def shuffled(members: tuple[tasks.OperatorContract, ...]) -> list[tasks.OperatorContract]:
         return [members[int(i)] for i in rng.permutation(len(members))]
 
     while True:
@@ -131,7 +121,7 @@ def graph_answers(task: InitializeTask, rng: np.random.Generator) -> Iterator[st
         yield json.dumps(answer, indent=1) + "\n"
 
 
-def _backbone(contracts: Contracts, task: InitializeTask) -> tuple[OperatorId, ...]:
+def _backbone(contracts: Contracts, task: tasks.InitializeTask) -> tuple[OperatorId, ...]:
     """Return a pipeline that the graph must hold: the baseline, or a shortest one where that does not fit."""
     initialisers = frozenset(op.id for op in contracts.values() if op.is_initialiser)
     graph = OperatorGraph(tuple(contracts), initialisers, frozenset(compatible_edges(contracts.values())))
@@ -168,7 +158,7 @@ def _sparse_edges(contracts: Contracts, chain: tuple[OperatorId, ...], rng: np.r
     return edges
 
 
-def edge_answers(task: ConnectTask, rng: np.random.Generator) -> Iterator[str]:
+def edge_answers(task: tasks.ConnectTask, rng: np.random.Generator) -> Iterator[str]:
     """Yield valid edits, each adding another edge; plausible successions of well-credited operators first."""
     contracts = contracts_by_id(task.operators)
     waiting = list(addable_edges(task))
@@ -186,7 +176,7 @@ def _edge_answer(removed: tuple[Edge, ...], added: tuple[Edge, ...]) -> str:
     return json.dumps({"add_edges": added, "delete_edges": removed}) + "\n"
 
 
-def _deletions(task: ConnectTask, added: Edge) -> tuple[Edge, ...]:
+def _deletions(task: tasks.ConnectTask, added: Edge) -> tuple[Edge, ...]:
     """Return, in delta mode, the edge of the lowest negative credit whose removal leaves a route."""
     if task.mode == "replace":
         return ()
@@ -198,7 +188,7 @@ def _deletions(task: ConnectTask, added: Edge) -> tuple[Edge, ...]:
     return ()
 
 
-def _lies_on_route(task: ConnectTask, edge: Edge) -> bool:
+def _lies_on_route(task: tasks.ConnectTask, edge: Edge) -> bool:
     """Return whether a pipeline within the length limit could use the edge once it is added."""
     removed = (task.remove,) if task.remove and task.mode == "replace" else ()
     graph = task.graph.edit(removed, (edge,))
@@ -215,7 +205,7 @@ def _lies_on_route(task: ConnectTask, edge: Edge) -> bool:
     return reached[source] + graph.steps_to_end[target] <= task.max_length
 
 
-def _node_credits(task: ConnectTask) -> dict[OperatorId, float]:
+def _node_credits(task: tasks.ConnectTask) -> dict[OperatorId, float]:
     """Return the mean credit of the edges at each node: how well algorithms do that pass there."""
     around: dict[OperatorId, list[float]] = {}
     for entry in task.edges:

@@ -15,27 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from dga2d.agents.proposing.answers import (
-    NO_CHANGE,
-    check_code,
-    clean_answer,
-    code_blocks,
-    json_text,
-    normalised_ast_digest,
-    refuse_hidden_characters,
-)
+from dga2d.agents.proposing import answers, tasks
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.errors import ProposalError, abbreviate
 from dga2d.agents.proposing.graph_answers import edge_list
 from dga2d.agents.proposing.graphs import Contracts, contracts_by_id, incompatibility
 from dga2d.agents.proposing.kernel_code import inline_kernels
 from dga2d.agents.proposing.prompts import fence
-from dga2d.agents.proposing.tasks import (
-    MOST_OPERATOR_EDGES,
-    OperatorContract,
-    OperatorTask,
-    operator_categories,
-)
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge
@@ -50,13 +36,13 @@ _KEYS = ("id", "title", "category", "requires", "provides", "summary", "edges")
 class ProposedOperator:
     """An operator that a model proposes."""
 
-    contract: OperatorContract
+    contract: tasks.OperatorContract
     edges: tuple[Edge, ...]
     """Into the present graph, sorted."""
     source: str
 
 
-def parse_operator(text: str, task: OperatorTask) -> ProposedOperator:
+def parse_operator(text: str, task: tasks.OperatorTask) -> ProposedOperator:
     """Return the operator that an answer describes.
 
     Raises
@@ -68,23 +54,23 @@ def parse_operator(text: str, task: OperatorTask) -> ProposedOperator:
         ``edge_interface``, ``structure``, ``route``: the operator cannot stand in the graph so;
         ``duplicate``: its code runs like another operator's.
     """
-    text = clean_answer(text)
-    if text.strip() == NO_CHANGE:
+    text = answers.clean_answer(text)
+    if text.strip() == answers.NO_CHANGE:
         raise ProposalError("no_change", "the proposer sees no operator that is missing")
     description, source = _parts(text)
     source = inline_kernels(source, task.kernels)
     contract = _contract(description, task)
     edges = _operator_edges(description["edges"], contract, task)
-    check_code(source)
-    digest = normalised_ast_digest(source)
+    answers.check_code(source)
+    digest = answers.normalised_ast_digest(source)
     for other in task.others:
-        if normalised_ast_digest(other.source) == digest:
+        if answers.normalised_ast_digest(other.source) == digest:
             raise ProposalError("duplicate", f"the code runs exactly like {other.id}")
     return ProposedOperator(contract, edges, source)
 
 
 def _parts(text: str) -> tuple[dict[str, Any], str]:
-    blocks = code_blocks(text)
+    blocks = answers.code_blocks(text)
     descriptions = [block for block in blocks if block.language == "json"]
     codes = [block for block in blocks if block.language in ("python", "python3", "py")]
     if len(blocks) != 2 or len(descriptions) != 1 or len(codes) != 1:
@@ -95,8 +81,8 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     source = codes[0].text.strip("\n") + "\n"
     if not source.strip():
         raise ProposalError("code_block", "the code block is empty")
-    refuse_hidden_characters(source)
-    description = json_text(descriptions[0].text)
+    answers.refuse_hidden_characters(source)
+    description = answers.json_text(descriptions[0].text)
     missing = [key for key in _KEYS if key not in description]
     extra = sorted(abbreviate(key) for key in description if key not in _KEYS)
     if missing or extra:
@@ -108,7 +94,7 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     return description, source
 
 
-def _contract(description: dict[str, Any], task: OperatorTask) -> OperatorContract:
+def _contract(description: dict[str, Any], task: tasks.OperatorTask) -> tasks.OperatorContract:
     name = description["id"]
     if not isinstance(name, str) or not _ID.fullmatch(name):
         raise ProposalError(
@@ -116,7 +102,7 @@ def _contract(description: dict[str, Any], task: OperatorTask) -> OperatorContra
         )
     if name in task.taken:
         raise ProposalError("id", f"{name} is or was an operator of this run; choose another id")
-    category, categories = description["category"], operator_categories(task)
+    category, categories = description["category"], tasks.operator_categories(task)
     if category not in categories:
         raise ProposalError(
             "category", f"expected one of {', '.join(categories)}, got {abbreviate(category)}"
@@ -132,7 +118,7 @@ def _contract(description: dict[str, Any], task: OperatorTask) -> OperatorContra
         raise ProposalError("interface", "only a perturbation may take a complete solution apart")
     title = _line("title", description["title"], MAX_TITLE_CHARS)
     summary = _line("summary", description["summary"], MAX_SUMMARY_CHARS)
-    return OperatorContract(OperatorId(name), title, summary, str(category), requires, provides)
+    return tasks.OperatorContract(OperatorId(name), title, summary, str(category), requires, provides)
 
 
 def _line(key: str, value: object, longest: int) -> str:
@@ -144,10 +130,10 @@ def _line(key: str, value: object, longest: int) -> str:
     return " ".join(value.split())
 
 
-def _operator_edges(value: Any, new: OperatorContract, task: OperatorTask) -> tuple[Edge, ...]:
+def _operator_edges(value: Any, new: tasks.OperatorContract, task: tasks.OperatorTask) -> tuple[Edge, ...]:
     edges, contracts = edge_list(value, "edges"), {**contracts_by_id(task.operators), new.id: new}
-    if not 1 <= len(edges) <= MOST_OPERATOR_EDGES:
-        raise ProposalError("edges", f"expected 1 to {MOST_OPERATOR_EDGES} edges, got {len(edges)}")
+    if not 1 <= len(edges) <= tasks.MOST_OPERATOR_EDGES:
+        raise ProposalError("edges", f"expected 1 to {tasks.MOST_OPERATOR_EDGES} edges, got {len(edges)}")
     for edge in edges:
         _check_edge(edge, new, contracts)
     graph = task.graph.with_operator(new.id, new.is_initialiser, edges)
@@ -160,7 +146,7 @@ def _operator_edges(value: Any, new: OperatorContract, task: OperatorTask) -> tu
     return tuple(sorted(edges))
 
 
-def _check_edge(edge: Edge, new: OperatorContract, contracts: Contracts) -> None:
+def _check_edge(edge: Edge, new: tasks.OperatorContract, contracts: Contracts) -> None:
     named = abbreviate(list(edge), 120)
     for end in edge:
         if end not in contracts and end not in (START, END):
@@ -174,7 +160,7 @@ def _check_edge(edge: Edge, new: OperatorContract, contracts: Contracts) -> None
 # ---------------------------------------------------------------- the offline proposer
 
 
-def operator_answers(task: OperatorTask, rng: np.random.Generator) -> Iterator[str]:
+def operator_answers(task: tasks.OperatorTask, rng: np.random.Generator) -> Iterator[str]:
     """Yield searches composed of an improving and a perturbing operator, as new operators."""
     improvers = [op for op in task.others if _category(op, task) in ("local_search", "intensification")]
     kicks = [op for op in task.others if _category(op, task) == "perturbation"]
@@ -187,19 +173,19 @@ def operator_answers(task: OperatorTask, rng: np.random.Generator) -> Iterator[s
             yield _answer(improver, kick, source, task)
 
 
-def _category(implementation: Implementation, task: OperatorTask) -> str:
+def _category(implementation: Implementation, task: tasks.OperatorTask) -> str:
     return task.categories.get(OperatorId(implementation.operator), "")
 
 
-def _answer(improver: Implementation, kick: Implementation, source: str, task: OperatorTask) -> str:
+def _answer(improver: Implementation, kick: Implementation, source: str, task: tasks.OperatorTask) -> str:
     base = f"iterated_{improver.operator}"[:36]
     name = next(n for i in range(1, 1000) if (n := f"{base}_{i}"[:40]) not in task.taken)
     contracts = contracts_by_id(task.operators)
-    new = OperatorContract(OperatorId(name), name, name, "intensification", "complete", "complete")
+    new = tasks.OperatorContract(OperatorId(name), name, name, "intensification", "complete", "complete")
     known = {**contracts, new.id: new}
     before = [o for o in task.incumbent if incompatibility((o, new.id), known) is None]
     before = before or [o for o in contracts if incompatibility((o, new.id), known) is None]
-    edges = [[o, new.id] for o in dict.fromkeys(before)][: MOST_OPERATOR_EDGES - 1]
+    edges = [[o, new.id] for o in dict.fromkeys(before)][: tasks.MOST_OPERATOR_EDGES - 1]
     description = {
         "id": name,
         "title": f"Iterated {improver.operator} kicked by {kick.operator}"[:MAX_TITLE_CHARS],

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from dga2d.replay.state import (
+    fold_comparisons,
     fold_credits,
     fold_edits,
     fold_evaluations,
@@ -16,10 +17,7 @@ from dga2d.replay.state import (
     fold_kernels,
     fold_methods,
     fold_operators,
-    fold_race,
     fold_run,
-    fold_training,
-    fold_validation,
     graph,
     handler,
 )
@@ -63,14 +61,13 @@ MODULES = (
         fold_generation,
         fold_evaluations,
         fold_credits,
-        fold_validation,
         fold_edits,
         fold_kernels,
         fold_operators,
         fold_methods,
-        fold_race,
+        fold_comparisons,
     ),
-    *(fold_training, handler, graph),
+    *(handler, graph),
 )
 """Where refusals stand."""
 

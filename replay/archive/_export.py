@@ -14,17 +14,7 @@ from typing import IO
 from anyio.to_thread import run_sync
 
 from dga2d.events import BlobDigest, RunId, referenced_blobs
-from dga2d.replay.archive._format import (
-    BLOBS,
-    EVENTS,
-    MANIFEST,
-    ArchiveError,
-    FileEntry,
-    Manifest,
-    SegmentEntry,
-    blob_line,
-    event_line,
-)
+from dga2d.replay.archive import _format
 from dga2d.store import EMPTY_LOG, DigestSet, EventStore, Head, check_page
 
 BLOBS_AT_ONCE = 200
@@ -48,11 +38,11 @@ class _Member:
             self._bytes += len(line)
             self._lines += 1
 
-    def entry(self) -> FileEntry:
-        return FileEntry(lines=self._lines, bytes=self._bytes, sha256=self._sha256.hexdigest())
+    def entry(self) -> _format.FileEntry:
+        return _format.FileEntry(lines=self._lines, bytes=self._bytes, sha256=self._sha256.hexdigest())
 
 
-async def export_run(store: EventStore, run_id: RunId, path: Path) -> Manifest:
+async def export_run(store: EventStore, run_id: RunId, path: Path) -> _format.Manifest:
     """Write run `run_id` and all blobs it names to `path`; the file appears when it is complete.
 
     Raises
@@ -63,7 +53,7 @@ async def export_run(store: EventStore, run_id: RunId, path: Path) -> Manifest:
         The file cannot be written, or the run has no events.
     """
     if not (await store.head(run_id)).seq:
-        raise ArchiveError(path, run_id, "the run has no events")
+        raise _format.ArchiveError(path, run_id, "the run has no events")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as file, DigestSet() as digests:
@@ -71,36 +61,38 @@ async def export_run(store: EventStore, run_id: RunId, path: Path) -> Manifest:
         _flush(partial)
         partial.replace(path)
     except OSError as error:
-        raise ArchiveError(path, "writing", error.strerror or str(error)) from error
+        raise _format.ArchiveError(path, "writing", error.strerror or str(error)) from error
     finally:
         partial.unlink(missing_ok=True)
     return manifest
 
 
-async def _write(store: EventStore, run_id: RunId, file: zipfile.ZipFile, digests: DigestSet) -> Manifest:
+async def _write(
+    store: EventStore, run_id: RunId, file: zipfile.ZipFile, digests: DigestSet
+) -> _format.Manifest:
     lineage, hashes = await store.lineage(run_id), {}
     ends = {until: ancestor for ancestor, until in lineage}
     head: Head = EMPTY_LOG
-    with _member(file, EVENTS) as events:
+    with _member(file, _format.EVENTS) as events:
         async for page in store.pages(run_id, until=(await store.head(run_id)).seq):
             head = check_page(page, head)
             hashes.update({ends[e.seq]: e.hash.hex() for e in page if e.seq in ends})
-            await run_sync(events.write, [event_line(event) for event in page])
+            await run_sync(events.write, [_format.event_line(event) for event in page])
             digests.add(digest for event in page for digest in referenced_blobs(event))
-    with _member(file, BLOBS) as blobs:
+    with _member(file, _format.BLOBS) as blobs:
         for many in _batches(digests):
             found = await store.get_blobs(many)
-            lines = [blob_line(digest, data) for digest, data in zip(many, found, strict=True)]
+            lines = [_format.blob_line(digest, data) for digest, data in zip(many, found, strict=True)]
             await run_sync(blobs.write, lines)
-    manifest = Manifest(
+    manifest = _format.Manifest(
         run=run_id,
         head=head.hash.hex(),
-        lineage=tuple(SegmentEntry(run=a, until=until, hash=hashes[a]) for a, until in lineage),
+        lineage=tuple(_format.SegmentEntry(run=a, until=until, hash=hashes[a]) for a, until in lineage),
         quotas=await store.quotas(run_id),
         events=events.entry(),
         blobs=blobs.entry(),
     )
-    with _member(file, MANIFEST) as member:
+    with _member(file, _format.MANIFEST) as member:
         member.write([manifest.model_dump_json(indent=2).encode() + b"\n"])
     return manifest
 

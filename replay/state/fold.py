@@ -17,6 +17,7 @@ from dga2d.events import (
     decoder_of,
 )
 from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
+    fold_comparisons,
     fold_credits,
     fold_edits,
     fold_evaluations,
@@ -24,10 +25,7 @@ from dga2d.replay.state import (  # noqa: F401 (they fill RULES)
     fold_kernels,
     fold_methods,
     fold_operators,
-    fold_race,
     fold_run,
-    fold_training,
-    fold_validation,
 )
 from dga2d.replay.state.handler import RULES, Events, Rule, amend, refuse, replace
 from dga2d.replay.state.run_state import RunState
@@ -139,7 +137,7 @@ def _check_status(state: RunState, event: StoredEvent, rule: Rule) -> None:
     if event[3] in ("RunStarted", "TrainingStarted"):
         return
     if state.training is not None:
-        if event[3] not in fold_training.TYPES:
+        if event[3] not in fold_run.TRAINING_TYPES:
             refuse(event, "the log is that of a training")
     elif state.started is None:
         refuse(event, "the run has not started")

@@ -50,11 +50,7 @@ def _open_slot(
 
 
 def _closed_slot(
-    state: RunState,
-    event: RecordedEvent,
-    slot: int,
-    generation: GenerationState,
-    planned: RoundState,
+    state: RunState, event: RecordedEvent, slot: int, generation: GenerationState, planned: RoundState
 ) -> RunState:
     """Return the state with the verdict on a slot; a program that waited for it becomes a candidate."""
     planned = replace(planned, verdicts=planned.verdicts.set(slot, event.seq))

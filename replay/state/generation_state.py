@@ -10,19 +10,7 @@ from functools import cached_property
 from immutables import Map
 
 from dga2d.events import BlobDigest, ImplementationId, InstanceKey, OperatorId
-from dga2d.events.payloads import (
-    CallPurpose,
-    ChallengersCompared,
-    Configuration,
-    Contender,
-    ImplementationMeasured,
-    KernelChosen,
-    KernelMeasured,
-    OperatorProposed,
-    PolicyUpdated,
-    Standing,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.graph import OperatorGraph, Pools
 from dga2d.replay.state.outcomes import NO_OUTCOMES, EvaluationKey, Outcomes
@@ -34,7 +22,7 @@ class SampledPipeline:
     """P_{t,j} with its implementations."""
 
     seq: int
-    steps: tuple[Step, ...]
+    steps: tuple[p.Step, ...]
 
 
 @dataclass(frozen=True)
@@ -83,7 +71,7 @@ class EvolutionBasis:
     def edge_slots(self) -> int:
         return self.edits + len(self.landing_edges)
 
-    def landing_call(self, purpose: CallPurpose, slot: int) -> int | None:
+    def landing_call(self, purpose: p.CallPurpose, slot: int) -> int | None:
         """Return the call whose answer a slot takes; ``None`` where the slot asks for one or is not there."""
         first, landing = (
             (self.edits, self.landing_edges) if purpose == "connect" else (self.asking_slots, self.landing)
@@ -118,11 +106,11 @@ class ValidationState:
 
     seq: int
     instances: tuple[InstanceKey, ...]
-    pipelines: tuple[tuple[Step, ...], ...] | None = None
+    pipelines: tuple[tuple[p.Step, ...], ...] | None = None
     decoded_seq: int = 0
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
-    comparison: ChallengersCompared | None = None
+    comparison: p.ChallengersCompared | None = None
     scores: tuple[float, ...] | None = None
     scored_seq: int = 0
 
@@ -132,19 +120,19 @@ class RaceState:
     """Progress of the race of a generation."""
 
     seq: int
-    contenders: tuple[Contender, ...]
+    contenders: tuple[p.Contender, ...]
     instances: tuple[InstanceKey, ...]
     rounds: tuple[int, ...]
     selecting: int
     left: tuple[int, ...]
     """Contenders that have not left, without the incumbent."""
-    configurations: tuple[Configuration, ...] = ()
+    configurations: tuple[p.Configuration, ...] = ()
     """What the contenders brought with them."""
     round: int = 0
     """Rounds scored or skipped: a single contender needs no selection."""
     round_seq: int = 0
     """Event that began the present round, or ended the last."""
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[p.Standing, ...] = ()
     """Of the last round that was scored."""
     outranked: tuple[int, ...] = ()
     """Contenders that left in a later round than the first and were ahead of the incumbent, best first."""
@@ -197,13 +185,13 @@ class ValidatedRound:
 
     generation: int
     instances: tuple[InstanceKey, ...]
-    pipelines: tuple[tuple[Step, ...], ...]
+    pipelines: tuple[tuple[p.Step, ...], ...]
     objectives: tuple[tuple[float | None, ...], ...]
     """By pipeline and instance; ``None`` for a failure."""
-    comparison: ChallengersCompared | None
+    comparison: p.ChallengersCompared | None
     """``None`` where the checkpoint did not take part."""
 
-    def row(self, steps: tuple[Step, ...]) -> tuple[float | None, ...]:
+    def row(self, steps: tuple[p.Step, ...]) -> tuple[float | None, ...]:
         """Return the objectives of a pipeline that took part."""
         return self.objectives[self.pipelines.index(steps)]
 
@@ -233,16 +221,16 @@ class Proposal:
     parent: ImplementationId
     is_configuration: bool
     idea: str
-    program: tuple[Step, ...] = ()
+    program: tuple[p.Step, ...] = ()
     """Where it is measured, with its parent."""
     control: int = -1
     """Candidate number of that program."""
     instances: tuple[InstanceKey, ...] = ()
     offer: int | None = None
     """Entry of the run's bank; ``None`` for the answer to a call."""
-    measured: ImplementationMeasured | None = None
+    measured: p.ImplementationMeasured | None = None
     """``None`` while it is not over."""
-    extended: tuple[Step, ...] = ()
+    extended: tuple[p.Step, ...] = ()
     """Of a new operator: `program` with it; empty for an implementation."""
 
 
@@ -266,7 +254,7 @@ class GenerationState:
     scoring: Scoring | None = None
     basis: EvolutionBasis | None = None
     policy_updated_seq: int = 0
-    policy_update: PolicyUpdated | None = None
+    policy_update: p.PolicyUpdated | None = None
     implementation_verdicts: Map[int, int] = Map()
     """Slot → event of its verdict."""
     edge_verdicts: Map[int, int] = Map()
@@ -277,14 +265,14 @@ class GenerationState:
     """The same for edges."""
     proposals: Map[int, Proposal] = Map()
     """By slot."""
-    proposed_operator: OperatorProposed | None = None
+    proposed_operator: p.OperatorProposed | None = None
     operator_proposal: Proposal | None = None
     """The same, as the gate measures it."""
     operator_verdict: int = 0
     """Event of the verdict on new operators; 0 before."""
-    kernel_choice: KernelChosen | None = None
+    kernel_choice: p.KernelChosen | None = None
     kernel_chosen_seq: int = 0
-    kernel_measured: KernelMeasured | None = None
+    kernel_measured: p.KernelMeasured | None = None
     """Of the answer that has no verdict yet; ``None`` where none was measured."""
     kernel_measured_seq: int = 0
     kernel_verdict: int = 0

@@ -18,17 +18,7 @@ from dga2d.events import (
     canonical_bytes,
     instance_and_copy,
 )
-from dga2d.events.payloads import (
-    Edge,
-    InstanceEntry,
-    LibraryOperator,
-    OperatorProposed,
-    PolicyUpdated,
-    RaceMove,
-    RunStarted,
-    Step,
-    TestCandidate,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, ValidatedRound
@@ -40,7 +30,7 @@ from dga2d.replay.state.training_state import TrainingState
 from dga2d.replay.state.work_rates import WorkRates
 
 
-def program_key(steps: Iterable[Step]) -> str:
+def program_key(steps: Iterable[p.Step]) -> str:
     """Return a short name of a program; different programs have different ones."""
     return hashlib.sha256(canonical_bytes(list(steps))).hexdigest()[:16]
 
@@ -99,7 +89,7 @@ class ScoredProgram:
     generation: int
     candidate: int
     score: float
-    steps: tuple[Step, ...]
+    steps: tuple[p.Step, ...]
 
 
 @dataclass(frozen=True)
@@ -108,8 +98,8 @@ class Champion:
 
     generation: int
     """Of the race that it won; 0 where it was the incumbent of the first."""
-    move: RaceMove
-    steps: tuple[Step, ...]
+    move: p.RaceMove
+    steps: tuple[p.Step, ...]
 
 
 class MoveRecord(NamedTuple):
@@ -136,7 +126,7 @@ class RaceSummary:
     contenders: int
     """Without the incumbent."""
     evaluations: int
-    winner: RaceMove | None
+    winner: p.RaceMove | None
     """Kind of the contender that became the incumbent; ``None`` where the incumbent stayed."""
     change: str
     gain: float | None
@@ -150,12 +140,12 @@ class TestState:
     seq: int
     attempt: int
     forced: bool
-    candidates: tuple[TestCandidate, ...]
+    candidates: tuple[p.TestCandidate, ...]
     instances: tuple[InstanceKey, ...]
     outcomes: Outcomes = NO_OUTCOMES
     outcomes_seq: int = 0
     mean_gaps: tuple[float | None, ...] | None = None
-    hand_tuned: tuple[LibraryOperator, ...] = ()
+    hand_tuned: tuple[p.LibraryOperator, ...] = ()
     """Operators of the hand-tuned baseline, if it is tested. Its code is no part of the run's, which knows
     nothing of it when it goes on."""
 
@@ -181,7 +171,7 @@ class GenerationSummary:
     """Implementations of each candidate, in order."""
     credits: CreditTable
     """Q_{t+1} and n_{t+1}."""
-    policy: PolicyUpdated | None
+    policy: p.PolicyUpdated | None
     """Figures of the policy's update; ``None`` for a method that evolves whole programs."""
     race: RaceSummary | None = None
 
@@ -194,7 +184,7 @@ class OwedTrial:
     """In which it was accepted."""
     implementation: ImplementationId | None
     """``None`` for an edge."""
-    edge: Edge | None
+    edge: p.Edge | None
     """``None`` for an implementation."""
     left: int
 
@@ -238,7 +228,7 @@ class RunState:
     status: RunStatus = "new"
     reason: str = ""
     """Why the run is paused, completed or failed."""
-    started: RunStarted | None = None
+    started: p.RunStarted | None = None
     settings: RunSettings = field(default_factory=lambda: RunSettings())
     code_version: str = ""
     """Program version of the process that writes now."""
@@ -276,12 +266,12 @@ class RunState:
     """A*, the best program on the shared training batch."""
     champion: Champion | None = None
     """The incumbent of the races; ``None`` before the first has ended."""
-    finalist: tuple[Step, ...] = ()
+    finalist: tuple[p.Step, ...] = ()
     """The program that was ahead of the incumbent in the last race without beating it; empty if none was."""
-    runners_up: tuple[tuple[Step, ...], ...] = ()
+    runners_up: tuple[tuple[p.Step, ...], ...] = ()
     """The programs that were ahead of the incumbent on more than the first instances of the last race, but
     behind its finalist; best first."""
-    outrun: tuple[Step, ...] = ()
+    outrun: tuple[p.Step, ...] = ()
     """The incumbent of that race: what its contenders were changes of."""
     raced: frozenset[str] = frozenset()
     """Programs that lost a race, by `program_key`."""
@@ -305,7 +295,7 @@ class RunState:
     test: TestState | None = None
     owed_trials: tuple[OwedTrial, ...] = ()
     """What was accepted and has not been sampled often enough, in the order of `OwedTrial.key`."""
-    operators: Map[OperatorId, OperatorProposed] = Map()
+    operators: Map[OperatorId, p.OperatorProposed] = Map()
     """Operators that joined the graph in the run, whether or not they are still in it."""
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
@@ -327,7 +317,7 @@ class RunState:
     """The training of a learned solver; ``None`` in the runs that evolve algorithms, which have all else."""
 
     @property
-    def header(self) -> RunStarted:
+    def header(self) -> p.RunStarted:
         """``RunStarted`` of a run that has begun."""
         assert self.started is not None
         return self.started
@@ -350,7 +340,7 @@ class RunState:
             name = self.successors[name]
         return name
 
-    def hand_tuned(self, name: ImplementationId) -> LibraryOperator | None:
+    def hand_tuned(self, name: ImplementationId) -> p.LibraryOperator | None:
         """Return the operator that the last held-out test brought with the implementation `name`, if one."""
         brought = () if self.test is None else self.test.hand_tuned
         return next((o for o in brought if o.implementations[0].id == name), None)
@@ -372,7 +362,7 @@ class RunState:
         """
         return self.entry(key).reference
 
-    def entry(self, key: InstanceKey) -> InstanceEntry:
+    def entry(self, key: InstanceKey) -> p.InstanceEntry:
         """Return the manifest entry of an instance, whichever its random stream. Raises KeyError if it is
         in no split."""
         splits = self.header.splits

@@ -1,25 +1,31 @@
-"""Start a run from Python, and follow what it does."""
+"""Start a run from Python, follow it, answer its evaluations, and find the runs of a database by name."""
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import re
-from collections.abc import Sequence
-from os import PathLike, environ
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from os import environ
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dga2d.domains.core.plugins import use_problem
 from dga2d.events import RunId
-from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
-from dga2d.runtime.api.following import Callback, Session, follow, follow_async
+from dga2d.runtime.api import threads
+from dga2d.runtime.api.evaluators import Answer, OutsideKind, Question, outside_evaluator
+from dga2d.runtime.api.following import Callback, Session, follow, follow_async, render
 from dga2d.runtime.api.run import Run
-from dga2d.runtime.errors import SettingsError
+from dga2d.runtime.api.threads import FilePath, start
+from dga2d.runtime.errors import SettingsError, UsageError
+from dga2d.runtime.inspection.measures import measure_in
+from dga2d.runtime.inspection.runs import list_runs, run_names
 from dga2d.runtime.runs import sessions
-from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.sessions import Finished
-from dga2d.runtime.terminal.progress import Progress
-from dga2d.store import DEFAULT_URL, database_url
+from dga2d.store import DEFAULT_URL, UnknownRunError, database_url, shown_url
 
 
 def evolve(
@@ -30,8 +36,8 @@ def evolve(
     seed: int = 0,
     test: bool = False,
     max_hours: float | None = None,
-    store: str | PathLike[str] | None = None,
-    data: str | PathLike[str] | None = None,
+    store: FilePath | None = None,
+    data: FilePath | None = None,
     run_id: str | None = None,
     evaluator: Any = None,
     callbacks: Sequence[Callback] = (),
@@ -95,8 +101,8 @@ async def evolve_async(
     seed: int = 0,
     test: bool = False,
     max_hours: float | None = None,
-    store: str | PathLike[str] | None = None,
-    data: str | PathLike[str] | None = None,
+    store: FilePath | None = None,
+    data: FilePath | None = None,
     run_id: str | None = None,
     evaluator: Any = None,
     callbacks: Sequence[Callback] = (),
@@ -133,8 +139,8 @@ def _prepare(
     budget: float | str | None,
     llm: str | None,
     seed: int,
-    store: str | PathLike[str] | None,
-    data: str | PathLike[str] | None,
+    store: FilePath | None,
+    data: FilePath | None,
     run_id: str | None,
     evaluator: Any,
     settings: dict[str, Any],
@@ -147,16 +153,11 @@ def _prepare(
     outside = outside_evaluator(evaluator)
     name = use_problem(problem)
     effective = settings_for(name, limits, {**settings, "llm": llm})
-
-    async def session(watcher: Progress, stop: Interruption) -> Finished:
-        return await sessions.evolve(
-            url, name, effective, seed, folder, watcher, run, stop=stop, outside=outside
-        )
-
+    session = partial(sessions.evolve, url, name, effective, seed, folder, run_id=run, outside=outside)
     return _Start(session, url, outside)
 
 
-def store_url(store: str | PathLike[str] | None) -> str:
+def store_url(store: FilePath | None) -> str:
     """Return the URL of a database."""
     return database_url(str(store or environ.get("DGA2D_STORE") or DEFAULT_URL))
 
@@ -177,3 +178,110 @@ def parse_budget(budget: float | str) -> dict[str, Any]:
         return {"work": int(amount)} if unit == "work" else {"time_limit": amount, "work": None}
     except ValueError:
         raise SettingsError(f'budget = {budget!r}: expected seconds (2.0, "2 s") or "20000 work"') from None
+
+
+class Runs(Mapping[str, Run]):
+    """All runs of a database, oldest first, as they are at the moment of asking."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __getitem__(self, name: str) -> Run:
+        """Return the run called `name`.
+
+        Raises
+        ------
+        UnknownRunError
+            There is none; the message names a similar one. It is a `KeyError`.
+        """
+        names = list(self)
+        if name not in names:
+            raise UnknownRunError(name, names)
+        return Run(self.url, RunId(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(threads.call(partial(run_names, self.url)))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A row per run, as ``dga2d runs --json`` prints it."""
+        return threads.call(partial(list_runs, self.url))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs of {shown_url(self.url)}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for row in self.table:
+            gap = row["best_gap_percent"]
+            rows.append({**row, "best": "" if gap is None else measure_in(row).text(gap)})
+        return render("runs.html.j2", rows=rows, url=shown_url(self.url))
+
+
+def open(store: FilePath | None = None) -> Runs:
+    """Return the runs of the database `store` (a path or URL; ``DGA2D_STORE`` or ``dga2d.db`` by default)."""
+    return Runs(store_url(store))
+
+
+class AskTell:
+    """A run that asks its caller what solutions are worth.
+
+    Takes the arguments of `evolve`, but for ``evaluator``, and evolves in the background::
+
+        asking = dga2d.AskTell("tsp", budget="2000 work", generations=5)
+        while (question := asking.ask()) is not None:
+            asking.tell(question, simulate(question.solution.sequence))
+        asking.run.best
+    """
+
+    def __init__(self, problem: Any, **arguments: Any) -> None:
+        self._questions: queue.Queue[Question | None] = queue.Queue()
+        self._waiting: dict[str, Future[Answer]] = {}
+        arguments = {"progress": False, **arguments, "evaluator": self._ask}
+        self._run = start(partial(evolve_async, problem, **arguments))
+        self._run.add_done_callback(lambda run: self._questions.put(None))
+
+    async def _ask(self, question: Question) -> Answer:
+        answer = self._waiting[question.key] = Future()
+        self._questions.put(question)
+        return await asyncio.wrap_future(answer)
+
+    def ask(self, timeout: float | None = None) -> Question | None:
+        """Return the next question; ``None`` when the run has ended.
+
+        Raises
+        ------
+        TimeoutError
+            There was none for `timeout` seconds.
+        Dga2dError
+            The run failed.
+        """
+        try:
+            question = self._questions.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"no question for {timeout:g} s") from None
+        if question is None:
+            self._questions.put(None)
+            self._run.result()
+        return question
+
+    def tell(self, question: Question, objective: Answer) -> None:
+        """Answer a question; questions may be answered in any order.
+
+        Raises
+        ------
+        UsageError
+            It was answered already.
+        """
+        waiting = self._waiting.pop(question.key, None)
+        if waiting is None:
+            raise UsageError(f"{question.key} was answered already")
+        waiting.set_result(objective)
+
+    @property
+    def run(self) -> Run:
+        """The run, once all questions are answered. Waits for its end."""
+        return self._run.result()

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,8 +17,8 @@ from dga2d.events import RunId
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.api import threads
 from dga2d.runtime.api.evaluators import OutsideKind, outside_evaluator
-from dga2d.runtime.api.following import Callback, Session, follow, follow_async
-from dga2d.runtime.api.notebook import render
+from dga2d.runtime.api.following import Callback, Session, follow, follow_async, render
+from dga2d.runtime.api.threads import FilePath
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.call_views import calls_view
 from dga2d.runtime.inspection.measures import GAP, measure_in, measure_of, measured_rows, percent
@@ -30,13 +29,10 @@ from dga2d.runtime.inspection.views import algorithm_text, figure_text, history_
 from dga2d.runtime.report import charts, read_report_data, render_html, render_markdown
 from dga2d.runtime.report.data import read_run
 from dga2d.runtime.runs import forking, sessions
-from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.problem import settings_for
-from dga2d.runtime.runs.sessions import Finished
 from dga2d.runtime.runs.solving import solve_instance
 from dga2d.runtime.solver_export import Choice, export_solver
 from dga2d.runtime.terminal.output import write_file
-from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, open_store
 
 if TYPE_CHECKING:
@@ -219,12 +215,12 @@ class Run:
 
     def solve(
         self,
-        instance: str | PathLike[str],
+        instance: FilePath,
         *,
         time_limit: float | None = None,
         work: int | None = None,
         seed: int = 0,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
     ) -> Solution:
         """Solve an instance, a file or the name of a known one, with `best`, in the sandbox.
 
@@ -258,11 +254,7 @@ class Run:
         )
 
     def solver(
-        self,
-        path: str | PathLike[str] = "solver.py",
-        *,
-        choice: Choice | None = None,
-        generation: int | None = None,
+        self, path: FilePath = "solver.py", *, choice: Choice | None = None, generation: int | None = None
     ) -> Path:
         """Write an algorithm as one Python file that needs numpy and numba only; return its path.
 
@@ -274,7 +266,7 @@ class Run:
         write_file(Path(path), exported.text)
         return Path(path)
 
-    def report(self, path: str | PathLike[str] | None = None) -> Path:
+    def report(self, path: FilePath | None = None) -> Path:
         """Write the report and return its path, ``RUN.html`` by default; ``.md`` makes it Markdown."""
         target = Path(f"{self.name}.html" if path is None else path)
         data = threads.call(partial(read_report_data, self.url, self.name))
@@ -305,7 +297,7 @@ class Run:
     def resume(
         self,
         *,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
@@ -316,13 +308,13 @@ class Run:
         The settings hold from now on; the other arguments are those of `evolve`.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._resume_session(settings, data, outside), callbacks, progress, outside)
+        follow(self._resume(settings, data, outside), callbacks, progress, outside)
         return self
 
     async def resume_async(
         self,
         *,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
@@ -330,7 +322,7 @@ class Run:
     ) -> Run:
         """Go on as `resume` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._resume_session(settings, data, outside), callbacks, progress, outside)
+        await follow_async(self._resume(settings, data, outside), callbacks, progress, outside)
         return self
 
     def test(
@@ -338,7 +330,7 @@ class Run:
         *,
         force: bool = False,
         hand_tuned: bool = False,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:
@@ -347,7 +339,7 @@ class Run:
         With `hand_tuned` the whole library's safe baseline takes part, where the run began with another.
         """
         outside = outside_evaluator(evaluator)
-        follow(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
+        follow(self._test(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     async def test_async(
@@ -355,13 +347,13 @@ class Run:
         *,
         force: bool = False,
         hand_tuned: bool = False,
-        data: str | PathLike[str] | None = None,
+        data: FilePath | None = None,
         evaluator: Any = None,
         progress: bool | None = None,
     ) -> Run:
         """Test as `test` does, in the running event loop."""
         outside = outside_evaluator(evaluator)
-        await follow_async(self._test_session(force, hand_tuned, data, outside), (), progress, outside)
+        await follow_async(self._test(force, hand_tuned, data, outside), (), progress, outside)
         return self
 
     # -------------------------------------------------------- inside
@@ -373,32 +365,19 @@ class Run:
 
         return threads.call(opened)
 
-    def _resume_session(self, settings: dict[str, Any], data: Any, outside: OutsideKind | None) -> Session:
+    def _resume(
+        self, settings: dict[str, Any], data: FilePath | None, outside: OutsideKind | None
+    ) -> Session:
         folder = None if data is None else Path(data)
+        return partial(
+            sessions.resume, self.url, self.name, changed=settings, data_dir=folder, outside=outside
+        )
 
-        async def session(watcher: Progress, stop: Interruption) -> Finished:
-            return await sessions.resume(
-                self.url, self.name, watcher, settings, folder, stop=stop, outside=outside
-            )
-
-        return session
-
-    def _test_session(self, force: bool, hand_tuned: bool, data: Any, outside: OutsideKind | None) -> Session:
-        folder = None if data is None else Path(data)
-
-        async def session(watcher: Progress, stop: Interruption) -> Finished:
-            return await sessions.hold_out_test(
-                self.url,
-                self.name,
-                watcher,
-                force,
-                folder,
-                hand_tuned=hand_tuned,
-                stop=stop,
-                outside=outside,
-            )
-
-        return session
+    def _test(
+        self, force: bool, hand_tuned: bool, data: FilePath | None, outside: OutsideKind | None
+    ) -> Session:
+        test = partial(sessions.hold_out_test, self.url, self.name, force=force, hand_tuned=hand_tuned)
+        return partial(test, data_dir=None if data is None else Path(data), outside=outside)
 
     def __repr__(self) -> str:
         state = self.state

@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, TimeoutError
+from os import PathLike
 from typing import TypeVar
 
 import anyio
@@ -15,6 +16,7 @@ import anyio
 from dga2d.runtime.runs.interruption import Interruption
 
 T = TypeVar("T")
+FilePath = str | PathLike[str]
 REFRESH_S = 0.5
 """Seconds between two looks at the work."""
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dga2d.agents.bank_offers import has_role
-from dga2d.agents.proposing import ProposalError
 from dga2d.agents.proposing.answers import parse_source
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.domains.core.contract import Card
 from dga2d.events import BlobDigest, OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator

@@ -1,4 +1,7 @@
-"""What a run brings into a bank: the implementations that it accepted, with what its log says they gained."""
+"""What a run brings into a bank, and what people and programs see of a bank.
+
+A run brings the implementations that it accepted, with what its log says they gained.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,18 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from dga2d.agents.proposing import idea_of
+from dga2d.agents.proposing.answers import idea_of
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RecordedEvent, RunId, instance_and_copy
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement
-from dga2d.store import EventStore, verify_events
+from dga2d.runtime.bank.entries import Bank, BankError, Entry, How, Measurement, merge, read_bank, write_bank
+from dga2d.runtime.errors import UsageError
+from dga2d.runtime.runs.states import is_file, open_file
+from dga2d.store import EventStore, open_store, verify_events
 
 Accepted = p.ImplementationAdded | p.ImplementationReplaced | p.OperatorProposed
 Role = p.LibraryOperator | p.OperatorProposed
@@ -105,13 +112,7 @@ def _gap(header: p.RunStarted, result: p.EvaluationRecorded) -> float:
 
 
 def _entry(
-    seen: _Seen,
-    header: p.RunStarted,
-    run: str,
-    log: str,
-    name: ImplementationId,
-    source: str,
-    licence: str,
+    seen: _Seen, header: p.RunStarted, run: str, log: str, name: ImplementationId, source: str, licence: str
 ) -> Entry:
     seq, payload = seen.accepted[name]
     role = seen.roles[payload.operator]
@@ -188,3 +189,55 @@ def _training_means(seen: _Seen, name: ImplementationId) -> list[float]:
             before = statistics.fmean(row[key] for row in without)
             gains.append(before - statistics.fmean(row[key] for row in using))
     return gains
+
+
+async def add_runs(url: str, runs: Sequence[str], path: Path, licence: str) -> dict[str, Any]:
+    """Add what runs accepted to the bank of a file, which is made if it is not there.
+
+    Raises
+    ------
+    BankError
+        The bank cannot be used, or a run brings nothing; the file stays as it was.
+    """
+    before = read_bank(str(path)) if path.exists() else ()
+    bank = before
+    for run in runs:
+        if is_file(run):
+            async with open_file(Path(run).expanduser()) as (store, name):
+                bank = merge(bank, await collect(store, name, licence))
+        else:
+            async with open_store(url, create=False, read_only=True) as store:
+                bank = merge(bank, await collect(store, RunId(run), licence))
+    write_bank(path, bank)
+    return {
+        "bank": str(path),
+        "runs": list(runs),
+        "added": len(bank) - len(before),
+        "entries": len(bank),
+    }
+
+
+def entry_view(entry: Entry) -> dict[str, Any]:
+    """Return an entry without its source text."""
+    evidence = entry.evidence
+    return {
+        **entry.model_dump(mode="json", exclude={"source"}),
+        "chars": len(entry.source),
+        "how": None if evidence is None else evidence.how,
+        "gain_points": None if evidence is None else round(100 * evidence.gain, 4),
+        "pairs": 0 if evidence is None else evidence.pairs,
+    }
+
+
+def find_entry(bank: Bank, digest: str) -> Entry:
+    """Return the entry whose digest begins with `digest`.
+
+    Raises
+    ------
+    UsageError
+        There is none, or several.
+    """
+    found = {entry.digest: entry for entry in bank if entry.digest.startswith(digest)}
+    if len(found) != 1:
+        raise UsageError(f"{len(found)} entries of the bank have a digest that begins with {digest!r}")
+    return next(iter(found.values()))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dga2d.runtime.cli.options import complete_runs, json_option, store_option
+from dga2d.runtime.cli.options import complete_runs, file_option, json_option, run_async, store_option
 from dga2d.runtime.terminal.output import print_json, print_table, printable, shown_lines
 
 DEFAULT_FILE = "dga2d-bank.jsonl"
@@ -34,13 +34,11 @@ def bank() -> None:
 
 @bank.command(short_help="Add what runs accepted to a bank.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_runs)
-@click.option(
+@file_option(
     "--bank",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
     default=Path(DEFAULT_FILE),
     show_default=True,
-    metavar="FILE",
     help="File of the bank; it is made if it is not there.",
 )
 @click.option(
@@ -58,11 +56,9 @@ def add(runs: tuple[str, ...], path: Path, licence: str, url: str, as_json: bool
     What is there already keeps its origin and gets the new measurements beside the old ones. A bank that does
     not hold together is refused and stays as it is.
     """
-    import anyio
+    from dga2d.runtime.bank.collecting import add_runs
 
-    from dga2d.runtime.bank.views import add_runs
-
-    report = anyio.run(add_runs, url, runs, path, licence)
+    report = run_async(add_runs, url, runs, path, licence)
     if as_json:
         print_json(report)
     else:
@@ -75,8 +71,8 @@ def add(runs: tuple[str, ...], path: Path, licence: str, url: str, as_json: bool
 @json_option
 def list_entries(domain: str | None, name: str, as_json: bool) -> None:
     """List what a bank holds: gains in points, by the measurement trusted most, and who wrote it."""
+    from dga2d.runtime.bank.collecting import entry_view
     from dga2d.runtime.bank.entries import read_bank
-    from dga2d.runtime.bank.views import entry_view
 
     rows = [entry_view(entry) for entry in read_bank(name) if domain in (None, entry.domain)]
     if as_json:
@@ -107,8 +103,8 @@ def list_entries(domain: str | None, name: str, as_json: bool) -> None:
 @json_option
 def show(digest: str, name: str, as_json: bool) -> None:
     """Show the entry whose digest begins with DIGEST: origin, measurements and code."""
+    from dga2d.runtime.bank.collecting import entry_view, find_entry
     from dga2d.runtime.bank.entries import read_bank
-    from dga2d.runtime.bank.views import entry_view, find_entry
 
     entry = find_entry(read_bank(name), digest)
     if as_json:

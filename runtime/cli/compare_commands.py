@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import (
-    complete_runs,
-    data_option,
-    json_option,
-    seed_option,
-    store_option,
-    thread_count,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.inspection.measures import Measure, measure_in
 from dga2d.runtime.terminal.output import print_json, print_table, status_line
@@ -25,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare runs by their held-out tests, or with classical methods.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_runs)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=options.complete_runs)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -40,10 +33,10 @@ if TYPE_CHECKING:
     help="With --seconds, also this method (as in `dga2d solve`); may be given several times.",
 )
 @click.option("--cores", metavar="N|all", help="Search threads of cp-sat; 1 by default.")
-@seed_option
-@data_option
-@store_option
-@json_option
+@options.seed_option
+@options.data_option
+@options.store_option
+@options.json_option
 def compare(
     runs: tuple[str, ...],
     seconds: float | None,
@@ -90,11 +83,9 @@ def compare(
 
 
 def _read(url: str, runs: tuple[str, ...]) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.inspection.comparing import read_comparison
 
-    return anyio.run(read_comparison, url, runs)
+    return options.run_async(read_comparison, url, runs)
 
 
 def _solve(
@@ -106,14 +97,12 @@ def _solve(
     seed: int,
     data_dir: Path | None,
 ) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.inspection.head_to_head import Limits, solve_head_to_head
 
-    limits = Limits(seconds, 1 if cores is None else thread_count(cores), seed)
+    limits = Limits(seconds, 1 if cores is None else options.thread_count(cores), seed)
     announce = status_line()
     try:
-        return anyio.run(solve_head_to_head, url, runs, methods, limits, data_dir, announce)
+        return options.run_async(solve_head_to_head, url, runs, methods, limits, data_dir, announce)
     finally:
         announce("")
 

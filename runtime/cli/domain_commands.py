@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-from dga2d.runtime.cli.options import (
-    complete_domains,
-    data_option,
-    domain_argument,
-    domain_name,
-    domain_path_option,
-    json_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, printable, status_line
 
@@ -35,7 +28,9 @@ class _DomainsOrCommands(click.Group):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["show", *args])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [] if incomplete.startswith("-") else complete_domains(ctx, self.params[0], incomplete)
+        names = (
+            [] if incomplete.startswith("-") else options.complete_domains(ctx, self.params[0], incomplete)
+        )
         return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, names)]
 
 
@@ -45,8 +40,8 @@ class _DomainsOrCommands(click.Group):
     short_help="List, show, begin and check problem domains.",
     subcommand_metavar="[NAME | COMMAND]",
 )
-@data_option
-@json_option
+@options.data_option
+@options.json_option
 @click.pass_context
 def domains(context: click.Context, data_dir: Path | None, as_json: bool) -> None:
     """Without NAME list the domains; with NAME show its card, instances and operators.
@@ -75,9 +70,9 @@ def domains(context: click.Context, data_dir: Path | None, as_json: bool) -> Non
 
 
 @domains.command(hidden=True)
-@click.argument("name", shell_complete=complete_domains, callback=domain_name)
-@data_option
-@json_option
+@click.argument("name", shell_complete=options.complete_domains, callback=options.domain_name)
+@options.data_option
+@options.json_option
 @click.pass_obj
 def show(given: tuple[Path | None, bool], name: str, data_dir: Path | None, as_json: bool) -> None:
     """Show a domain's card, instances and operators."""
@@ -102,8 +97,8 @@ def show(given: tuple[Path | None, bool], name: str, data_dir: Path | None, as_j
     metavar="DIR",
     help="Folder in which NAME.py, or the package NAME, is made.",
 )
-@domain_path_option
-@json_option
+@options.domain_path_option
+@options.json_option
 def new(name: str, package: bool, folder: Path, as_json: bool) -> None:
     """Write a problem that works at once into the file NAME.py, whose text says what to change; with
     --package the 0/1 knapsack into the folder NAME, where a README says it.
@@ -128,11 +123,11 @@ def new(name: str, package: bool, folder: Path, as_json: bool) -> None:
 
 
 @domains.command(short_help="Prove a domain sound, claim by claim.")
-@click.argument("name", shell_complete=complete_domains, callback=domain_name)
+@click.argument("name", shell_complete=options.complete_domains, callback=options.domain_name)
 @click.option("--evaluators", type=click.IntRange(1), help="Evaluation workers; one per core by default.")
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
-@data_option
-@json_option
+@options.data_option
+@options.json_option
 def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None, as_json: bool) -> int:
     """Try what every domain must keep: a line per claim and per contradiction, exit code 1 if there is one.
 
@@ -146,8 +141,6 @@ def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None
       dga2d domains check knapsack --domain-path .
       dga2d domains check jsp
     """
-    import anyio
-
     from dga2d.runtime.runs.config import make_settings
     from dga2d.runtime.terminal.diagnostics import configure
 
@@ -163,7 +156,7 @@ def check(name: str, evaluators: int | None, sandbox: str, data_dir: Path | None
             if not as_json:
                 click.echo("\n".join(_lines(finding)))
 
-    anyio.run(follow)
+    options.run_async(follow)
     if as_json:
         print_json([asdict(finding) for finding in findings])
     return ExitCode.OK if all(finding.holds for finding in findings) else ExitCode.DIFFERENCE
@@ -234,26 +227,16 @@ def _print_domain(view: dict[str, Any]) -> None:
     if view["only_named"]:
         click.echo(f"  where their group is named, too: {' '.join(view['only_named'])}")
     click.echo(f"safe baseline: {' → '.join(view['baseline'])}\n")
+    columns = ("id", "tier", "category", "requires", "provides")
     print_table(
         ("operator", "tier", "category", "needs", "gives", "implementations", "source"),
-        [
-            (
-                o["id"],
-                o["tier"],
-                o["category"],
-                o["requires"],
-                o["provides"],
-                len(o["implementations"]),
-                o["source"],
-            )
-            for o in view["operators"]
-        ],
+        [(*(o[key] for key in columns), len(o["implementations"]), o["source"]) for o in view["operators"]],
     )
 
 
 @click.group(invoke_without_command=True, short_help="List and check benchmark instances.")
-@data_option
-@json_option
+@options.data_option
+@options.json_option
 @click.pass_context
 def data(context: click.Context, data_dir: Path | None, as_json: bool) -> None:
     """List the instances of all domains by group: generated ones, or with --data the published ones there.
@@ -286,9 +269,9 @@ def data(context: click.Context, data_dir: Path | None, as_json: bool) -> None:
 
 
 @data.command(name="check", short_help="Read or generate every instance.")
-@click.argument("domains", nargs=-1, shell_complete=complete_domains)
-@data_option
-@json_option
+@click.argument("domains", nargs=-1, shell_complete=options.complete_domains)
+@options.data_option
+@options.json_option
 def check_data(domains: tuple[str, ...], data_dir: Path | None, as_json: bool) -> int:
     """Read, or without --data generate, every instance of DOMAINS (all by default).
 
@@ -312,12 +295,12 @@ KINDS = ("initialize", "implement-add", "implement-replace", "connect-replace", 
 
 
 @click.command(short_help="Print a prompt as a run would send it.")
-@domain_argument
+@options.domain_argument
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--operator", metavar="NAME", help="Operator whose implementation is asked for.")
 @click.option("--refused", metavar="TEXT", help="Diagnostic of a refused answer: prints the repair.")
-@domain_path_option
-@json_option
+@options.domain_path_option
+@options.json_option
 def prompt(domain: str, kind: str, operator: str | None, refused: str | None, as_json: bool) -> None:
     """Print the prompt of KIND for DOMAIN, for the library's own graph and pools.
 
@@ -326,7 +309,7 @@ def prompt(domain: str, kind: str, operator: str | None, refused: str | None, as
       dga2d prompt jsp implement-add --operator tabu_search_n7
       dga2d prompt tsp connect-replace --refused "the edge is in the graph already"
     """
-    from dga2d.agents.proposing import answer_schema, render
+    from dga2d.agents.proposing.prompts import answer_schema, render
     from dga2d.domains.core.registry import get_domain
     from dga2d.replay.settings import RunSettings
     from dga2d.runtime.runs.prompt_preview import preview_task

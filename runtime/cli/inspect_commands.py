@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import LARGEST_INTEGER, data_option, json_option, run_argument, store_option
+from dga2d.runtime.cli import options
 from dga2d.runtime.cli.run_display import print_results, print_training
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.inspection.measures import Measure, measure_in, measured_rows
@@ -17,15 +17,13 @@ from dga2d.runtime.terminal.output import print_csv, print_json, print_table, pr
 
 
 @click.command(short_help="List the runs of a database.")
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def runs(url: str, as_json: bool) -> None:
     """List all runs with their status."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import list_runs
 
-    rows = anyio.run(list_runs, url)
+    rows = options.run_async(list_runs, url)
     if as_json:
         print_json(rows)
         return
@@ -34,12 +32,7 @@ def runs(url: str, as_json: bool) -> None:
         (*columns, "forked from"),
         [
             (
-                row["run"],
-                row["domain"],
-                row["status"],
-                row["generations"],
-                row["events"],
-                row["calls"],
+                *(row[key] for key in ("run", "domain", "status", "generations", "events", "calls")),
                 None if row["best_gap_percent"] is None else measure_in(row).text(row["best_gap_percent"]),
                 datetime.fromtimestamp(row["created_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M"),
                 None if row["parent"] is None else f"{row['parent']} at {row['parent_seq']}",
@@ -50,21 +43,19 @@ def runs(url: str, as_json: bool) -> None:
 
 
 @click.command(short_help="Show a run's state, now or at any earlier point.")
-@run_argument
-@click.option("--at", "seq", type=click.IntRange(1, LARGEST_INTEGER), help="State after this event.")
+@options.run_argument
+@click.option("--at", "seq", type=click.IntRange(1, options.LARGEST_INTEGER), help="State after this event.")
 @click.option("--generation", type=click.IntRange(0), help="State when this generation had closed.")
 @click.option("--internals", is_flag=True, help="Also graph, credits, digests and the figures of the theory.")
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def show(run: str, seq: int | None, generation: int | None, internals: bool, url: str, as_json: bool) -> None:
     """Show RUN: results and progress; with --internals the graph, credits, policy and digests, too."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import read_state_view
 
     if seq is not None and generation is not None:
         raise UsageError("--at and --generation exclude each other: which moment is to be shown?")
-    view = anyio.run(read_state_view, url, run, seq, generation)
+    view = options.run_async(read_state_view, url, run, seq, generation)
     if as_json:
         print_json(view)
     elif "training" in view:
@@ -74,7 +65,7 @@ def show(run: str, seq: int | None, generation: int | None, internals: bool, url
 
 
 @click.command(short_help="Rebuild a run from its log and check every recorded digest.")
-@run_argument
+@options.run_argument
 @click.option("--verify", is_flag=True, help="Also repeat every decision and compare it.")
 @click.option(
     "--head",
@@ -90,9 +81,9 @@ def show(run: str, seq: int | None, generation: int | None, internals: bool, url
     metavar="[FRACTION]",
     help="Also repeat this fraction of the evaluations, all by default; give it after RUN.",
 )
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def replay(
     run: str,
     verify: bool,
@@ -103,16 +94,14 @@ def replay(
     as_json: bool,
 ) -> int:
     """Fold RUN from its first event; check chain, ownership, order, invariants and state digests."""
-    import anyio
-
     from dga2d.runtime.inspection.runs import replay_run
 
-    report = anyio.run(replay_run, url, run, verify, _hash(head))
+    report = options.run_async(replay_run, url, run, verify, _hash(head))
     report["reevaluation"] = None
     if fraction is not None and report["difference"] is None:
         from dga2d.runtime.inspection.reevaluation import reevaluate_run
 
-        report["reevaluation"] = anyio.run(reevaluate_run, url, run, fraction, data_dir)
+        report["reevaluation"] = options.run_async(reevaluate_run, url, run, fraction, data_dir)
     differs = report["difference"] is not None
     if report["reevaluation"] is not None:
         differs = differs or bool(report["reevaluation"]["differences"])
@@ -133,30 +122,21 @@ def replay(
 
 
 @click.command(short_help="Account for every model call of a run, and check its log.")
-@run_argument
+@options.run_argument
 @click.option("--calls", "list_calls", is_flag=True, help="List every call.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every call as CSV.")
 @click.option("--full", is_flag=True, help="Check every blob the run names, not only prompts and answers.")
-@click.option(
-    "--against",
-    "export",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Compare with a provider's export of usage (CSV or JSON).",
-)
-@store_option
-@json_option
+@options.file_option("--against", "export", help="Compare with a provider's export of usage (CSV or JSON).")
+@options.store_option
+@options.json_option
 def audit(
     run: str, list_calls: bool, as_csv: bool, full: bool, export: Path | None, url: str, as_json: bool
 ) -> int:
     """Add up the model calls of RUN by purpose, show what each bought, and check whether the log holds."""
-    import anyio
-
-    from dga2d.runtime.inspection.audit import audit_run
-    from dga2d.runtime.inspection.usage_export import find_differences, read_export
+    from dga2d.runtime.inspection.audit import audit_run, find_differences, read_export
 
     rows = None if export is None else read_export(export)
-    report = anyio.run(audit_run, url, run, full)
+    report = options.run_async(audit_run, url, run, full)
     against = None if rows is None else find_differences(report["calls"], rows)
     if as_json:
         print_json(report if against is None else {**report, "against": against})
@@ -361,12 +341,7 @@ def _call_row(call: dict[str, Any], measure: Measure) -> tuple[Any, ...]:
     why = call["bought"] or call["diagnostic"] or call["reason"]
     uses = "" if call["uses"] is None else f", used {call['uses']} times"
     return (
-        call["call"],
-        call["subject"],
-        call["attempt"],
-        call["status"],
-        call["verdict"],
-        call["charged_tokens"],
+        *(call[key] for key in ("call", "subject", "attempt", "status", "verdict", "charged_tokens")),
         ", ".join(measure.number(gap) or "-" for gap in gaps) if call["bought"] else None,
         f"{_short(why)}{uses}",
     )

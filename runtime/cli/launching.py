@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, get_args
 
-from dga2d.runtime.cache import cache_dir
 from dga2d.runtime.evaluation.launch import Zygote, dismiss, launch
 from dga2d.runtime.evaluation.limits import SandboxMode
+from dga2d.runtime.user_files import cache_dir
 
 PIPELINES = ("safe", "basic", "ils")
 """Methods of ``solve`` that a worker runs; the others are the program's own code."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import json_option, run_argument, store_option
+from dga2d.runtime.cli.options import json_option, run_argument, run_async, store_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import check_writable, print_json
 
@@ -43,15 +43,13 @@ def log(
       dga2d log jsp-k3v9q2 --type EdgeReplaced --type EdgeRejected
       dga2d log jsp-k3v9q2 --agent validator --follow
     """
-    import anyio
-
     from dga2d.events import AGENT_NAMES, PAYLOAD_TYPES
     from dga2d.runtime.inspection.log_reading import EventFilter, list_events
 
     _refuse_unknown("type", types, PAYLOAD_TYPES)
     _refuse_unknown("agent", agents, AGENT_NAMES)
     wanted = EventFilter(types, agents, generation)
-    anyio.run(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
+    run_async(list_events, url, run, wanted, follow, _print_json_line if as_json else _print_event)
 
 
 @click.command(short_help="Show what changed between two points of a run, or between two runs.")
@@ -72,12 +70,10 @@ def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_js
       dga2d diff jsp-k3v9q2 10 20 --generations
       dga2d diff jsp-k3v9q2 jsp-m4x7aa
     """
-    import anyio
-
     from dga2d.runtime.inspection.log_reading import compare
 
     one, other = _points(run, points)
-    report = anyio.run(compare, url, one, other, by_generation)
+    report = run_async(compare, url, one, other, by_generation)
     if as_json:
         print_json(report)
     else:
@@ -90,11 +86,9 @@ def diff(run: str, points: tuple[str, ...], by_generation: bool, url: str, as_js
 @json_option
 def gc(dry_run: bool, url: str, as_json: bool) -> None:
     """Remove texts and solutions that no event of any run names. Events are never touched."""
-    import anyio
-
     from dga2d.runtime.inspection.log_reading import collect
 
-    report = anyio.run(collect, url, dry_run)
+    report = run_async(collect, url, dry_run)
     if as_json:
         print_json(report)
     else:
@@ -107,8 +101,6 @@ def gc(dry_run: bool, url: str, as_json: bool) -> None:
 @json_option
 def verify_store(url: str, as_json: bool) -> int:
     """Check the database as such, then chain, order, invariants, digests and blobs of every run."""
-    import anyio
-
     from dga2d.runtime.inspection.log_reading import check_store
 
     rows: list[dict[str, Any]] = []
@@ -119,7 +111,7 @@ def verify_store(url: str, as_json: bool) -> int:
             if not as_json:
                 _print_part(row)
 
-    anyio.run(check)
+    run_async(check)
     if as_json:
         print_json(rows)
     holds = all(row["difference"] is None for row in rows)
@@ -244,18 +236,17 @@ def export_command(run: str, path: str | None, kind: Any, url: str, as_json: boo
       dga2d export jsp-k3v9q2 -o night.zip
       dga2d export jsp-k3v9q2 --format csv -o tables
     """
-    import anyio
 
     if kind == "archive":
         from dga2d.runtime.inspection.log_reading import export_to
 
         archive = Path(path or f"{run}.dga2d.zip")
         check_writable(archive)
-        _report(anyio.run(export_to, url, run, archive), archive, as_json)
+        _report(run_async(export_to, url, run, archive), archive, as_json)
         return
     from dga2d.runtime.inspection.tables import DEFAULT_PLACES, export_tables
 
-    written = anyio.run(export_tables, url, run, kind, path or DEFAULT_PLACES.get(kind, run))
+    written = run_async(export_tables, url, run, kind, path or DEFAULT_PLACES.get(kind, run))
     if as_json:
         print_json({"run": run, "format": kind, "written": written})
     else:
@@ -273,11 +264,9 @@ def import_command(path: Path, url: str, as_json: bool) -> None:
     Example:
       dga2d import night.zip --store sqlite+aiosqlite:///archive.db
     """
-    import anyio
-
     from dga2d.runtime.inspection.log_reading import import_from
 
-    _report(anyio.run(import_from, url, path), path, as_json)
+    _report(run_async(import_from, url, path), path, as_json)
 
 
 def _report(manifest: Any, path: Path, as_json: bool) -> None:

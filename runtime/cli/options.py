@@ -1,12 +1,14 @@
-"""Arguments and options that several commands share, and what a shell offers for them after Tab."""
+"""Arguments and options that several commands share, what a shell offers for them after Tab, and help in
+groups: first the options that people need first, then all others by what they are about.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,9 +22,29 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that a log and its database hold."""
+
+
+def run_async(work: Callable[[*Arguments], Awaitable[Result]], *arguments: *Arguments) -> Result:
+    """Return what `work` returns, carried out in an event loop."""
+    import anyio  # `dga2d --help` does without
+
+    return anyio.run(work, *arguments)
+
+
+def file_option(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return an option that takes the path of a file."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.option(*names, type=kind, metavar="FILE", **attributes)
+
+
+def folder_option(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return an option that takes the path of a folder."""
+    return click.option(*names, **{"type": click.Path(path_type=Path), "metavar": "DIR", **attributes})
 
 
 store_option = click.option(
@@ -65,12 +87,10 @@ def _use_domain_path(context: click.Context, parameter: click.Parameter, folders
 _DOMAIN_PATH_KEY = "dga2d.domain_path"
 GIVEN_PATHS_KEY = "dga2d.given_domain_paths"
 """Where a command's context keeps what ``--domain-path`` named, for commands that start others."""
-domain_path_option = click.option(
+domain_path_option = folder_option(
     "--domain-path",
-    type=click.Path(path_type=Path),
     envvar="DGA2D_DOMAIN_PATH",
     multiple=True,
-    metavar="DIR",
     is_eager=True,
     expose_value=False,
     callback=_use_domain_path,
@@ -84,11 +104,9 @@ def data_option(command: Command) -> Command:
     return _data_option(domain_path_option(command))
 
 
-_report_file_option = click.option(
+_report_file_option = file_option(
     "--report",
     "report_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Where the HTML report goes; RUN.html in the working directory by default.",
 )
 _no_report_option = click.option("--no-report", is_flag=True, help="Write no report.")
@@ -170,7 +188,7 @@ def settings_options(command: Command) -> Command:
 
 def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
     flag, annotation = "--" + name.replace("_", "-"), field.annotation
-    from dga2d.runtime.runs.presets import DEFAULT
+    from dga2d.runtime.runs.config import DEFAULT
 
     value = {"preset": "default", **DEFAULT}.get(name, field.default)
     default = "none" if value is None else value
@@ -280,3 +298,65 @@ def domain_name(context: click.Context, parameter: click.Parameter, given: str) 
 
 
 domain_argument = click.argument("domain", shell_complete=complete_domains, callback=domain_name)
+
+
+FIRST = (
+    *("generations", "time_limit", "work", "llm", "llm_calls"),
+    *("seed", "and_test", "max_hours", "notify", "data_dir"),
+)
+GROUPS: Mapping[str, Sequence[str]] = {
+    "What people need first": FIRST,
+    "The run and its settings": ("run_id", "config_file", "assignments", "url", "domain_path"),
+    "What is shown and written": (
+        *("report_file", "no_report", "quiet", "as_json", "verbose", "log_json", "help"),
+    ),
+    "Going on": ("accept_code_change", "rebuild_policy"),
+}
+"""Title → parameters, in their order."""
+BY_PREFIX: Mapping[str, Sequence[str]] = {
+    "Language model": ("llm", "bank"),
+    "Policy": (
+        "policy",
+        "learning_rate",
+        "max_gradient_norm",
+        "lora",
+        "gradient_checkpointing",
+        "prior",
+        "entropy",
+    ),
+    "Validation and test": ("validation", "checkpoint", "test", "beam"),
+    "Racing": ("race",),
+    "Evaluation and sandbox": (
+        *("evaluators", "sandbox", "memory_", "cpu_", "grace_", "work", "import_", "compile_", "process_"),
+        *("open_file", "file_size", "answer_", "calibration"),
+    ),
+}
+"""Title → beginnings of the names of settings; what fits nowhere is the method's."""
+METHOD = "Method"
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[int, tuple[str, str]]]] = {}
+        for number, parameter in enumerate(self.get_params(ctx)):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                title, place = _place(parameter.name or "", number)
+                rows.setdefault(title, []).append((place, record))
+        for title in (*GROUPS, METHOD, *BY_PREFIX):
+            if title in rows:
+                with formatter.section(title):
+                    formatter.write_dl([record for _, record in sorted(rows[title], key=lambda row: row[0])])
+
+
+def _place(name: str, number: int) -> tuple[str, int]:
+    """Return the group of a parameter and its place there."""
+    for title, names in GROUPS.items():
+        if name in names:
+            return title, names.index(name)
+    for title, prefixes in BY_PREFIX.items():
+        if name.startswith(tuple(prefixes)):
+            return title, number
+    return METHOD, number

@@ -8,20 +8,15 @@ from typing import Any
 
 import click
 
-from dga2d.runtime.cli.options import json_option, run_argument, store_option
+from dga2d.runtime.cli import options
 from dga2d.runtime.terminal.output import check_writable, print_json, write_file
 from dga2d.store import shown_url
 
 
 @click.command(short_help="Write a self-contained report of a run.")
-@run_argument
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="File to write; RUN.html (or RUN.md) in the working directory by default.",
+@options.run_argument
+@options.file_option(
+    "-o", "--output", "path", help="File to write; RUN.html (or RUN.md) in the working directory by default."
 )
 @click.option(
     "--format",
@@ -29,16 +24,14 @@ from dga2d.store import shown_url
     type=click.Choice(["html", "md"]),
     help="Format of the report; taken from the file's ending by default, else html.",
 )
-@click.option(
+@options.folder_option(
     "--figures",
     "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
     help="Write figures for a paper here, PNG and SVG (needs matplotlib); no report unless -o or --format "
     "asks for one.",
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def report(
     run: str, path: Path | None, kind: str | None, folder: Path | None, url: str, as_json: bool
 ) -> None:
@@ -64,26 +57,22 @@ def report(
 
 
 def _write_report(url: str, run: str, path: Path | None, kind: str | None) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.report import read_report_data, render_html, render_markdown
 
     kind = kind or ("md" if path is not None and path.suffix == ".md" else "html")
     path = path or Path(f"{run}.{kind}")
     check_writable(path)
-    data = anyio.run(functools.partial(read_report_data, url, run))
+    data = options.run_async(functools.partial(read_report_data, url, run))
     write_file(path, render_html(data) if kind == "html" else render_markdown(data))
     return {"report": str(path), "format": kind, "head_hash": data.head_hash}
 
 
 def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
-    import anyio
-
+    from dga2d.runtime.errors import require_package
     from dga2d.runtime.report.figures import read_drawable, write_figures
-    from dga2d.runtime.runs.packages import require_package
 
     require_package("matplotlib", "figures", "--figures")
-    drawn = write_figures(anyio.run(functools.partial(read_drawable, url, run)), folder)
+    drawn = write_figures(options.run_async(functools.partial(read_drawable, url, run)), folder)
     for fault in drawn.faults:
         click.echo(fault, err=True)
     return {"figures": [str(file) for file in drawn.files], "head_hash": drawn.head_hash}
@@ -102,8 +91,8 @@ def _write_figures(url: str, run: str, folder: Path) -> dict[str, Any]:
     help="Let the page begin commands: start, pause, resume, extend, fork and test runs. It then asks for a "
     "token, a new one at every start if none is given.",
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json: bool) -> None:
     """Show runs live and at any earlier point until Ctrl-C; read-only without --act.
 
@@ -113,8 +102,6 @@ def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json
       dga2d serve --act
       dga2d serve --port 9000 --store sqlite+aiosqlite:///night.db
     """
-    import anyio
-
     from dga2d.runtime.page.server import serve as run_server
 
     def announce(address: str) -> None:
@@ -123,4 +110,4 @@ def serve(host: str, port: int, token: str | None, acts: bool, url: str, as_json
         else:
             click.echo(f"page at {address}  (Ctrl-C ends it)")
 
-    anyio.run(functools.partial(run_server, url, host, port, token, announce, acts))
+    options.run_async(functools.partial(run_server, url, host, port, token, announce, acts))

@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.grouped_help import GroupedCommand
-from dga2d.runtime.cli.options import (
-    accept_code_option,
-    data_option,
-    domain_argument,
-    given_settings,
-    json_option,
-    rebuild_policy_option,
-    run_argument,
-    seed_option,
-    set_option,
-    settings_from,
-    settings_options,
-    store_option,
-)
+from dga2d.runtime.cli import options
 from dga2d.runtime.cli.run_display import DisplayOptions, conclude, display_options, follow
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json
@@ -40,16 +26,16 @@ hand_tuned_option = click.option(
 )
 
 
-@click.command(cls=GroupedCommand, short_help="Start a run: evolve a solver for DOMAIN.")
-@domain_argument
-@seed_option
+@click.command(cls=options.GroupedCommand, short_help="Start a run: evolve a solver for DOMAIN.")
+@options.domain_argument
+@options.seed_option
 @click.option("--run-id", metavar="NAME", help="Name of the run; a fresh one by default.")
 @click.option("--test", "and_test", is_flag=True, help="Finish with the held-out test.")
 @hand_tuned_option
 @click.option("--dry-run", is_flag=True, help="Begin nothing; say what the run may cost at most.")
-@settings_options
-@data_option
-@store_option
+@options.settings_options
+@options.data_option
+@options.store_option
 @display_options
 def evolve(
     domain: str,
@@ -78,7 +64,7 @@ def evolve(
 
     if hand_tuned and not and_test:
         raise click.UsageError("--hand-tuned is a part of the held-out test: give --test, too")
-    settings = settings_from(flags, config_file, assignments, domain)
+    settings = options.settings_from(flags, config_file, assignments, domain)
     if dry_run:
         return _say_what_it_may_cost(domain, seed, settings, data_dir, show.as_json)
     name = None if run_id is None else RunId(run_id)
@@ -97,15 +83,12 @@ def evolve(
 
 
 def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path | None, as_json: bool) -> int:
-    import anyio
-
     from dga2d.domains.core.registry import get_domain
-    from dga2d.runtime.runs.estimate import estimate_run
-    from dga2d.runtime.runs.trial_evaluation import measure_work_seconds
+    from dga2d.runtime.runs.estimate import estimate_run, measure_work_seconds
 
     get_domain(domain)  # a name that is none is said to be so
     expected = estimate_run(
-        settings, work_seconds=anyio.run(measure_work_seconds, domain, settings, data_dir)
+        settings, work_seconds=options.run_async(measure_work_seconds, domain, settings, data_dir)
     )
     if as_json:
         plain = settings.model_dump(mode="json")
@@ -116,7 +99,7 @@ def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path 
 
 
 @click.command(short_help="Pause a run that another process carries out.")
-@run_argument
+@options.run_argument
 @click.option(
     "--wait",
     type=click.FloatRange(0),
@@ -125,8 +108,8 @@ def _say_what_it_may_cost(domain: str, seed: int, settings: Any, data_dir: Path 
     metavar="SECONDS",
     help="How long to wait until the run is free.",
 )
-@store_option
-@json_option
+@options.store_option
+@options.json_option
 def pause(run: str, wait: float, url: str, as_json: bool) -> None:
     """Ask the process that carries out RUN on this machine to stop at the next event, as Ctrl-C there does;
     `dga2d resume` goes on.
@@ -135,24 +118,22 @@ def pause(run: str, wait: float, url: str, as_json: bool) -> None:
     Example:
       dga2d pause jsp-k3v9q2
     """
-    import anyio
+    from dga2d.runtime.runs.interruption import pause_run
 
-    from dga2d.runtime.runs.pausing import pause_run
-
-    paused = anyio.run(pause_run, url, run, wait)
+    paused = options.run_async(pause_run, url, run, wait)
     if as_json:
         print_json(paused)
     else:
         click.echo(f"paused after event {paused['events']}; `dga2d resume {run}` goes on")
 
 
-@click.command(cls=GroupedCommand, short_help="Continue a run that was stopped, or extend it.")
-@run_argument
-@settings_options
-@data_option
-@store_option
-@accept_code_option
-@rebuild_policy_option
+@click.command(cls=options.GroupedCommand, short_help="Continue a run that was stopped, or extend it.")
+@options.run_argument
+@options.settings_options
+@options.data_option
+@options.store_option
+@options.accept_code_option
+@options.rebuild_policy_option
 @display_options
 def resume(
     run: str,
@@ -174,7 +155,7 @@ def resume(
     """
     from dga2d.events import RunId
 
-    changed = given_settings(flags, config_file, assignments)
+    changed = options.given_settings(flags, config_file, assignments)
 
     async def go_on(watcher: Progress, stop: Interruption) -> Finished:
         from dga2d.runtime.runs import sessions
@@ -187,18 +168,18 @@ def resume(
 
 
 @click.command(short_help="Begin a new run at a closed generation of another one.")
-@run_argument
+@options.run_argument
 @click.option("--generation", type=click.IntRange(0), required=True, help="Last generation the two share.")
 @click.option("--run-id", metavar="NAME", help="Name of the fork; a fresh one by default.")
 @click.option("--no-run", is_flag=True, help="Only create the fork; `dga2d resume` continues it.")
-@set_option
+@options.set_option
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE", help="TOML file of settings."
 )
-@data_option
-@store_option
-@accept_code_option
-@rebuild_policy_option
+@options.data_option
+@options.store_option
+@options.accept_code_option
+@options.rebuild_policy_option
 @display_options
 def fork(
     run: str,
@@ -220,15 +201,13 @@ def fork(
       dga2d fork jsp-k3v9q2 --generation 20 --set evolution=false
       dga2d fork jsp-k3v9q2 --generation 0 --set structure='"dg"' --run-id again
     """
-    import anyio
-
     from dga2d.events import RunId
     from dga2d.runtime.runs.forking import Fork, create_fork, fork_run
 
-    changed = given_settings({}, config_file, assignments)
+    changed = options.given_settings({}, config_file, assignments)
     asked = Fork(RunId(run), generation, changed, None if run_id is None else RunId(run_id))
     if no_run:
-        finished = anyio.run(create_fork, url, asked, accept_code_change)
+        finished = options.run_async(create_fork, url, asked, accept_code_change)
         conclude(finished, url, replace(show, has_report=False))
         return 0  # paused, as asked for
 
@@ -239,7 +218,7 @@ def fork(
 
 
 @click.command(name="test", short_help="Evaluate a run's best algorithm once on held-out instances.")
-@run_argument
+@options.run_argument
 @click.option("--force", is_flag=True, help="Test again; the log will say so.")
 @click.option(
     "--evaluators",
@@ -247,9 +226,9 @@ def fork(
     help="Where the test is evaluated, if not where the run was: its cluster may be gone.",
 )
 @hand_tuned_option
-@data_option
-@store_option
-@accept_code_option
+@options.data_option
+@options.store_option
+@options.accept_code_option
 @display_options
 def hold_out(
     run: str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option
+from dga2d.runtime.cli.options import json_option, log_options, quiet_option, report_option, run_async
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.notify import check_targets, notify
 from dga2d.runtime.terminal.output import check_writable, print_json, print_table, printable, write_file
@@ -124,7 +124,7 @@ def follow(session: Session, show: DisplayOptions, go_on: str | None = None) -> 
             stop.after_hours(show.max_hours),
             suppress(Interrupted),
         ):
-            finished = anyio.run(interruptible)
+            finished = run_async(interruptible)
     if finished is None:
         raise StoppedWhileStartingError(stop.signal_name or "a signal", stop.go_on)
     return finished
@@ -147,16 +147,12 @@ def _tell(show: DisplayOptions, facts: dict[str, Any]) -> None:
 
 
 def _write_report(finished: Finished, url: str, path: Path) -> None:
-    import anyio
-
     from dga2d.runtime.report import read_report_data, render_html
 
-    write_file(path, render_html(anyio.run(read_report_data, url, finished.run_id)))
+    write_file(path, render_html(run_async(read_report_data, url, finished.run_id)))
 
 
 def _read_results(finished: Finished, url: str) -> dict[str, Any]:
-    import anyio
-
     from dga2d.runtime.inspection.verdict import Achievement, read_achievement
     from dga2d.runtime.inspection.views import results_view
     from dga2d.store import open_store
@@ -165,13 +161,11 @@ def _read_results(finished: Finished, url: str) -> dict[str, Any]:
         async with open_store(url, create=False, read_only=True) as store:
             return await read_achievement(store, finished.run_id, finished.state)
 
-    return results_view(finished.state, anyio.run(read))
+    return results_view(finished.state, run_async(read))
 
 
 def _read_failures(finished: Finished, url: str) -> str | None:
     """Return why every candidate of the run failed; ``None`` if one did not."""
-    import anyio
-
     from dga2d.runtime.inspection.views import Failures, all_failed
     from dga2d.runtime.report.data import read_run
     from dga2d.store import open_store
@@ -185,7 +179,7 @@ def _read_failures(finished: Finished, url: str) -> str | None:
                 failures.note(found.failure, found.diagnostic, found.instance)
         return failures.sentence(1, 1)
 
-    return anyio.run(read) if all_failed(finished.state) else None
+    return run_async(read) if all_failed(finished.state) else None
 
 
 def conclude(finished: Finished, url: str, show: DisplayOptions) -> int:

@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from dga2d import __version__
-from dga2d.runtime.cache import cache_dir, is_cache_usable
-from dga2d.runtime.cli.options import json_option, settings_from, settings_options, store_option
+from dga2d.runtime.cli.options import json_option, run_async, settings_from, settings_options, store_option
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.terminal.output import print_json, print_table, status_line
+from dga2d.runtime.user_files import cache_dir, is_cache_usable
 from dga2d.store import MissingDatabaseError, StoreError, open_store, shown_url
 
 WIDTH = 100
@@ -106,8 +106,6 @@ def _print_doctor(view: dict[str, Any]) -> None:
 
 def _warm_all() -> list[dict[str, Any]]:
     """Compile what the baselines of each problem need; return one row per problem."""
-    import anyio
-
     from dga2d.domains.core.registry import domain_names
     from dga2d.runtime.runs.solving import warm
 
@@ -115,7 +113,7 @@ def _warm_all() -> list[dict[str, Any]]:
     for name in domain_names():
         announce(f"compiling {name}")
         start = time.perf_counter()
-        compiled, failure = anyio.run(warm, name)
+        compiled, failure = run_async(warm, name)
         seconds = round(time.perf_counter() - start, 1)
         rows.append({"domain": name, "compiled": compiled, "seconds": seconds, "failure": failure})
     announce("")
@@ -124,12 +122,11 @@ def _warm_all() -> list[dict[str, Any]]:
 
 def examine(url: str) -> dict[str, Any]:
     """Return facts about the machine; sandbox layers are proven by their behaviour."""
-    import anyio
     import psutil
 
-    from dga2d.runtime.evaluation import probe_sandbox
+    from dga2d.runtime.evaluation.worker import probe_sandbox
 
-    is_usable, database = anyio.run(_database, url)
+    is_usable, database = run_async(_database, url)
     return {
         "cores": os.cpu_count(),
         "memory_gib": psutil.virtual_memory().total / 2**30,

@@ -9,38 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dga2d.runtime.cli import options
 from dga2d.runtime.cli.launching import take_worker
-from dga2d.runtime.cli.options import (
-    complete_instances,
-    complete_runs_of_domain,
-    data_option,
-    domain_argument,
-    domain_path_option,
-    json_option,
-    run_argument,
-    seed_option,
-    store_option,
-    thread_count,
-)
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned.names import DOMAINS, Weights
 from dga2d.runtime.terminal.output import check_writable, print_json, printable, status_line, write_file
 
 if TYPE_CHECKING:
-    from dga2d.runtime.evaluation import SandboxMode
     from dga2d.runtime.evaluation.launch import Zygote
+    from dga2d.runtime.evaluation.limits import SandboxMode
     from dga2d.runtime.runs.solving import Method, Solved
     from dga2d.runtime.solver_export import Choice
 
 
 @click.command(short_help="Solve one instance with an evolved algorithm or the safe baseline.")
-@domain_argument
-@click.argument("instance", shell_complete=complete_instances)
+@options.domain_argument
+@click.argument("instance", shell_complete=options.complete_instances)
 @click.option(
     "--run",
     "run_id",
     metavar="RUN",
-    shell_complete=complete_runs_of_domain,
+    shell_complete=options.complete_runs_of_domain,
     help="Use the best validated algorithm of this run.",
 )
 @click.option(
@@ -49,17 +38,12 @@ if TYPE_CHECKING:
     help="A baseline instead: safe (the default), its counterpart from the basic library, iterated local "
     "search, OR-Tools, or a learned solver (tsp: pomo, fjsp: resched, mis: sdds, clp3d: bpp-drl).",
 )
-@click.option(
-    "--weights",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Weights of the learned solver; `dga2d train` writes them.",
-)
+@options.file_option("--weights", help="Weights of the learned solver; `dga2d train` writes them.")
 @click.option("--device", help="Where the learned solver runs: cpu (the default), cuda or cuda:N.")
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Wall-clock seconds.")
 @click.option("--work", type=int, help="Work units instead of seconds: reproducible bit for bit.")
 @click.option("--cores", metavar="N|all", help="Search threads of cp-sat; 1 by default.")
-@seed_option
+@options.seed_option
 @click.option(
     "--suite",
     type=click.Choice(["any", "paper"]),
@@ -68,17 +52,11 @@ if TYPE_CHECKING:
     help="paper: INSTANCE is one of the paper's own, from --data or made again exactly.",
 )
 @click.option("--sandbox", type=click.Choice(["strict", "best-effort", "off"]), default="best-effort")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the solution here."
-)
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the solution here (.svg, .png or .pdf); needs matplotlib.",
-)
-@data_option
-@store_option
-@json_option
+@options.file_option("-o", "--output", help="Write the solution here.")
+@options.file_option("--picture", help="Draw the solution here (.svg, .png or .pdf); needs matplotlib.")
+@options.data_option
+@options.store_option
+@options.json_option
 def solve(
     domain: str,
     instance: str,
@@ -119,7 +97,7 @@ def solve(
             check_writable(path)
     limits = {"time_limit": time_limit, "work": work, "suite": suite, "sandbox": sandbox}
     if cores is not None:
-        limits["evaluators"] = thread_count(cores)
+        limits["evaluators"] = options.thread_count(cores)
     learned = None if method not in DOMAINS else Weights(weights, device or "cpu")
     is_outside = method == "cp-sat" or learned is not None
     with take_worker(None if is_outside else sandbox) as zygote:
@@ -159,8 +137,6 @@ def _solve(
     zygote: Zygote | None,
     learned: Weights | None,
 ) -> Solved:
-    import anyio
-
     from dga2d.runtime.runs.problem import settings_for
     from dga2d.runtime.runs.solving import check_picture, solve_instance
 
@@ -175,7 +151,7 @@ def _solve(
 
     arguments = (domain, instance, url, run_id, method, settings, seed, data_dir, announce, warn, zygote)
     try:
-        return anyio.run(solve_instance, *arguments, learned)
+        return options.run_async(solve_instance, *arguments, learned)
     finally:
         announce("")
 
@@ -216,19 +192,11 @@ def _print_solved(view: dict[str, Any]) -> None:
 
 
 @click.command(short_help="Write a run's best algorithm as a standalone Python file.")
-@run_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="File to write; solver.py by default.",
-)
-@click.option(
+@options.run_argument
+@options.file_option("-o", "--output", help="File to write; solver.py by default.")
+@options.folder_option(
     "--package",
     "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
     help="Write a package that pip installs, with metadata and tests, into a new folder instead.",
 )
 @click.option(
@@ -238,9 +206,9 @@ def _print_solved(view: dict[str, Any]) -> None:
 @click.option(
     "--generation", type=click.IntRange(0), metavar="N", help="As the run stood when generation N had closed."
 )
-@domain_path_option
-@store_option
-@json_option
+@options.domain_path_option
+@options.store_option
+@options.json_option
 def solver(
     run: str,
     output: Path | None,
@@ -258,8 +226,6 @@ def solver(
       dga2d solver jsp-k3v9q2 --best --generation 20 --package jsp-solver
       python solver.py INSTANCE --time-limit 10 -o SOLUTION
     """
-    import anyio
-
     from dga2d.domains.budget import bounded_shares
     from dga2d.domains.core.registry import get_domain
     from dga2d.runtime.inspection.measures import percent
@@ -271,7 +237,7 @@ def solver(
     target = output or Path("solver.py")
     if folder is None:
         check_writable(target)
-    exported = anyio.run(export_solver, url, run, datetime.now(UTC), choice, generation)
+    exported = options.run_async(export_solver, url, run, datetime.now(UTC), choice, generation)
     if folder is None:
         write_file(target, exported.text)
     else:

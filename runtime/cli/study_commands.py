@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import GIVEN_PATHS_KEY, data_option, json_option, store_option
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.terminal.output import (
     check_writable,
@@ -50,7 +50,7 @@ def study() -> None:
 
 
 @study.command(name="list", short_help="List the shipped plans.")
-@json_option
+@options.json_option
 def list_plans(as_json: bool) -> None:
     """List the plans that come with the program, with the table of the paper that each repeats."""
     from dga2d.runtime.study.plan import read_plan, shipped_plans
@@ -92,9 +92,9 @@ def list_plans(as_json: bool) -> None:
     help="Begin no further run once the runs have cost so much.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def run(
     plan: str,
     dry_run: bool,
@@ -109,30 +109,27 @@ def run(
     """Carry out what is left of PLAN. Tested runs are not repeated, begun ones are resumed; after an
     interruption the same command goes on.
     """
-    import anyio
-
     from dga2d.runtime.cluster.connection import named_cluster
-    from dga2d.runtime.study.cells import read_progress
-    from dga2d.runtime.study.estimate import estimate, measure_work_budgets
+    from dga2d.runtime.study.cells import estimate, measure_work_budgets, read_progress
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.running import Options
 
     cluster = None if place is None else named_cluster(place, "--on")
     found = read_plan(plan)
-    progress = anyio.run(read_progress, url, found)
+    progress = options.run_async(read_progress, url, found)
 
     def announce(text: str) -> None:
         if not quiet:
             click.echo(printable(text), err=True)
 
     if dry_run:
-        measured = anyio.run(measure_work_budgets, found, progress, data_dir, announce)
+        measured = options.run_async(measure_work_budgets, found, progress, data_dir, announce)
         expected = estimate(found, progress, jobs, measured)
         cells = [one.view() for one in progress]
         _show({"plan": found.name, "estimate": expected, "cells": cells}, as_json)
         return ExitCode.OK
-    options = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
-    outcome = _carried_out(found, options, announce)
+    asked = Options(url, data_dir, jobs, max_cost, _domain_paths(), cluster)
+    outcome = _carried_out(found, asked, announce)
     cells = [one.view() for one in outcome.cells]
     view = {"plan": found.name, "cells": cells, "failures": outcome.failures, "stopped": outcome.stopped}
     _show(view, as_json)
@@ -140,15 +137,13 @@ def run(
 
 
 def _domain_paths() -> tuple[Path, ...]:
-    return tuple(click.get_current_context().meta.get(GIVEN_PATHS_KEY, ()))
+    return tuple(click.get_current_context().meta.get(options.GIVEN_PATHS_KEY, ()))
 
 
-def _carried_out(plan: Any, options: Options, announce: Any) -> StudyOutcome:
-    import anyio
-
+def _carried_out(plan: Any, asked: Options, announce: Any) -> StudyOutcome:
     from dga2d.runtime.study.running import run_study
 
-    return anyio.run(functools.partial(run_study, plan, options, announce))
+    return options.run_async(functools.partial(run_study, plan, asked, announce))
 
 
 def _show(view: dict[str, Any], as_json: bool) -> None:
@@ -189,24 +184,20 @@ def _estimate_lines(view: dict[str, Any]) -> list[str]:
 
 @study.command(short_help="Report what a plan's runs found.")
 @plan_argument
-@click.option(
+@options.file_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Write here: .md, .html, .tex or .csv by its ending; Markdown on stdout by default. CSV holds one "
     "table a file: beside FILE stand FILE-resources.csv, -course.csv, -groups.csv and -seconds.csv.",
 )
-@click.option(
+@options.folder_option(
     "--figures",
     "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
     help="Write convergence and performance profiles here, PNG and SVG (needs matplotlib).",
 )
-@data_option
-@store_option
-@json_option
+@options.data_option
+@options.store_option
+@options.json_option
 def report(
     plan: str, output: Path | None, folder: Path | None, data_dir: Path | None, url: str, as_json: bool
 ) -> int:
@@ -214,8 +205,6 @@ def report(
     each domain, paired tests against the plan's reference arm, what the runs used, and figures by group or
     budget where the plan tests on further ones. Exit code 1 while runs are missing.
     """
-    import anyio
-
     from dga2d.runtime.study.breakdowns import by_group, by_seconds, part_view, resource_view, resources
     from dga2d.runtime.study.plan import read_plan
     from dga2d.runtime.study.results import read_results, row_view
@@ -226,18 +215,18 @@ def report(
         raise UsageError(f"-o {output}: expected a name that ends in {', '.join(f'.{k}' for k in FORMATS)}")
     if output is not None:
         check_writable(output)
-    results = anyio.run(read_results, url, read_plan(plan))
+    results = options.run_async(read_results, url, read_plan(plan))
     if results.plan.solvers and results.results:  # all other gaps are in the logs
         from dga2d.runtime.study.solvers import add_solvers
 
         announce = status_line()
         try:
-            results = anyio.run(add_solvers, url, results, data_dir, announce)
+            results = options.run_async(add_solvers, url, results, data_dir, announce)
         finally:
             announce("")
     files: list[Path] = []
     if folder is not None:
-        from dga2d.runtime.runs.packages import require_package
+        from dga2d.runtime.errors import require_package
         from dga2d.runtime.study.figures import write_figures
 
         require_package("matplotlib", "figures", "--figures")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dga2d.runtime.cli.options import LARGEST_INTEGER, json_option, quiet_option, store_option
+from dga2d.runtime.cli import options
 from dga2d.runtime.errors import ExitCode, UsageError
 from dga2d.runtime.learned.names import DOMAINS
-from dga2d.runtime.terminal.output import check_writable, print_json
+from dga2d.runtime.terminal.output import Announce, check_writable, print_json
 
 if TYPE_CHECKING:
     import torch
@@ -23,11 +22,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Train a learned solver: POMO, ReSched, SDDS or BPP-DRL.")
 @click.argument("method", type=click.Choice(list(DOMAINS)))
-@click.option(
+@options.file_option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Weights, in safetensors; METHOD.safetensors by default. Checkpoint and card lie beside it.",
 )
 @click.option("--steps", type=click.IntRange(1), help="Steps of the optimiser: reproducible bit for bit.")
@@ -37,13 +34,13 @@ if TYPE_CHECKING:
 @click.option("--layers", type=click.IntRange(1), help="Layers of the encoder.")
 @click.option("--batch", type=click.IntRange(1), help="Instances per step.")
 @click.option("--learning-rate", type=float, help="Of Adam.")
-@click.option("--seed", type=click.IntRange(0, LARGEST_INTEGER), help="0 by default.")
+@click.option("--seed", type=click.IntRange(0, options.LARGEST_INTEGER), help="0 by default.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint that lies beside FILE.")
 @click.option("--run-id", metavar="RUN", help="Name of the run that records the training.")
-@quiet_option
-@store_option
-@json_option
+@options.quiet_option
+@options.store_option
+@options.json_option
 def train(
     method: str,
     out: Path | None,
@@ -101,8 +98,8 @@ def train(
 
 def require_learned(purpose: str) -> None:
     """Raise UsageError where a package of the optional extra ``learned`` is not installed."""
+    from dga2d.runtime.errors import require_package
     from dga2d.runtime.learned.names import PACKAGES
-    from dga2d.runtime.runs.packages import require_package
 
     for package in PACKAGES:
         require_package(package, "learned", purpose)
@@ -148,18 +145,10 @@ def _reopen(method: str, weights: Path, budget: Budget, device: torch.device) ->
 
 
 def _run(
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    url: str,
-    announce: Callable[[str], None],
-    *,
-    is_new: bool,
+    training: Training, budget: Budget, weights: Path, url: str, announce: Announce, *, is_new: bool
 ) -> Trained:
     """Train until the budget is used or a signal comes: the first stops after a step, the second at once."""
-    import anyio
-
-    from dga2d.runtime.learned.recording import resume_training, start_training
+    from dga2d.runtime.learned.recording import Session, resume_training, start_training
     from dga2d.runtime.runs.interruption import Interruption
 
     stop = Interruption(go_on=f"dga2d train {training.method.name} -o {weights} --resume")
@@ -167,7 +156,8 @@ def _run(
     work = start_training if is_new else resume_training
     with stop.handles_signals():
         stop.finish()  # nothing is to be cancelled: the loop looks at the name
-        return anyio.run(work, url, training, budget, weights, lambda: stop.signal_name is not None, announce)
+        session = Session(training, budget, weights, lambda: stop.signal_name is not None, announce)
+        return options.run_async(work, url, session)
 
 
 def _view(trained: Trained, budget: Budget) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from dga2d.replay.settings import CLUSTER
-from dga2d.runtime.errors import UsageError
-from dga2d.runtime.runs.packages import require_package
+from dga2d.runtime.errors import UsageError, require_package
 
 PREFIX = "ray"
 _REACH_S = 10.0

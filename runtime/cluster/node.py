@@ -17,15 +17,12 @@ from dga2d.domains.core.contract import Instance
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.plugins import domain_path, use_domain_path, use_problem_file
 from dga2d.domains.core.registry import loaded_plugin
-from dga2d.runtime.cache import cache_dir
-from dga2d.runtime.evaluation import (
-    EvaluationError,
-    EvaluationLimits,
-    EvaluatorPool,
-    SandboxMode,
-)
 from dga2d.runtime.evaluation.answers import EvaluationFailure
+from dga2d.runtime.evaluation.errors import EvaluationError
+from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.runs.code_version import present_version
+from dga2d.runtime.user_files import cache_dir
 
 INSTANCES_HELD = 64
 

@@ -20,7 +20,7 @@ from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Ra
 from dga2d.runtime.evaluation.answers import failure_reply, verdict
 from dga2d.runtime.evaluation.pool import urgency
 from dga2d.runtime.evaluation.sandbox.probe import ACTIVE
-from dga2d.runtime.evaluation.slot_queue import SlotQueue
+from dga2d.runtime.evaluation.worker_pool import SlotQueue
 from dga2d.runtime.terminal.diagnostics import logger
 
 _LOOK_S = 0.5

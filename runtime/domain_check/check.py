@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,19 +17,88 @@ import numpy as np
 
 from dga2d.domains import claims
 from dga2d.domains.claims import Examination, Trial, examine
-from dga2d.domains.core.contract import Domain, Instance, State
+from dga2d.domains.core.contract import Domain, Instance, State, settings_of
 from dga2d.domains.core.errors import describe_error
-from dga2d.domains.core.registry import loaded_plugin
+from dga2d.domains.core.registry import get_domain, loaded_plugin
 from dga2d.domains.own.claims import functions_claim, own_picture_claim
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.cache import cache_dir
-from dga2d.runtime.domain_check import whole_run
-from dga2d.runtime.domain_check.processes import examine_elsewhere
-from dga2d.runtime.domain_check.trials import misconduct, solve_with_baselines, try_operators
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.domain_check.trials import (
+    examine_elsewhere,
+    misconduct,
+    solve_with_baselines,
+    try_operators,
+)
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluator import evaluation_limits, local_workers
-from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.inspection.measures import measure_of
+from dga2d.runtime.inspection.runs import replay_run
+from dga2d.runtime.inspection.views import gap_of
+from dga2d.runtime.runs.problem import Problem, settings_for
+from dga2d.runtime.runs.sessions import evolve
+from dga2d.runtime.solver_export import Provenance, solver_source
+from dga2d.runtime.terminal.progress import silent
+from dga2d.runtime.user_files import cache_dir
+
+WORK = 1000
+GENERATIONS = 2
+SEED = 1
+
+
+async def solver_file(problem: Problem) -> Examination:
+    """Put every operator into a file that does not need the program."""
+    domain = problem.domain
+    now = datetime(2000, 1, 1, tzinfo=UTC)
+    provenance = Provenance(domain.name, domain.card.title, "check", None, None, (), now)
+    texts = tuple(i for operator in domain.operators() for i in operator.implementations)
+    text = solver_source(texts, provenance)
+    return Examination(f"{len(text.splitlines())} lines", ())
+
+
+def check_settings(domain: str, n_training: int, evaluators: int | str | None) -> RunSettings:
+    """Return the settings of a run of seconds."""
+    return settings_for(
+        domain,
+        {},
+        {
+            "preset": "none",
+            "generations": GENERATIONS,
+            "pipelines": 3,
+            "batch_size": min(3, n_training),
+            "policy": "uniform",
+            "validation_interval": GENERATIONS,
+            "validation_instances": 2,
+            "work": settings_of(get_domain(domain)).get("work", WORK),
+            "llm_calls": 12,
+            "race_contenders": 0,
+            "evaluators": evaluators,
+        },
+    )
+
+
+async def evolve_and_replay(
+    problem: Problem, folder: Path, data_dir: Path | None, evaluators: int | str | None
+) -> Examination:
+    """Evolve for two generations with the offline proposer and replay the log: it must decide the same."""
+    url = f"sqlite+aiosqlite:///{folder / 'check.db'}"
+    settings = check_settings(problem.domain.name, len(problem.splits.train), evaluators)
+    finished = await evolve(url, problem.domain.name, settings, SEED, data_dir, silent)
+    state = finished.state
+    faults = list[str]()
+    if state.completed != GENERATIONS:
+        faults.append(f"the run ended after generation {state.completed}: {state.reason}")
+    gap = None if state.best is None else gap_of(state.best.score, settings.failure_reward)
+    if gap is None:
+        faults.append("no candidate solved all instances of its batch")
+    report = await replay_run(url, finished.run_id, verify=True)
+    if report["difference"] is not None:
+        faults.append(f"the replay differs: {report['difference']}")
+    measure = measure_of(state.header)
+    best = f"no {measure.word}" if gap is None else f"best {measure.word} {measure.text(gap)}"
+    return Examination(
+        f"{best}, {report['events']} events, {report['decisions']} decisions repeated", tuple(faults)
+    )
+
 
 N_INSTANCES = 2
 """Training instances, besides the smoke instance, that operators are tried on: those with the least data."""
@@ -101,7 +171,7 @@ async def check_domain(name: str, data_dir: Path | None, settings: RunSettings) 
     async for finding in check(problem, settings):
         yield finding
     with tempfile.TemporaryDirectory(prefix="dga2d-check-") as folder:
-        run = whole_run.evolve_and_replay(problem, Path(folder), data_dir, settings.evaluators)
+        run = evolve_and_replay(problem, Path(folder), data_dir, settings.evaluators)
         yield Finding.of(RUN, await _await_examination(run))
 
 
@@ -141,7 +211,7 @@ async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[F
             yield Finding.of(title, _locate(found, domain))
     yield Finding.of(BASELINES, solved)
     yield Finding.of(PICTURE, examine(own_picture_claim, domain))
-    yield Finding.of(SOLVER_FILE, await _await_examination(whole_run.solver_file(problem)))
+    yield Finding.of(SOLVER_FILE, await _await_examination(solver_file(problem)))
 
 
 def _locate(seen: Examination, domain: OwnDomain) -> Examination:
@@ -183,7 +253,7 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
     yield Finding.of(BASELINES, solved)
     for finding in _outputs(domain, known, states):
         yield finding
-    yield Finding.of(SOLVER_FILE, await _await_examination(whole_run.solver_file(problem)))
+    yield Finding.of(SOLVER_FILE, await _await_examination(solver_file(problem)))
 
 
 async def _scoring(

@@ -1,27 +1,36 @@
-"""Operators and baselines at work: run by the evaluation processes of a real run, in the sandbox."""
+"""Operators and baselines at work: run by the evaluation processes of a real run, in the sandbox; and a claim
+tried in another process, which broken compiled code may take with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, TypeAlias
 
 import anyio
+from anyio import move_on_after, to_process
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.claims import Examination, Trial, TrialOutcome, watch_run
+from dga2d.domains.claims import Examination, Trial, TrialOutcome, examine, scoring_claim, watch_run
 from dga2d.domains.claims.conduct import faults_in
 from dga2d.domains.claims.operators import group_failures, is_unfinished
 from dga2d.domains.core.contract import (
     Domain,
     Implementation,
     Instance,
+    InstanceRef,
     Operator,
+    State,
     normalised_gap,
     own_score_of,
     settings_of,
 )
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.domains.core.errors import describe_error
+from dga2d.domains.core.plugins import load_again
+from dga2d.domains.core.registry import get_domain, loaded_plugin
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.runs.solving import decode_solution
 
 WORK = 1000
@@ -146,3 +155,55 @@ async def solve_with_baselines(
     ]:
         text = "mean scores: " + ", ".join(told)
     return Examination(text, tuple(group_failures(failures)))
+
+
+TIME_LIMIT_S = 180
+"""Seconds that the claim may take, compilers included."""
+Arrays: TypeAlias = tuple[Any, Mapping[str, Any]]
+"""Sequence and metadata of a state."""
+
+
+@dataclass(frozen=True)
+class DomainAddress:
+    """Where another process finds a domain."""
+
+    name: str
+    plugin: Mapping[str, str] | None
+    """Address of a plug-in; ``None`` for a domain of the program."""
+
+    @classmethod
+    def of(cls, domain: Domain) -> DomainAddress:
+        """Return the place of a domain that is known by its name."""
+        plugin = loaded_plugin(domain.name)
+        return cls(domain.name, None if plugin is None else plugin.address())
+
+    def domain(self) -> Domain:
+        """Return the domain, in the process that asks."""
+        return get_domain(self.name) if self.plugin is None else load_again(self.plugin)
+
+
+async def examine_elsewhere(domain: Domain, ref: InstanceRef | None, states: Sequence[State]) -> Examination:
+    """Try in another process whether decoder and verifier agree on `states`.
+
+    `ref` is their instance, ``None`` for the smoke instance.
+    """
+    arrays = [(state.sequence, dict(state.metadata)) for state in states]
+    seen = None
+    try:
+        with move_on_after(TIME_LIMIT_S):
+            seen = await to_process.run_sync(
+                examine_scoring, DomainAddress.of(domain), ref, arrays, cancellable=True
+            )
+    except Exception as error:  # the process may have ended in any way
+        return Examination("", (describe_error(error),))
+    if seen is None:
+        return Examination("", (f"nothing came back in {TIME_LIMIT_S} s: something runs on without end",))
+    return seen
+
+
+def examine_scoring(place: DomainAddress, ref: InstanceRef | None, arrays: Sequence[Arrays]) -> Examination:
+    """Try the claim in this process."""
+    domain = place.domain()
+    instance = domain.smoke_instance() if ref is None else domain.load(ref)
+    states = [State(sequence, dict(metadata)) for sequence, metadata in arrays]
+    return examine(scoring_claim, domain, instance, states)

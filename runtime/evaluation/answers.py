@@ -231,11 +231,7 @@ def _no_bytes(value: object) -> Any:
 
 
 def failure_reply(
-    kind: FailureKind,
-    diagnostic: str,
-    elapsed_s: float = 0.0,
-    cpu_s: float = 0.0,
-    has_compiled: bool = False,
+    kind: FailureKind, diagnostic: str, elapsed_s: float = 0.0, cpu_s: float = 0.0, has_compiled: bool = False
 ) -> EvaluationReply:
     """Return the reply to a request that has no solution."""
     return EvaluationReply(None, kind, diagnostic, elapsed_s, 0, (), None, cpu_s, has_compiled)

@@ -37,13 +37,9 @@ def kind_of(error: BaseException, is_loading: bool) -> FailureKind:
         return "forbidden"
     if any(isinstance(error, cls) and words in str(error) for cls, words in _FORBIDDEN_MESSAGES):
         return "forbidden"
-    if is_loading or _is_from_numba_compiler(error):
+    if is_loading or any(cls.__module__ == "numba.core.errors" for cls in type(error).__mro__):
         return "compile_error"
     return "runtime_error"
-
-
-def _is_from_numba_compiler(error: BaseException) -> bool:
-    return any(cls.__module__ == "numba.core.errors" for cls in type(error).__mro__)
 
 
 def describe(error: BaseException, sources: Mapping[str, str], place: str) -> str:

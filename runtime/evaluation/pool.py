@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 import anyio
@@ -29,10 +28,9 @@ from dga2d.runtime.evaluation.decoders import decoder_address, load_domain_file
 from dga2d.runtime.evaluation.errors import CacheFolderError, WireError
 from dga2d.runtime.evaluation.launch import Zygote, launch
 from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
-from dga2d.runtime.evaluation.slot_queue import Urgency
 from dga2d.runtime.evaluation.worker import Worker, ZygoteSettings
-from dga2d.runtime.evaluation.worker_pool import Job, Parcel, WorkerPool
-from dga2d.runtime.user_key import KEY_BYTES, user_key
+from dga2d.runtime.evaluation.worker_pool import Job, Parcel, Urgency, WorkerPool
+from dga2d.runtime.user_files import KEY_BYTES, user_key
 
 _WORLDS_KEPT = 64
 _PROGRAMS_KEPT = 1024
@@ -40,6 +38,10 @@ _PREPARATION_S = 1e9
 """Others wait for preparations, so these start before every evaluation, the longest texts first."""
 _HANDOVER_BYTES_PER_S = 32 << 20
 """What an evaluation's time limit allows for, besides its grace, while its instance is handed over."""
+
+
+Deadlines = tuple[float, float, float]
+"""Seconds to load, to run and in all."""
 
 
 class _Budget(NamedTuple):
@@ -146,13 +148,8 @@ class EvaluatorPool:
         oracle = b"" if smoke.oracle is None else smoke.oracle.data
         return ZygoteSettings(self._mode, self._limits, self._cache, address, smoke.environment.data, oracle)
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._worker_pool.__aexit__(exc_type, exc, traceback)
+    async def __aexit__(self, *failure: object) -> None:
+        await self._worker_pool.__aexit__(*failure)
 
     def _load_domain(self) -> Domain:
         if self._domain_file is not None:
@@ -223,7 +220,7 @@ class EvaluatorPool:
             raise ValueError(f"{request.key} has no budget and the pool has none for it")
         return self._budget
 
-    def _deadlines(self, budget: _Budget, world: _World) -> tuple[float, float, float]:
+    def _deadlines(self, budget: _Budget, world: _World) -> Deadlines:
         limits = self._limits
         run_s = budget.amount + limits.wall_grace_s if budget.unit == "s" else limits.work_wall_s
         run_s += len(world.environment.data) / _HANDOVER_BYTES_PER_S
@@ -285,10 +282,7 @@ class EvaluatorPool:
         world = await self._world(self._domain.smoke_instance())
         asks = world.oracle is not None
         work = min(limits.prepare_work, limits.prepare_questions) if asks else limits.prepare_work
-        job = await self._job(world, steps, _Budget(work, "work"), (0,), deadlines)
-        job.fields["is_preparation"] = True
-        job.answer_bytes += limits.file_bytes
-        ended = await self._worker_pool.submit(job, Urgency(0, -_PREPARATION_S - len(step.source)))
+        ended = await self._run_preparation(world, steps, _Budget(work, "work"), deadlines)
         if ended is None:
             return EvaluationFailure(
                 "crashed", "the evaluation worker died twice while it compiled this text"
@@ -312,13 +306,19 @@ class EvaluatorPool:
         seconds = min(limits.prepare_run_s, limits.prepare_s)  # compilation included: it is worth no more
         deadlines = (seconds, seconds, seconds)
         world = await self._world(self._rehearsal)
-        job = await self._job(world, steps, _Budget(limits.rehearsal_s, "s"), (0,), deadlines)
-        job.fields["is_preparation"] = True
-        job.answer_bytes += limits.file_bytes
-        ended = await self._worker_pool.submit(job, Urgency(0, -_PREPARATION_S - len(steps[-1].source)))
+        ended = await self._run_preparation(world, steps, _Budget(limits.rehearsal_s, "s"), deadlines)
         code = None if ended is None else compiled_code(ended, limits.file_bytes)
         if code is not None:
             await to_thread.run_sync(self._keep, steps[-1], code)
+
+    async def _run_preparation(
+        self, world: _World, steps: Sequence[Implementation], budget: _Budget, deadlines: Deadlines
+    ) -> wire.Message | None:
+        """Run `steps` to see what the last of them compiles."""
+        job = await self._job(world, steps, budget, (0,), deadlines)
+        job.fields["is_preparation"] = True
+        job.answer_bytes += self._limits.file_bytes
+        return await self._worker_pool.submit(job, Urgency(0, -_PREPARATION_S - len(steps[-1].source)))
 
     def _keep(self, step: Implementation, code: bytes) -> None:
         self._programs[step.id] = _program(step, code)
@@ -359,7 +359,7 @@ class EvaluatorPool:
         steps: Sequence[Implementation],
         budget: _Budget,
         seed: Sequence[int],
-        deadlines: tuple[float, float, float],
+        deadlines: Deadlines,
     ) -> Job:
         programs = [await self._program(step) for step in steps]
         fields = {

@@ -13,13 +13,8 @@ import anyio.from_thread
 import anyio.lowlevel
 import numpy as np
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ModelUnavailableError,
-    Quote,
-)
+from dga2d.agents.proposing.errors import CallLostError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.protocols import split_thoughts

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from dga2d.agents.model_choice import models_of
-from dga2d.agents.proposing import OFFLINE_WAYS, LanguageModel, ModelPool, Models, OfflineModel
+from dga2d.agents.proposing.models import LanguageModel, ModelPool, Models
+from dga2d.agents.proposing.offline import OFFLINE_WAYS, OfflineModel
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.retries import OutageListener, RetryPolicy

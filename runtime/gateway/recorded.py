@@ -16,33 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ImplementTask,
-    LanguageModel,
-    ModelUnavailableError,
-    Quote,
-)
+from dga2d.agents.proposing.errors import CallLostError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
+from dga2d.agents.proposing.tasks import ImplementTask
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import BlobDigest, Dga2dError, RunId, blob_digest
-from dga2d.events.payloads import (
-    EdgeReplaced,
-    GraphInitialized,
-    ImplementationAdded,
-    ImplementationReplaced,
-    LLMCallAbandoned,
-    LLMCallReserved,
-    LLMCallSettled,
-    OperatorAdded,
-    RunStarted,
-    WorkRateMeasured,
-    WorkRatePoint,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.ledger import BY_TASK
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.runs.exported import is_file, open_file
+from dga2d.runtime.runs.states import is_file, open_file
 from dga2d.store import EventStore, ForeignDatabaseError, UnknownRunError, open_store, verify_events
 
 FALLBACK = ",then="
@@ -51,7 +33,9 @@ MATCH = ",match="
 """Stands in ``recorded:SOURCE,match=task`` before how answers are found besides by the prompt."""
 
 
-Accepting = GraphInitialized | ImplementationAdded | ImplementationReplaced | EdgeReplaced | OperatorAdded
+Accepting = (
+    p.GraphInitialized | p.ImplementationAdded | p.ImplementationReplaced | p.EdgeReplaced | p.OperatorAdded
+)
 """Events with which an answer was accepted."""
 
 
@@ -217,26 +201,26 @@ async def read_recording(store_url: str, source: str) -> Recording:
 async def _read(store: EventStore, run: RunId) -> Recording:
     calls: dict[CallKey, RecordedCall] = {}
     keys: dict[int, CallKey] = {}
-    rates: dict[str, tuple[WorkRatePoint, ...]] = {}
+    rates: dict[str, tuple[p.WorkRatePoint, ...]] = {}
     accepted: dict[TaskKind, list[RecordedCall]] = {}
     domain = ""
     async for event in verify_events(store.read(run)):
         payload = event.payload
-        if isinstance(payload, RunStarted):
+        if isinstance(payload, p.RunStarted):
             domain = payload.domain
-        elif isinstance(payload, WorkRateMeasured):
+        elif isinstance(payload, p.WorkRateMeasured):
             rates.setdefault(payload.subject, payload.points)
-        elif isinstance(payload, LLMCallReserved):
+        elif isinstance(payload, p.LLMCallReserved):
             keys[payload.call] = (payload.subject, payload.attempt)
             calls[keys[payload.call]] = _recorded_call(payload)
-        elif isinstance(payload, LLMCallAbandoned):
+        elif isinstance(payload, p.LLMCallAbandoned):
             _end(calls, keys[payload.call], payload.reason)
-        elif isinstance(payload, LLMCallSettled):
+        elif isinstance(payload, p.LLMCallSettled):
             _end(calls, keys[payload.call], await _completion(store, payload))
         elif isinstance(payload, Accepting) and payload.call is not None:
             found = calls[keys[payload.call]]
             operator = ""
-            if isinstance(payload, ImplementationAdded | ImplementationReplaced):
+            if isinstance(payload, p.ImplementationAdded | p.ImplementationReplaced):
                 operator = payload.operator
                 found = _whole(found, (await store.get_blob(payload.source)).decode())
             purpose = keys[payload.call][0].partition("/")[0]
@@ -260,7 +244,7 @@ def _whole(call: RecordedCall, source: str) -> RecordedCall:
     return replace(call, ending=replace(call.ending, text=text))
 
 
-def _recorded_call(payload: LLMCallReserved) -> RecordedCall:
+def _recorded_call(payload: p.LLMCallReserved) -> RecordedCall:
     quote = Quote(payload.reserved_tokens, payload.reserved_microusd / 1e6)
     return RecordedCall(payload.call, payload.prompt, quote, None)
 
@@ -270,7 +254,7 @@ def _end(calls: dict[CallKey, RecordedCall], key: CallKey, ending: Completion | 
     calls[key] = RecordedCall(before.number, before.prompt, before.quote, ending)
 
 
-async def _completion(store: EventStore, payload: LLMCallSettled) -> Completion:
+async def _completion(store: EventStore, payload: p.LLMCallSettled) -> Completion:
     reasoning = b"" if payload.reasoning is None else await store.get_blob(payload.reasoning)
     return Completion(
         text=(await store.get_blob(payload.response)).decode(),

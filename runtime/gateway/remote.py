@@ -1,23 +1,28 @@
-"""A language model behind an endpoint: `LanguageModel` over any chat protocol."""
+"""A language model behind an endpoint: `LanguageModel` over any chat protocol.
+
+Where OpenTelemetry is installed, a span covers each call with all its attempts. Prompts and answers are never
+in it.
+
+References
+----------
+OpenTelemetry, "Semantic conventions for generative client AI spans" (status: development).
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ModelError,
-    ModelUnavailableError,
-    Quote,
-    answer_schema,
-)
+import httpx
+
+from dga2d.agents.proposing.errors import CallLostError, ModelError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
+from dga2d.agents.proposing.prompts import answer_schema
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.gateway.endpoint import Endpoint
 from dga2d.runtime.gateway.protocols import ChatAnswer, ChatRequest, JsonMode
@@ -28,8 +33,64 @@ from dga2d.runtime.gateway.retries import (
     RateLimiter,
     RetryPolicy,
 )
-from dga2d.runtime.gateway.telemetry import call_span
 from dga2d.runtime.gateway.transport import Transport, new_client
+
+try:
+    from opentelemetry import trace
+except ImportError:
+    trace = None  # type: ignore[assignment]
+
+
+class CallSpan:
+    """Takes what is known of a call when it ends; `span` is ``None`` without OpenTelemetry."""
+
+    def __init__(self, span: Any) -> None:
+        self._span = span
+
+    def record_answer(self, answer: ChatAnswer, prompt_tokens: int, completion_tokens: int) -> None:
+        """Note the answer's figures."""
+        if self._span is None:
+            return
+        self._span.set_attribute("gen_ai.usage.input_tokens", prompt_tokens)
+        self._span.set_attribute("gen_ai.usage.output_tokens", completion_tokens)
+        if answer.response_id is not None:
+            self._span.set_attribute("gen_ai.response.id", answer.response_id)
+        if answer.finish_reason is not None:
+            self._span.set_attribute("gen_ai.response.finish_reasons", [answer.finish_reason])
+
+
+@contextmanager
+def call_span(provider: str, base_url: str, request: ChatRequest) -> Iterator[CallSpan]:
+    """Open the span of one call; of an error that leaves the block only the type is recorded."""
+    if trace is None:
+        yield CallSpan(None)
+        return
+    url = httpx.URL(base_url)
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": request.model,
+        "gen_ai.request.max_tokens": request.max_tokens,
+        "gen_ai.output.type": "text" if request.schema is None else "json",
+        "server.address": url.host,
+        "server.port": url.port or (443 if url.scheme == "https" else 80),
+    }
+    if request.temperature is not None:
+        attributes["gen_ai.request.temperature"] = request.temperature
+    with trace.get_tracer("dga2d").start_as_current_span(
+        f"chat {request.model}",
+        kind=trace.SpanKind.CLIENT,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield CallSpan(span)
+        except Exception as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(trace.StatusCode.ERROR)
+            raise
+
 
 FRAME_TOKENS = 512
 """What a chat template may add to a prompt."""

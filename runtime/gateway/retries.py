@@ -24,7 +24,7 @@ import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
 
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.proposing import ModelUnavailableError
+from dga2d.agents.proposing.errors import ModelUnavailableError
 from dga2d.events import Dga2dError, Draft
 from dga2d.events.payloads import CallsResumed, CallsSuspended
 from dga2d.runtime.terminal.diagnostics import logger

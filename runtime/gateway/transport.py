@@ -18,7 +18,7 @@ import anyio
 import httpx
 
 from dga2d import __version__
-from dga2d.agents.proposing import CallLostError
+from dga2d.agents.proposing.errors import CallLostError
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway.endpoint import Endpoint
 from dga2d.runtime.gateway.protocols import ChatAnswer, MalformedAnswerError, StreamReader

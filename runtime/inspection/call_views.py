@@ -1,4 +1,5 @@
-"""What models were asked in a run and what became of it: the ledger, its calls, and what a bank offered.
+"""What models were asked in a run and what became of it: the ledger, its calls, what a bank offered, and what
+a method of complete programs has found.
 
 Plain JSON-able values in a stable shape (``docs/reference/cli.md``).
 """
@@ -14,6 +15,7 @@ from dga2d.events.payloads import BankEntry
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.ledger import BY_TASK, Call, Ledger
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.search_state import ProgramRecord
 from dga2d.runtime.inspection.measures import percent
 
 
@@ -179,3 +181,38 @@ def calls_view(ledger: Ledger) -> list[dict[str, Any]]:
         }
         for _, call in sorted(ledger.calls.items())
     ]
+
+
+def search_view(state: RunState) -> dict[str, Any] | None:
+    """Return population, archive, programs and reflections; ``None`` for a run that evolves pipelines."""
+    if state.settings.evolves_pipelines:
+        return None
+    search = state.search
+    programs = sorted(search.programs.values(), key=lambda program: program.number)
+    return {
+        "method": state.settings.method,
+        "population": list(search.population),
+        "archive": list(search.archive),
+        "nodes": len(search.tree),
+        "programs": [_program(state, program) for program in programs],
+        "reflections": [
+            {"round": r.round, "slot": r.slot, "variation": r.variation, "text": r.text}
+            for r in search.reflections
+        ],
+    }
+
+
+def _program(state: RunState, program: ProgramRecord) -> dict[str, Any]:
+    return {
+        "id": program.id,
+        "number": program.number,
+        "round": program.round,
+        "slot": program.slot,
+        "variation": program.variation,
+        "parents": list(program.parents),
+        "gap_percent": None if program.failed else -100.0 * program.score,
+        "effort": program.effort,
+        "idea": program.idea,
+        "description": program.description,
+        "is_in_population": program.id in state.search.population,
+    }

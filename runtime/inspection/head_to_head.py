@@ -7,7 +7,7 @@ has tested, and runs whose own budgets differ. Nothing is written to the logs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from dga2d.runtime.runs.solving import (
     solve_by_or_tools,
 )
 from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.terminal.output import Announce
 from dga2d.store import open_store
 
 METHODS: tuple[Method, ...] = ("safe", "basic", "ils", "cp-sat")
@@ -62,7 +63,7 @@ async def solve_head_to_head(
     methods: Sequence[Method],
     limits: Limits,
     data_dir: Path | None,
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> dict[str, Any]:
     """Return how the algorithms of `runs` and classical `methods` do on the instances that all runs were
     tested on; the shape is that of `read_comparison`.
@@ -111,7 +112,7 @@ async def _solve_all(
     keys: Sequence[InstanceKey],
     contestants: Sequence[Contestant],
     limits: Limits,
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> list[dict[InstanceKey, float | None]]:
     """Return the gaps in percent by instance for each contestant; ``None`` where it failed."""
     settings = RunSettings(evaluators=1, time_limit=limits.seconds)

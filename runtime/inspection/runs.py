@@ -1,4 +1,4 @@
-"""Reading runs: their list, the state at any point, the replay. Nothing here writes."""
+"""Reading runs: their list, the state at any point, trainings, the replay. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from dga2d.replay.snapshots import SnapshotCheck
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.training_state import TrainingState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.training_view import training_view
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
-from dga2d.store import (
-    EventStore,
-    RunSummary,
-    open_store,
-    verify_events,
-)
+from dga2d.store import EventStore, RunSummary, open_store, verify_events
 
 if TYPE_CHECKING:
     from dga2d.agents.decision_replay import DecisionVerifier
@@ -160,7 +155,7 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
 def _verifier(domain_name: str, store: EventStore) -> DecisionVerifier:
     # domains (numba) and agents take a second to import; only --verify pays for them
     from dga2d.agents.decision_replay import DecisionVerifier
-    from dga2d.agents.proposing import PromptContext
+    from dga2d.agents.proposing.tasks import PromptContext
     from dga2d.domains.core.registry import get_domain
 
     domain = get_domain(domain_name)
@@ -171,3 +166,30 @@ def _begun(run_id: str, state: RunState) -> RunState:
     if state.started is None and state.training is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began")
     return state
+
+
+def training_view(run_id: str, state: RunState, training: TrainingState) -> dict[str, Any]:
+    """Return a training at one event."""
+    started = training.started
+    return {
+        "run": run_id,
+        "seq": state.seq,
+        "status": state.status,
+        "reason": state.reason,
+        "domain": started.domain,
+        "seed": started.seed,
+        "code_version": state.code_version,
+        "settings": started.settings,
+        "state_digest": state_digest(state),
+        "training": {
+            "method": started.method,
+            "data": started.data,
+            "cost": started.cost,
+            "parameters": started.parameters,
+            "torch": started.torch_version,
+            "devices": list(training.devices),
+            "budget": {"steps": training.budget_steps, "hours": training.budget_hours},
+            "weights": training.weights,
+            "curve": [point.model_dump(mode="json", exclude={"checkpoint"}) for point in training.points],
+        },
+    }

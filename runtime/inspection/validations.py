@@ -73,9 +73,7 @@ class ValidationRecord:
 
 
 def gaps_of(
-    header: RunStarted,
-    split: Literal["test", "validation"],
-    objectives: Mapping[InstanceKey, float | None],
+    header: RunStarted, split: Literal["test", "validation"], objectives: Mapping[InstanceKey, float | None]
 ) -> dict[InstanceKey, float | None]:
     """Return gaps in percent behind the references of a split."""
     from dga2d.domains.core.contract import normalised_gap  # numpy; a log is read without it

@@ -14,9 +14,16 @@ from typing import Any, Literal
 from dga2d.events import InstanceKey, RunId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
-from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
-from dga2d.runtime.inspection.pairs import Gaps, Interval, PairedGaps, interval, pair_gaps
+from dga2d.runtime.inspection.pairs import (
+    Gaps,
+    Interval,
+    PairedGaps,
+    TestedPairs,
+    conclusion,
+    interval,
+    pair_gaps,
+)
 from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore

@@ -11,9 +11,8 @@ from dga2d.events.payloads import ChallengersCompared, RunStarted, Step, TestCan
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
-from dga2d.runtime.inspection.call_views import ledger_view
+from dga2d.runtime.inspection.call_views import ledger_view, search_view
 from dga2d.runtime.inspection.measures import Measure, measure_in, measure_of, percent
-from dga2d.runtime.inspection.method_views import search_view
 from dga2d.store import RunSummary
 
 if TYPE_CHECKING:

@@ -22,15 +22,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from dga2d.domains.clp3d.decoder import make_decoder
 from dga2d.domains.clp3d.reader import BoxType, ContainerData, container_data, operator_environment
 from dga2d.domains.core.contract import Decoder, Instance, State
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import draw
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 FEATURES: Final = 8
 CLIPPING: Final = 10.0
@@ -72,7 +71,7 @@ class PointerNetwork(nn.Module):
         self.query = nn.Linear(width, width, bias=False)
         self.pointer = nn.Linear(width, 1, bias=False)
 
-    def forward(self, boxes: Tensor, paths: int, rng: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def forward(self, boxes: Tensor, paths: int, rng: Generator | None) -> tuple[Tensor, Tensor]:
         """Point at all boxes, one after the other, `paths` times for each instance.
 
         Parameters
@@ -166,25 +165,22 @@ def fill_rates(decoder: Decoder, orders: Tensor) -> list[float]:
     return [100.0 - decoder(State(order)) for order in orders.cpu().numpy().astype(np.int32)]
 
 
-class BppDrl(LearnedMethod):
+class BppDrl(LearnedMethod[BppSettings]):
     """Implements `LearnedMethod`; see the module."""
 
     name = "bpp-drl"
     domain = "clp3d"
     settings = BppSettings
+    network = PointerNetwork
     default_size = 24
     data = "containers and boxes of 3 to 12 types, after Bischoff and Ratcliff 1995, made anew for every step"
     cost = "100 minus the fill rate in percent; in validation of the most probable order"
     published = "bins of 8, 10 and 12 boxes (Hu and others 2017); how long they train was not looked up"
 
-    def network(self, settings: TrainingSettings) -> nn.Module:
-        return PointerNetwork(settings)
-
     def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
+        self, network: nn.Module, settings: BppSettings, rng: Generator, step: int
     ) -> tuple[Tensor, float]:
         """Return REINFORCE's loss on the volume that is left empty, and its mean."""
-        assert isinstance(settings, BppSettings)
         environments = _environments(settings.size, settings.batch, rng.initial_seed())
         boxes = torch.from_numpy(np.stack([box_features(e) for e in environments])).to(rng.device)
         orders, log_probability = network(boxes, settings.rollouts, rng)
@@ -196,7 +192,7 @@ class BppDrl(LearnedMethod):
         spread = advantage.std().clamp(min=1e-6)
         return (advantage / spread * log_probability).mean(), float(empty.mean())
 
-    def validate(self, network: nn.Module, settings: TrainingSettings) -> float:
+    def validate(self, network: nn.Module, settings: BppSettings) -> float:
         seed = stream("cpu", "validation", self.name, settings.size).initial_seed()
         environments = _environments(settings.size, VALIDATION_INSTANCES, seed)
         boxes = torch.from_numpy(np.stack([box_features(e) for e in environments]))
@@ -210,9 +206,9 @@ class BppDrl(LearnedMethod):
     def solve(
         self,
         network: nn.Module,
-        settings: TrainingSettings,
+        settings: BppSettings,
         instance: Instance,
-        rng: torch.Generator,
+        rng: Generator,
         time_limit_s: float,
     ) -> State:
         """Return the best of the most probable order and, while time is left, of 512 samples."""

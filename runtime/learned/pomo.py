@@ -21,14 +21,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.tsp.reader import length_matrix
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import attend, draw, merge_heads, split_heads
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 TANH_CLIPPING: Final = 10.0
 """Logits lie within ± this."""
@@ -120,7 +119,7 @@ class Decoder(NamedTuple):
         return torch.log_softmax(TANH_CLIPPING * torch.tanh(scores) + barred, dim=-1)
 
     @torch.no_grad()
-    def build(self, rng: torch.Generator | None) -> Tensor:
+    def build(self, rng: Generator | None) -> Tensor:
         """Return a tour from each city of each instance, int64 `(batch, n, n)`: the next city is drawn, or
         without `rng` the most probable.
         """
@@ -175,17 +174,18 @@ def eight_pictures(cities: Tensor) -> Tensor:
     return torch.cat(pictures)
 
 
-def training_cities(size: int, batch: int, rng: torch.Generator) -> Tensor:
+def training_cities(size: int, batch: int, rng: Generator) -> Tensor:
     """Return points uniform in the unit square, float `(batch, size, 2)`."""
     return torch.rand(batch, size, 2, generator=rng, device=rng.device)
 
 
-class Pomo(LearnedMethod):
+class Pomo(LearnedMethod[TrainingSettings]):
     """Implements `LearnedMethod`; see the module."""
 
     name = "pomo"
     domain = "tsp"
     settings = TrainingSettings
+    network = PomoNetwork
     default_size = 20
     data = "points uniform in the unit square, made anew for every step"
     cost = "length of the tour; in validation the best of one tour from each city, without augmentation"
@@ -194,11 +194,8 @@ class Pomo(LearnedMethod):
         "authors' program, TSP/POMO/train_n20.py)"
     )
 
-    def network(self, settings: TrainingSettings) -> nn.Module:
-        return PomoNetwork(settings)
-
     def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
+        self, network: nn.Module, settings: TrainingSettings, rng: Generator, step: int
     ) -> tuple[Tensor, float]:
         """Return REINFORCE's loss with the shared baseline (POMO, equations 2 and 3), and the mean length."""
         cities = training_cities(settings.size, settings.batch, rng)
@@ -221,7 +218,7 @@ class Pomo(LearnedMethod):
         network: nn.Module,
         settings: TrainingSettings,
         instance: Instance,
-        rng: torch.Generator,
+        rng: Generator,
         time_limit_s: float,
     ) -> State:
         """Return the best of the most probable tours from every city on the eight pictures of the square, by

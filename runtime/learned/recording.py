@@ -7,19 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from anyio import from_thread, to_thread
 
 from dga2d.events import Draft, Payload, RunId, blob_digest
-from dga2d.events.payloads import (
-    TrainingCheckpointed,
-    TrainingFinished,
-    TrainingPaused,
-    TrainingResumed,
-    TrainingStarted,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import OutputFileError, RunStateError
 from dga2d.runtime.learned.method import device_in_words
@@ -28,6 +22,7 @@ from dga2d.runtime.learned.weights import digest_of
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.sessions import lease_holder
 from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.terminal.output import Announce
 from dga2d.store import EventStore, EventWriter, open_store
 
 
@@ -53,14 +48,17 @@ def card_path(weights: Path) -> Path:
     return weights.with_name(f"{weights.stem}.card.json")
 
 
-async def start_training(
-    url: str,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
-) -> Trained:
+class Session(NamedTuple):
+    """A training, how long it goes on, and what is told meanwhile."""
+
+    training: Training
+    budget: Budget
+    weights: Path
+    is_stopped: Callable[[], bool]
+    announce: Announce
+
+
+async def start_training(url: str, session: Session) -> Trained:
     """Train from the beginning, recorded as the run that it names, and write weights and card.
 
     Raises
@@ -70,23 +68,16 @@ async def start_training(
     StoreError
         The database refuses.
     """
-    run_id = RunId(training.run_id)
+    run_id = RunId(session.training.run_id)
     async with (
         open_store(url) as store,
         store.write(run_id, holder=lease_holder(), create=True) as writer,
     ):
-        await _append(writer, _start_event(training, budget))
-        return await _train(writer, training, budget, weights, is_stopped, announce, -1)
+        await _append(writer, _start_event(session.training, session.budget))
+        return await _train(writer, session, -1)
 
 
-async def resume_training(
-    url: str,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
-) -> Trained:
+async def resume_training(url: str, session: Session) -> Trained:
     """Go on with the training of a checkpoint.
 
     Raises
@@ -94,7 +85,7 @@ async def resume_training(
     RunStateError
         The database does not hold its run, or one that is further than the checkpoint.
     """
-    run_id = RunId(training.run_id)
+    training, run_id = session.training, RunId(session.training.run_id)
     async with open_store(url, create=False) as store:
         state = await _load_training(store, run_id)
         assert state.training is not None
@@ -104,8 +95,8 @@ async def resume_training(
                 f"{state.training.step}: it is older than the log"
             )
         async with store.write(run_id, holder=lease_holder()) as writer:
-            await _append(writer, _resume_event(training, budget))
-            return await _train(writer, training, budget, weights, is_stopped, announce, state.training.step)
+            await _append(writer, _resume_event(training, session.budget))
+            return await _train(writer, session, state.training.step)
 
 
 async def _load_training(store: EventStore, run_id: RunId) -> RunState:
@@ -115,32 +106,25 @@ async def _load_training(store: EventStore, run_id: RunId) -> RunState:
     return state
 
 
-async def _train(
-    writer: EventWriter,
-    training: Training,
-    budget: Budget,
-    weights: Path,
-    is_stopped: Callable[[], bool],
-    announce: Callable[[str], None],
-    recorded: int,
-) -> Trained:
+async def _train(writer: EventWriter, session: Session, recorded: int) -> Trained:
+    training, budget, weights, is_stopped, announce = session
     checkpoint, card = checkpoint_path(weights), card_path(weights)
 
     def measured(point: CurvePoint, digest: str) -> None:
-        draft = TrainingCheckpointed(checkpoint=digest, **point.model_dump())
+        draft = p.TrainingCheckpointed(checkpoint=digest, **point.model_dump())
         from_thread.run(_append, writer, draft)
 
     for point in training.curve:  # what was measured, but not recorded before the process was killed
         if point.step > recorded:
-            await _append(writer, TrainingCheckpointed(checkpoint="", **point.model_dump()))
+            await _append(writer, p.TrainingCheckpointed(checkpoint="", **point.model_dump()))
     loop = partial(training.train, budget, checkpoint, is_stopped, measured, announce)
     if not await to_thread.run_sync(loop):
-        await _append(writer, TrainingPaused(step=training.step, reason="stopped by its user"))
+        await _append(writer, p.TrainingPaused(step=training.step, reason="stopped by its user"))
         return Trained(training, weights, card, checkpoint, None)
     data = training.save_weights(weights)
     _write_card(card, card_of(training, weights, data, budget))
     last = training.curve[-1]
-    finished = TrainingFinished(
+    finished = p.TrainingFinished(
         step=last.step, seconds=last.seconds, cpu_seconds=last.cpu_seconds, weights=blob_digest(data)
     )
     await writer.append([Draft("trainer", finished)], [data])
@@ -152,9 +136,9 @@ async def _append(writer: EventWriter, payload: Payload) -> None:
     await writer.append([Draft("trainer", payload)])
 
 
-def _start_event(training: Training, budget: Budget) -> TrainingStarted:
+def _start_event(training: Training, budget: Budget) -> p.TrainingStarted:
     method, settings = training.method, training.settings
-    return TrainingStarted(
+    return p.TrainingStarted(
         method=method.name,
         domain=method.domain,
         seed=settings.seed,
@@ -170,8 +154,8 @@ def _start_event(training: Training, budget: Budget) -> TrainingStarted:
     )
 
 
-def _resume_event(training: Training, budget: Budget) -> TrainingResumed:
-    return TrainingResumed(
+def _resume_event(training: Training, budget: Budget) -> p.TrainingResumed:
+    return p.TrainingResumed(
         step=training.step,
         device=device_in_words(training.device),
         code_version=present_version(training.method.domain),

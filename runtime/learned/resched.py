@@ -22,15 +22,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.fjsp.card import MACHINE_ALLOCATION
 from dga2d.domains.fjsp.reader import FlexibleShopData, processing_matrix
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.networks import draw, merge_heads, split_heads
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 DISCOUNT: Final = 0.99
 BARRED: Final = -1e9
@@ -278,7 +277,7 @@ class Rollout(NamedTuple):
 
 
 @torch.no_grad()
-def dispatch(network: nn.Module, shops: Shops, rng: torch.Generator | None) -> Rollout:
+def dispatch(network: nn.Module, shops: Shops, rng: Generator | None) -> Rollout:
     """Return a schedule of each shop: pairs are drawn, or without `rng` the most probable."""
     batch, jobs, length, n_machines = shops.times.shape
     counts, shortest = shops.counts, shops.shortest
@@ -318,7 +317,7 @@ def _after(
     return Moment(following, job_free, machine_free)
 
 
-def training_shops(settings: ReschedSettings, batch: int, rng: torch.Generator) -> Shops:
+def training_shops(settings: ReschedSettings, batch: int, rng: Generator) -> Shops:
     """Return instances of the kind SD1: 0.8 m to 1.2 m operations per job, each on 1 to m machines, with
     times of a mean of 1 to 20, and up to a fifth more or less on each machine.
     """
@@ -336,12 +335,13 @@ def training_shops(settings: ReschedSettings, batch: int, rng: torch.Generator) 
     return Shops(times * is_eligible, is_eligible)
 
 
-class Resched(LearnedMethod):
+class Resched(LearnedMethod[ReschedSettings]):
     """Implements `LearnedMethod`; see the module."""
 
     name = "resched"
     domain = "fjsp"
     settings = ReschedSettings
+    network = ReschedNetwork
     default_size = 6
     data = "flexible job shops of the kind SD1 (Song and others 2023), made anew for every step"
     cost = "makespan; in validation of the most probable schedule"
@@ -350,14 +350,10 @@ class Resched(LearnedMethod):
         "2 blocks (the authors' program, REINFORCE/configs/fjsp.py)"
     )
 
-    def network(self, settings: TrainingSettings) -> nn.Module:
-        return ReschedNetwork(settings)
-
     def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
+        self, network: nn.Module, settings: ReschedSettings, rng: Generator, step: int
     ) -> tuple[Tensor, float]:
         """Return REINFORCE's loss on the discounted growth of the bound, and the mean makespan."""
-        assert isinstance(settings, ReschedSettings)
         shops = training_shops(settings, settings.batch, rng).repeat(settings.rollouts)
         rollout = dispatch(network, shops, rng)
         batch, steps = rollout.actions.shape
@@ -378,8 +374,7 @@ class Resched(LearnedMethod):
         loss = -(advantage * chosen * rollout.is_action).sum(dim=1).mean()
         return loss, float(rollout.makespans.mean())
 
-    def validate(self, network: nn.Module, settings: TrainingSettings) -> float:
-        assert isinstance(settings, ReschedSettings)
+    def validate(self, network: nn.Module, settings: ReschedSettings) -> float:
         rng = stream("cpu", "validation", self.name, settings.size, settings.machines)
         shops = training_shops(settings, VALIDATION_INSTANCES, rng)
         device = next(network.parameters()).device
@@ -388,9 +383,9 @@ class Resched(LearnedMethod):
     def solve(
         self,
         network: nn.Module,
-        settings: TrainingSettings,
+        settings: ReschedSettings,
         instance: Instance,
-        rng: torch.Generator,
+        rng: Generator,
         time_limit_s: float,
     ) -> State:
         """Return the best of the most probable schedule and, while time is left, of a hundred samples."""

@@ -25,13 +25,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.mis.model_rb import model_rb
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 
 PENALTY: Final = 1.2
 """Energy of an edge within the set; a vertex has −1."""
@@ -131,12 +130,7 @@ def flip_probability(step: int, steps: int) -> float:
 
 
 def diffuse(
-    network: nn.Module,
-    adjacency: Tensor,
-    paths: int,
-    steps: int,
-    temperature: float,
-    rng: torch.Generator,
+    network: nn.Module, adjacency: Tensor, paths: int, steps: int, temperature: float, rng: Generator
 ) -> Reverse:
     """Go from noise to marks on each graph, `paths` times, and return the loss of doing so.
 
@@ -195,7 +189,7 @@ def round_by_expectation(adjacency: Tensor, probabilities: Tensor) -> Tensor:
     return p.round().long()
 
 
-def training_graphs(settings: SddsSettings, count: int, rng: torch.Generator) -> Tensor:
+def training_graphs(settings: SddsSettings, count: int, rng: Generator) -> Tensor:
     """Return adjacency matrices of Model RB, float `(count, size, size)`: cliques of 5, joined at random."""
     seeds = torch.randint(0, 2**62, (count,), generator=rng, device=rng.device).tolist()
     cliques = settings.size // CLIQUE
@@ -203,12 +197,13 @@ def training_graphs(settings: SddsSettings, count: int, rng: torch.Generator) ->
     return torch.from_numpy(np.stack(made)).to(rng.device, torch.float32)
 
 
-class Sdds(LearnedMethod):
+class Sdds(LearnedMethod[SddsSettings]):
     """Implements `LearnedMethod`; see the module."""
 
     name = "sdds"
     domain = "mis"
     settings = SddsSettings
+    network = SddsNetwork
     default_size = 40
     data = "Model RB graphs with cliques of 5 vertices (alpha = 0.8, p = 0.25), made anew for every step"
     cost = (
@@ -219,21 +214,16 @@ class Sdds(LearnedMethod):
         "in the authors' program)"
     )
 
-    def network(self, settings: TrainingSettings) -> nn.Module:
-        return SddsNetwork(settings)
-
     def loss(
-        self, network: nn.Module, settings: TrainingSettings, rng: torch.Generator, step: int
+        self, network: nn.Module, settings: SddsSettings, rng: Generator, step: int
     ) -> tuple[Tensor, float]:
         """Return the temperature times the divergence, per vertex, and the mean energy."""
-        assert isinstance(settings, SddsSettings)
         adjacency = training_graphs(settings, settings.batch, rng)
         temperature = settings.temperature * max(0.0, 1.0 - step / settings.annealing)
         path = diffuse(network, adjacency, settings.rollouts, settings.diffusion_steps, temperature, rng)
         return path.loss, float(expected_energy(adjacency, path.probabilities.detach()).mean())
 
-    def validate(self, network: nn.Module, settings: TrainingSettings) -> float:
-        assert isinstance(settings, SddsSettings)
+    def validate(self, network: nn.Module, settings: SddsSettings) -> float:
         device = next(network.parameters()).device
         graphs = training_graphs(
             settings, VALIDATION_GRAPHS, stream("cpu", "validation", self.name, settings.size)
@@ -248,13 +238,12 @@ class Sdds(LearnedMethod):
     def solve(
         self,
         network: nn.Module,
-        settings: TrainingSettings,
+        settings: SddsSettings,
         instance: Instance,
-        rng: torch.Generator,
+        rng: Generator,
         time_limit_s: float,
     ) -> State:
         """Return the largest of the sets of 64 paths, of fewer where time is short."""
-        assert isinstance(settings, SddsSettings)
         end = time.monotonic() + time_limit_s
         given = instance.data["adjacency"]
         n = len(given)

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.learned.method import LearnedMethod
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.runtime.learned.method import LearnedMethod, TrainingSettings, stream
 from dga2d.runtime.learned.weights import (
     Contents,
     digest_of,
@@ -88,7 +87,7 @@ class Training:
     """A training at one moment: network, optimiser, and how far it has come."""
 
     def __init__(
-        self, method: LearnedMethod, settings: TrainingSettings, device: torch.device, run: str
+        self, method: LearnedMethod[Any], settings: TrainingSettings, device: torch.device, run: str
     ) -> None:
         self.method = method
         self.settings = settings

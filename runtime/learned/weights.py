@@ -1,23 +1,36 @@
-"""Files of weights and checkpoints: safetensors, which hold numbers and text and can run nothing."""
+"""Files of weights and checkpoints: safetensors, which hold numbers and text and can run nothing; and solving
+with a learned solver, outside the sandbox: the network is ours.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import torch
+from anyio import to_thread
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from dga2d.runtime.errors import OutputFileError, UsageError
-from dga2d.runtime.learned.method import LearnedMethod, learned_method
-from dga2d.runtime.learned.settings import TrainingSettings, stream
+from dga2d.domains.core.contract import Instance, State
+from dga2d.runtime.errors import OutputFileError, UsageError, require_package
+from dga2d.runtime.learned.method import (
+    LearnedMethod,
+    TrainingSettings,
+    device_in_words,
+    device_named,
+    learned_method,
+    stream,
+)
+from dga2d.runtime.learned.names import DOMAINS, PACKAGES, Weights
 
 Kind = Literal["weights", "checkpoint"]
 FORMAT: Final = "dga2d-learned/1"
@@ -26,7 +39,7 @@ FORMAT: Final = "dga2d-learned/1"
 class Contents(NamedTuple):
     """What a file holds."""
 
-    method: LearnedMethod
+    method: LearnedMethod[Any]
     settings: TrainingSettings
     notes: dict[str, Any]
     """What else its writer put into it."""
@@ -96,7 +109,7 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-def untrained_network(method: LearnedMethod, settings: TrainingSettings) -> nn.Module:
+def untrained_network(method: LearnedMethod[Any], settings: TrainingSettings) -> nn.Module:
     """Return the network that a training with these settings begins with, on the CPU."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream("cpu", "weights", settings.seed).initial_seed())
@@ -134,3 +147,60 @@ def fill(network: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of a file's bytes, 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+class LearnedSolver(NamedTuple):
+    """A network that is ready to solve."""
+
+    method: LearnedMethod[Any]
+    network: torch.nn.Module
+    settings: TrainingSettings
+    device: torch.device
+    weights: str
+    """First digits of the SHA-256 of the weights' file."""
+
+    @property
+    def title(self) -> str:
+        """What it is, on what it was trained, and what it runs on."""
+        return (
+            f"{self.method.name}, weights {self.weights}, trained on size {self.settings.size}, "
+            f"on {device_in_words(self.device)}"
+        )
+
+    def solve(self, instance: Instance, time_limit_s: float, seed: int) -> tuple[State, float]:
+        """Return a solution, not verified yet, and the seconds that inference took.
+
+        Raises
+        ------
+        UsageError
+            The method cannot take the instance, or the device has too little memory for it.
+        """
+        rng = stream(self.device, "solve", self.method.name, seed)
+        start = time.perf_counter()
+        try:
+            state = self.method.solve(self.network, self.settings, instance, rng, time_limit_s)
+        except torch.OutOfMemoryError as error:
+            raise UsageError(f"{instance.key}: {self.device} has too little memory for it") from error
+        return state, time.perf_counter() - start
+
+
+async def open_solver(name: str, domain: str, learned: Weights) -> LearnedSolver:
+    """Load the network of a weights file.
+
+    Raises
+    ------
+    UsageError
+        A package is missing, the method solves another domain, there is no such device, or the file is
+        missing or not one of this method's.
+    """
+    for package in PACKAGES:
+        require_package(package, "learned", f"--method {name}")
+    if DOMAINS[name] != domain:
+        raise UsageError(f"--method {name} solves {DOMAINS[name]}, not {domain}")
+    weights, device = learned
+    if weights is None:
+        raise UsageError(f"--method {name} needs --weights FILE; `dga2d train {name}` writes one")
+    place = device_named(device)
+    network, contents = await to_thread.run_sync(partial(load_network, weights, name, place))
+    digest = digest_of(weights.read_bytes())[:12]
+    return LearnedSolver(contents.method, network, contents.settings, place, digest)

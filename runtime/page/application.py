@@ -1,10 +1,13 @@
-"""The page over the log: its addresses and what they answer.
+"""The page over the log: its addresses, what they answer, and the guard before all of them.
 
-It reads only. Where actions are allowed, they are commands in processes of their own (`actions`)."""
+It reads only. Where actions are allowed, they are commands in processes of their own (`actions`).
+"""
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,30 +19,74 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import (
-    JSONResponse,
-    Response,
-)
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dga2d.domains.core.errors import DomainError
 from dga2d.events import Dga2dError
 from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.pairs import interval
 from dga2d.runtime.page.actions import Actions
-from dga2d.runtime.page.answers import RunTimelines, error_answer, html_answer, templates
+from dga2d.runtime.page.answers import RunTimelines, Streams, error_answer, html_answer, templates
 from dga2d.runtime.page.chart_values import compared_values
 from dga2d.runtime.page.dashboard import MOST_COMPARED, Dashboard, compare_runs
 from dga2d.runtime.page.groups import compare_groups, group_plot, read_groups
-from dga2d.runtime.page.guard import Guard
 from dga2d.runtime.page.run_page import RunPage
 from dga2d.runtime.page.solution_page import SolutionPage
-from dga2d.runtime.page.streams import Streams
 from dga2d.runtime.report import charts
 from dga2d.runtime.report.code import highlight_lines
 from dga2d.runtime.report.data import ReportPart
 from dga2d.store import EventStore, UnknownRunError, shown_url
+
+HEADERS = {
+    b"content-security-policy": (
+        b"default-src 'self'; img-src 'self' data:; "  # a chart becomes PNG by way of an image of its own
+        b"style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+    ),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+}
+COOKIE = "dga2d-token"
+
+
+class Guard:
+    """Adds the security headers and, where a token is set, asks for it."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                added = [(name, value) for name, value in HEADERS.items() if name not in given]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        if self._token is None or _same(request.cookies.get(COOKIE), self._token):
+            return None
+        if not _same(request.query_params.get("token"), self._token):
+            return PlainTextResponse("This page needs the token that `dga2d serve` printed.", 401)
+        response = RedirectResponse(request.url.remove_query_params("token"))
+        response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+        return response
+
+
+def _same(given: str | None, token: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), token.encode())
+
 
 ACT_HEADER = "x-dga2d-act"
 LIST_STATE = frozenset({"run", "filter", "sort", "order"})
@@ -48,44 +95,36 @@ MOST_GROUPED = 400
 """Runs in one comparison of groups; each log is read."""
 
 
+@dataclass(frozen=True)
 class Page:
     """The handlers of the addresses that are of no single run."""
 
-    def __init__(
-        self,
-        store: EventStore,
-        url: str,
-        runs: RunTimelines,
-        actions: Actions | None,
-        dashboard: Dashboard,
-        streams: Streams,
-    ) -> None:
-        self._store = store
-        self._url = url
-        self._runs = runs
-        self._actions = actions
-        self._dashboard = dashboard
-        self._streams = streams
+    store: EventStore
+    url: str
+    runs: RunTimelines
+    actions: Actions | None
+    dashboard: Dashboard
+    streams: Streams
 
     async def index(self, request: Request) -> Response:
         """Show all runs of the database."""
-        domains = None if self._actions is None else self._actions.domains()
+        domains = None if self.actions is None else self.actions.domains()
         return html_answer(
-            "runs.html.j2", runs=await self._dashboard.rows(), url=shown_url(self._url), domains=domains
+            "runs.html.j2", runs=await self.dashboard.rows(), url=shown_url(self.url), domains=domains
         )
 
     async def rows(self, request: Request) -> Response:
         """Return the current rows of the list of runs."""
-        return html_answer("run_rows.html.j2", runs=await self._dashboard.rows())
+        return html_answer("run_rows.html.j2", runs=await self.dashboard.rows())
 
     async def changes(self, request: Request) -> Response:
         """Send an event whenever a run has changed."""
 
         async def heads() -> AsyncIterator[dict[str, str]]:
-            async for events in self._dashboard.changes():
+            async for events in self.dashboard.changes():
                 yield {"data": str(events)}
 
-        return self._streams.answer(heads())
+        return self.streams.answer(heads())
 
     async def compare(self, request: Request) -> Response:
         """Show several runs side by side, with their differences marked.
@@ -99,7 +138,7 @@ class Page:
             )
         if len(names) > MOST_COMPARED or "grouped" in request.query_params:
             return await self._compare_groups(names, _list_query(request))
-        timelines = [await self._runs.timeline(name) for name in names]
+        timelines = [await self.runs.timeline(name) for name in names]
         parts = frozenset[ReportPart]({"algorithm", "milestones"})
         reports = [await timeline.report_data(timeline.length, parts) for timeline in timelines]
         measure = measure_in(reports[0].view)  # a chart has one scale
@@ -122,7 +161,7 @@ class Page:
 
     async def _compare_groups(self, names: list[str], query: str) -> Response:
         try:
-            groups = await read_groups(self._store, names)
+            groups = await read_groups(self.store, names)
         except UnknownRunError as error:
             raise HTTPException(404, str(error)) from error
         if len(groups) > MOST_COMPARED:
@@ -144,13 +183,13 @@ class Page:
 
     async def act(self, request: Request) -> Response:
         """Propose a command, or begin the one that was confirmed."""
-        if self._actions is None:
+        if self.actions is None:
             raise HTTPException(403, "this page only reads; `dga2d serve --act` lets it begin commands")
         if request.headers.get(ACT_HEADER) != "1":  # no other site can send it unasked
             raise HTTPException(403, f"an action needs the header {ACT_HEADER}: 1")
         try:
             asked = _Asked.model_validate_json(await request.body())
-            told = await self._actions.act(request.path_params["action"], asked.fields, asked.confirmed)
+            told = await self.actions.act(request.path_params["action"], asked.fields, asked.confirmed)
         except ValidationError as error:
             raise HTTPException(400, f"expected fields and confirmed: {error.errors()[0]['msg']}") from error
         except (Dga2dError, DomainError) as error:
@@ -159,7 +198,7 @@ class Page:
 
     async def activity(self, request: Request) -> Response:
         """Show the commands started from the page, and how far each has got."""
-        begun = [] if self._actions is None else self._actions.processes.latest()
+        begun = [] if self.actions is None else self.actions.processes.latest()
         return html_answer("activity.html.j2", begun=begun)
 
     async def stylesheet(self, request: Request) -> Response:

@@ -14,8 +14,8 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from dga2d.runtime.errors import UsageError
+from dga2d.runtime.page.answers import Streams
 from dga2d.runtime.page.application import make_application, warm_up
-from dga2d.runtime.page.streams import Streams
 from dga2d.store import open_store
 
 GRACE_S = 3

@@ -26,27 +26,31 @@ from dga2d.runtime.report.evaluations import (
     FailureGroup,
     HeatMap,
     PositionMeans,
+    Utilisation,
     credit_map,
     evaluations_of,
     group_failures,
     improvement_map,
     make_tables,
     position_means,
+    utilisation_of,
 )
-from dga2d.runtime.report.family_tree import CallOutcome, FamilyNode, call_outcomes, family_trees
 from dga2d.runtime.report.lineage import (
     BlobReader,
+    CallOutcome,
     Descent,
+    FamilyNode,
     ReportedEdit,
+    call_outcomes,
     describe_edit,
     draw_descent,
     edit_text,
+    family_trees,
     restored_lines,
 )
 from dga2d.runtime.report.milestones import EditMark, Milestones, code_brought, gather_milestones
 from dga2d.runtime.report.notes import Change, Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
-from dga2d.runtime.report.utilisation import Utilisation, utilisation_of
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.states import refuse_training
 from dga2d.store import EventStore, open_store, verify_events

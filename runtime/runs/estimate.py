@@ -1,15 +1,23 @@
-"""What a run may cost before it begins: bounds from its settings alone."""
+"""What a run may cost before it begins: bounds from its settings alone, and what an evaluation under a budget
+of work units takes on this machine.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from dga2d.agents.conductor import LEAST_PAIRS
+from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.racer import race_evaluations
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.streams import spawn_key
+from dga2d.runtime.errors import RunStateError
+from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.runs.problem import Problem
 
 BESIDE_THE_BEAM = 2
 """Programs that a validation looks at besides those of the beam: the checkpoint and the incumbent."""
@@ -64,10 +72,7 @@ def hours_in_words(hours: float) -> str:
 
 
 def estimate_run(
-    settings: RunSettings,
-    calls_used: int = 0,
-    generations_closed: int = 0,
-    work_seconds: float | None = None,
+    settings: RunSettings, calls_used: int = 0, generations_closed: int = 0, work_seconds: float | None = None
 ) -> RunEstimate:
     """Return what a run of these settings may still cost; `work_seconds` is what an evaluation of its work
     budget takes here, where that was measured.
@@ -127,3 +132,31 @@ def pipeline_evaluations(
 def training_evaluations(settings: RunSettings, generations_closed: int = 0) -> int:
     """Return the evaluations of the policy's samples: samples × batch × generations to come."""
     return settings.pipelines * settings.batch_size * max(0, settings.generations - generations_closed)
+
+
+async def measure_work_seconds(
+    domain_name: str, settings: RunSettings, data_dir: Path | None
+) -> float | None:
+    """Return the seconds that the safe baseline, whose units count, takes for the settings' work budget on a
+    training instance from the middle of the split; ``None`` where the budget is in seconds.
+
+    Raises
+    ------
+    DomainError, UsageError
+        There is no such domain, or it has no such instances.
+    RunStateError
+        The baseline failed.
+    """
+    if settings.work is None:
+        return None
+    problem = Problem.open(domain_name, data_dir, settings.group, settings.suite)
+    train = problem.splits.train
+    instance = problem.instance(train[len(train) // 2].key)
+    steps = tuple(step.implementation for step in problem.domain.safe_baseline())
+    async with open_evaluator(domain_name, settings.model_copy(update={"evaluators": 1})) as evaluator:
+        await evaluator.prepare(steps)
+        request = EvaluationRequest("estimate", instance, steps, (0, *spawn_key("rate", 0)))
+        reply = await evaluator.evaluate(request)
+    if reply.failure is not None:
+        raise RunStateError(f"the safe baseline failed on {instance.key}: {reply.diagnostic}")
+    return reply.elapsed_s

@@ -7,14 +7,10 @@ from pathlib import Path
 import anyio.to_thread
 
 from dga2d.agents.pipeline_sampler import PipelineSampler
-from dga2d.agents.policy import (
-    PipelinePolicy,
-    PolicyArchive,
-    PolicyCheckpointError,
-    PolicySettings,
-    UniformPolicy,
-    make_policy,
-)
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PipelinePolicy, PolicySettings
+from dga2d.agents.policy.errors import PolicyCheckpointError
+from dga2d.agents.policy.policies import UniformPolicy, make_policy
 from dga2d.events import RunId
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold

@@ -26,7 +26,7 @@ from dga2d.runtime.runs.config import make_settings
 
 EVERY_GROUP = "all"
 MOST_SIZE_CHARS = 300
-"""Characters in which an instance says how large it is."""
+"""Characters in which an instance says how large it is; twice as many with ranges of values."""
 MOST_SIZED = 16
 """Training instances that say it: reading or generating one takes up to half a second."""
 
@@ -134,32 +134,50 @@ class Problem:
             self._sizes[key] = sum(int(np.size(value)) for value in environment.values())
         return self._sizes[key]
 
-    def size_in_words(self, key: str) -> str:
-        """Return scalars and shapes of arrays of the environment of the instance called `key`."""
+    def size_in_words(self, key: str, *, with_values: bool = False) -> str:
+        """Return scalars and shapes of arrays of the environment of the instance called `key`; `with_values`
+        also between which values the finite entries of each array lie."""
         environment = self.domain.environment(self.instance(key))
         parts = []
         for name in sorted(environment):
             shape = np.shape(environment[name])
             is_plain = isinstance(environment[name], int | float | np.number)
             if shape:
-                parts.append(f"{name} {'x'.join(map(str, shape))}")
+                told = f"{name} {'x'.join(map(str, shape))}"
+                parts.append(told + (_range_in_words(environment[name]) if with_values else ""))
             elif is_plain:
                 parts.append(f"{name} = {environment[name]}")
-        return ", ".join(parts)[:MOST_SIZE_CHARS]
+        return ", ".join(parts)[: MOST_SIZE_CHARS * (1 + with_values)]
 
-    def manifest(self, measured: Mapping[str, InstanceEntry], *, tells_sizes: bool = False) -> SplitManifest:
+    def manifest(
+        self,
+        measured: Mapping[str, InstanceEntry],
+        *,
+        tells_sizes: bool = False,
+        tells_values: bool = False,
+    ) -> SplitManifest:
         """Return the splits as the log records them; `measured` has an entry for each without a reference.
 
-        With `tells_sizes` some of training, evenly spread, say how large they are, for prompts.
+        With `tells_sizes` some of training, evenly spread, say how large they are, for prompts, with
+        `tells_values` also between which values their entries lie.
         """
         parts = {name: _entries(part, measured) for name, part in self.splits._asdict().items()}
         if tells_sizes:
             told = spread([entry.key for entry in parts["train"]], MOST_SIZED)
-            sizes = {key: self.size_in_words(key) for key in told}
+            sizes = {key: self.size_in_words(key, with_values=tells_values) for key in told}
             parts["train"] = tuple(
                 entry.model_copy(update={"size": sizes.get(entry.key)}) for entry in parts["train"]
             )
         return SplitManifest(**parts, digest=self.splits.digest())
+
+
+def _range_in_words(array: Any) -> str:
+    """Return between which values the finite entries of an array lie; empty for what holds no numbers."""
+    values = np.asarray(array)
+    if values.dtype.kind not in "biuf":
+        return ""
+    finite = values[np.isfinite(values)]
+    return f" of {finite.min():g} to {finite.max():g}" if finite.size else ""
 
 
 def _found_refs(domain: Domain, data_dir: Path | None, suite: str) -> Sequence[InstanceRef]:
@@ -237,7 +255,7 @@ def settings_for(
     return make_settings(file_values, flag_values, values)
 
 
-def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str, Any]]:
+def inventory(data_dir: Path | None) -> list[dict[str, Any]]:
     """Return one row per domain and group: sizes of its splits and kinds of its references.
 
     With `data_dir` these are the published instances found there, without it those the program generates.
@@ -248,7 +266,7 @@ def inventory(data_dir: Path | None, names: Iterable[str] = ()) -> list[dict[str
         `data_dir` does not exist.
     """
     _require_folder(data_dir)
-    return [row for name in names or domain_names() for row in _rows(get_domain(name), data_dir)]
+    return [row for name in domain_names() for row in _rows(get_domain(name), data_dir)]
 
 
 def _require_folder(data_dir: Path | None) -> None:

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dga2d.agents.proposing import (
-    ConnectTask,
-    EdgeCredit,
-    HBounds,
-    ImplementTask,
-    InitializeTask,
-    OperatorContract,
-    PoolEntry,
-    PromptContext,
-    Task,
-    default_graph,
-)
+from dga2d.agents.proposing import tasks
+from dga2d.agents.proposing.graphs import default_graph
 from dga2d.domains.core.contract import Domain, Operator
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.settings import RunSettings
@@ -26,7 +16,7 @@ Kind = Literal["initialize", "implement-add", "implement-replace", "connect-repl
 
 def preview_task(
     domain: Domain, kind: Kind, operator: str | None, refused: str | None, settings: RunSettings
-) -> Task:
+) -> tasks.Task:
     """Return the task behind a prompt.
 
     Parameters
@@ -49,12 +39,12 @@ def preview_task(
     return _connect(domain, kind == "connect-delta", refused, settings)
 
 
-def _initialize(domain: Domain, refused: str | None, settings: RunSettings) -> InitializeTask:
+def _initialize(domain: Domain, refused: str | None, settings: RunSettings) -> tasks.InitializeTask:
     temperature = settings.temperature
-    return InitializeTask(
+    return tasks.InitializeTask(
         card=domain.card,
-        operators=_contracts(domain),
-        bounds=HBounds(settings.operator_limit, 1, temperature, temperature),
+        operators=tuple(tasks.OperatorContract.of(operator) for operator in domain.operators()),
+        bounds=tasks.HBounds(settings.operator_limit, 1, temperature, temperature),
         baseline=_baseline(domain),
         max_length=settings.max_length,
         diagnostic=refused,
@@ -62,11 +52,11 @@ def _initialize(domain: Domain, refused: str | None, settings: RunSettings) -> I
     )
 
 
-def _implement(domain: Domain, operator: Operator, is_full: bool, refused: str | None) -> ImplementTask:
-    entries = tuple(PoolEntry(ImplementationId(i.id), i.source, 0.0) for i in operator.implementations)
-    return ImplementTask(
+def _implement(domain: Domain, operator: Operator, is_full: bool, refused: str | None) -> tasks.ImplementTask:
+    entries = tuple(tasks.PoolEntry(ImplementationId(i.id), i.source, 0.0) for i in operator.implementations)
+    return tasks.ImplementTask(
         card=domain.card,
-        operator=OperatorContract.of(operator),
+        operator=tasks.OperatorContract.of(operator),
         mode="replace" if is_full else "add",
         pool=entries,
         parent=max(entries, key=lambda entry: entry.id),
@@ -76,24 +66,20 @@ def _implement(domain: Domain, operator: Operator, is_full: bool, refused: str |
     )
 
 
-def _connect(domain: Domain, is_delta: bool, refused: str | None, settings: RunSettings) -> ConnectTask:
-    contracts = PromptContext.of(domain.card, domain.operators()).contracts
+def _connect(domain: Domain, is_delta: bool, refused: str | None, settings: RunSettings) -> tasks.ConnectTask:
+    contracts = tasks.PromptContext.of(domain.card, domain.operators()).contracts
     graph = default_graph(contracts.values(), settings.operator_limit, _baseline(domain))
     edges = sorted(graph.edges)
-    return ConnectTask(
+    return tasks.ConnectTask(
         card=domain.card,
         operators=tuple(contracts[o] for o in graph.operators),
-        edges=tuple(EdgeCredit(edge, 0.0) for edge in edges),
+        edges=tuple(tasks.EdgeCredit(edge, 0.0) for edge in edges),
         remove=next(edge for edge in edges if edge[1] != "END"),
         mode="delta" if is_delta else "replace",
         max_length=settings.max_length,
         diagnostic=refused,
         attempt=int(refused is not None),
     )
-
-
-def _contracts(domain: Domain) -> tuple[OperatorContract, ...]:
-    return tuple(OperatorContract.of(operator) for operator in domain.operators())
 
 
 def _baseline(domain: Domain) -> tuple[OperatorId, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,15 +20,15 @@ from dga2d.events import Dga2dError, RunId
 from dga2d.events.payloads import shares_of
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
-from dga2d.runtime.errors import RunStateError, UsageError
+from dga2d.runtime.errors import RunStateError, UsageError, require_package
 from dga2d.runtime.evaluation.launch import Zygote
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.learned.names import DOMAINS, Weights
-from dga2d.runtime.runs.packages import require_package
 from dga2d.runtime.runs.problem import Problem
+from dga2d.runtime.terminal.output import Announce
 
 if TYPE_CHECKING:
-    from dga2d.runtime.learned.solving import LearnedSolver
+    from dga2d.runtime.learned.weights import LearnedSolver
 
 Method = Literal["safe", "basic", "ils", "cp-sat", "pomo", "resched", "sdds", "bpp-drl"]
 """The baselines: what a user gets without evolution, its counterpart from the basic library, an iterated
@@ -74,8 +73,8 @@ async def solve_instance(
     settings: RunSettings,
     seed: int,
     data_dir: Path | None,
-    announce: Callable[[str], None] = lambda text: None,
-    warn: Callable[[str], None] = lambda text: None,
+    announce: Announce = lambda text: None,
+    warn: Announce = lambda text: None,
     launched: Zygote | None = None,
     learned: Weights | None = None,
 ) -> Solved:
@@ -208,7 +207,7 @@ async def open_learned(domain: str, method: Method, settings: RunSettings, learn
     UsageError
         It cannot be loaded (see `open_solver`), or the budget is in work units.
     """
-    from dga2d.runtime.learned.solving import open_solver  # torch
+    from dga2d.runtime.learned.weights import open_solver  # torch
 
     if settings.work is not None:
         raise UsageError("--work: a learned solver knows no work units; give --time-limit")

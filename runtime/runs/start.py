@@ -1,17 +1,24 @@
-"""The beginning of a run: the library it starts from, its shared batch, and ``RunStarted``."""
+"""The beginning of a run: its library, its shared batch, references where none are known (what the safe
+baseline reaches), and ``RunStarted``.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
+
+import anyio
 
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
-from dga2d.agents.proposing.recipes import Recipe, write_program
+from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
+from dga2d.agents.proposing.composition import Recipe, write_program
 from dga2d.domains.core.components import Component, components_of
 from dga2d.domains.core.contract import (
     Domain,
@@ -19,23 +26,17 @@ from dga2d.domains.core.contract import (
     Operator,
     OperatorName,
     PipelineStep,
+    Reference,
     own_score_of,
 )
 from dga2d.domains.core.kernels import Kernel, kernels_of
 from dga2d.domains.core.registry import loaded_plugin
 from dga2d.events import Draft, ImplementationId, InstanceKey, OperatorId, RunId, blob_digest
-from dga2d.events.payloads import (
-    InstanceEntry,
-    LibraryImplementation,
-    LibraryKernel,
-    LibraryOperator,
-    RunStarted,
-    ScoreEntry,
-    Step,
-)
+from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
+from dga2d.replay.streams import spawn_key
 from dga2d.runtime.bank.choosing import NO_ENTRIES, BankOfRun, bank_for
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.code_version import present_version
@@ -126,7 +127,7 @@ def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ..
     return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
 
 
-def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[LibraryOperator, ...]:
+def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[p.LibraryOperator, ...]:
     """Return the operators of the whole library's safe baseline, each with the implementation it uses;
     nothing where the run began with that baseline."""
     steps = problem.domain.safe_baseline()
@@ -157,7 +158,7 @@ def run_started(
     llm: str,
     sandbox: dict[str, str],
     data_dir: Path | None,
-    measured: Mapping[str, InstanceEntry] = MappingProxyType({}),
+    measured: Mapping[str, p.InstanceEntry] = MappingProxyType({}),
     bank: BankOfRun = NO_ENTRIES,
 ) -> tuple[Draft, list[bytes]]:
     """Return the first event of a run and the source texts of its library and its part of the bank.
@@ -172,7 +173,7 @@ def run_started(
         library = (*library, program)
         if settings.evolves_component:
             baseline = (PipelineStep(program.id, program.implementations[0]),)
-    payload = RunStarted(
+    payload = p.RunStarted(
         domain=domain.name,
         sense=domain.sense,
         seed=seed,
@@ -180,7 +181,9 @@ def run_started(
         code_version=present_version(domain.name),
         library=tuple(library_operator(operator) for operator in library),
         baseline=recorded_steps(baseline),
-        splits=problem.manifest(measured, tells_sizes=settings.prompt_edition >= 3),
+        splits=problem.manifest(
+            measured, tells_sizes=settings.prompt_edition >= 3, tells_values=settings.prompt_edition >= 7
+        ),
         batch=shared_batch(problem, settings, seed),
         policy=policy,
         llm=llm,
@@ -189,7 +192,7 @@ def run_started(
         problem_file=problem_file(domain.name),
         bank=bank.entries,
         kernels=tuple(map(library_kernel, kernels)) or None,
-        own_score=None if score is None else ScoreEntry(failure=score.failure, formula=score.formula),
+        own_score=None if score is None else p.ScoreEntry(failure=score.failure, formula=score.formula),
     )
     sources = [i.source.encode() for operator in library for i in operator.implementations]
     sources += [kernel.source.encode() for kernel in kernels]
@@ -204,9 +207,9 @@ def kernels_for(domain: Domain, settings: RunSettings) -> tuple[Kernel, ...]:
     return kernels_of(domain)
 
 
-def library_kernel(kernel: Kernel) -> LibraryKernel:
+def library_kernel(kernel: Kernel) -> p.LibraryKernel:
     """Return a kernel as ``RunStarted`` names it."""
-    return LibraryKernel(
+    return p.LibraryKernel(
         id=kernel.id,
         summary=kernel.summary,
         arguments=kernel.arguments,
@@ -221,24 +224,24 @@ def bank_of(problem: Problem, settings: RunSettings) -> BankOfRun:
     return bank_for(settings.bank, problem.domain.name, problem.domain.card, library)
 
 
-def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[Step, ...]:
+def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[p.Step, ...]:
     """Return a pipeline as events name it."""
     return tuple(
-        Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
+        p.Step(operator=OperatorId(s.operator), implementation=ImplementationId(s.implementation.id))
         for s in steps
     )
 
 
-def library_operator(operator: Operator) -> LibraryOperator:
+def library_operator(operator: Operator) -> p.LibraryOperator:
     """Return an operator as ``RunStarted`` names it: implementations by the digests of their sources."""
-    return LibraryOperator(
+    return p.LibraryOperator(
         id=OperatorId(operator.id),
         category=operator.category,
         requires=operator.requires,
         provides=operator.provides,
         tier=operator.tier,
         implementations=tuple(
-            LibraryImplementation(id=ImplementationId(i.id), source=blob_digest(i.source.encode()))
+            p.LibraryImplementation(id=ImplementationId(i.id), source=blob_digest(i.source.encode()))
             for i in operator.implementations
         ),
     )
@@ -265,3 +268,78 @@ def policy_prompt_context(problem: Problem, batch: Sequence[InstanceKey]) -> Pol
     titles = {OperatorId(o.id): o.title for o in domain.operators()}
     summary = f"{domain.card.title}. {domain.card.objective}"
     return PolicyPromptContext(summary, "\n".join(lines), titles)
+
+
+LEAST_SCALE = 0.1
+"""A gap's scale is at least this part of what the baseline improved on its own start: where optima are zero,
+gaps stay in proportion."""
+REAL_SCORE = 1e29
+"""Scores above are penalties of broken solutions."""
+
+
+async def measure_references(
+    problem: Problem, baseline: Sequence[PipelineStep], evaluator: Evaluator, seed: int
+) -> dict[str, p.InstanceEntry]:
+    """Run the baseline once on every instance without a reference, or with one too small to divide by;
+    return entries of the manifest by key. Where objectives are scores nothing is run: references are 0.
+
+    Raises
+    ------
+    UsageError
+        It fails on an instance; the message says why.
+    """
+    if own_score_of(problem.domain) is not None:
+        keys = [InstanceKey(ref.key) for part in problem.splits for ref in part]
+        return {key: p.InstanceEntry(key=key, reference=0.0, scale=1.0) for key in keys}
+    every = {ref.key: ref.reference for part in problem.splits for ref in part}
+    refs = [key for key, known in every.items() if known is None or abs(known.value) < 1.0]
+    steps = tuple(step.implementation for step in baseline)
+    replies: dict[str, EvaluationReply] = {}
+
+    async def evaluate(key: str) -> None:
+        seeds = (seed, *spawn_key("reference", problem.index(key)))
+        request = EvaluationRequest(f"reference {key}", problem.instance(key), steps, seeds)
+        replies[key] = await evaluator.evaluate(request)
+
+    async with anyio.create_task_group() as group:
+        for key in refs:
+            group.start_soon(evaluate, key)
+    for key, reply in sorted(replies.items()):
+        if reply.objective is None:
+            reason = " ".join(reply.diagnostic.split())
+            raise UsageError(
+                f"{key} has no reference, and the safe baseline finds none ({reply.failure}: {reason}); "
+                "give it a larger budget, or the problem a reference"
+            )
+    return entries(every, replies, problem.domain.sense)
+
+
+def entries(
+    given: Mapping[str, Reference | None],
+    replies: Mapping[str, EvaluationReply],
+    sense: Literal["min", "max"],
+) -> dict[str, p.InstanceEntry]:
+    """Return the entries of the manifest that follow from the baseline's replies."""
+    scales = {key: scale_of(reply, sense) for key, reply in replies.items()}
+    known = [scale for scale in scales.values() if scale > 0.0]
+    usual = math.fsum(known) / len(known) if known else 1.0
+    made = {}
+    for key, reply in replies.items():
+        given_one = given[key]
+        reached = float(reply.objective or 0.0)
+        made[key] = p.InstanceEntry(
+            key=InstanceKey(key),
+            reference=reached if given_one is None else given_one.value,
+            scale=scales[key] or usual,
+            origin="baseline" if given_one is None else None,
+        )
+    return made
+
+
+def scale_of(reply: EvaluationReply, sense: Literal["min", "max"]) -> float:
+    """Return the objective that counts as a gap of 1: that of the baseline, or a tenth of what it gained."""
+    reached = float(reply.objective or 0.0)
+    score = reached if sense == "min" else -reached
+    start = reply.trace[0].score_after if reply.trace else score
+    gained = abs(start - score) if abs(start) < REAL_SCORE else 0.0
+    return max(abs(reached), LEAST_SCALE * gained)

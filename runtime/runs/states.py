@@ -1,18 +1,21 @@
-"""States of runs as the commands of this user load and keep them."""
+"""States of runs as the commands of this user load and keep them, and runs in files that ``export`` wrote."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dga2d.events import RunId
-from dga2d.replay import loading
+from dga2d.replay import snapshots
+from dga2d.replay.archive import import_run
 from dga2d.replay.snapshots import IgnoredSnapshot, SnapshotSeal, save_snapshot
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.code_version import code_version
-from dga2d.runtime.user_key import user_key
-from dga2d.store import EventStore, StoreError
+from dga2d.runtime.user_files import user_key
+from dga2d.store import EventStore, StoreError, open_store
 
 SNAPSHOT_INTERVAL = 5000
 """Events from one snapshot of the state to the next; shorter runs are folded from their beginning."""
@@ -36,7 +39,7 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
         There is no such run, or its log does not hold.
     """
     seal = snapshot_seal()
-    state = await loading.load_state(store, run_id, until, seal=seal, on_ignored=_report_ignored)
+    state = await snapshots.load_state(store, run_id, until, seal=seal, on_ignored=_report_ignored)
     if state.started is not None:
         recall_problem(state)
     return state
@@ -44,7 +47,7 @@ async def load_state(store: EventStore, run_id: RunId, until: int | None = None)
 
 async def load_generation(store: EventStore, run_id: RunId, generation: int) -> RunState | None:
     """Return the state when `generation` had closed; ``None`` if it never did. Raises as `load_state`."""
-    state = await loading.load_generation(store, run_id, generation)
+    state = await snapshots.load_generation(store, run_id, generation)
     if state is not None and state.started is not None:
         recall_problem(state)
     return state
@@ -82,3 +85,23 @@ async def keep_snapshot(store: EventStore, run_id: RunId, state: RunState, event
     if state.seq >= SNAPSHOT_INTERVAL and seal is not None:
         with suppress(StoreError):
             await save_snapshot(store, run_id, state, event_hash, seal)
+
+
+def is_file(source: str) -> bool:
+    """Return whether a name is that of a file rather than of a run of the database."""
+    return "/" in source or source.endswith(".zip")
+
+
+@asynccontextmanager
+async def open_file(path: Path) -> AsyncIterator[tuple[EventStore, RunId]]:
+    """Verify the run of an exported file and open it, alone in a database that goes with the block.
+
+    Raises
+    ------
+    ArchiveError
+        The file is not a run, damaged or incomplete; names the place.
+    """
+    with TemporaryDirectory(prefix="dga2d-run-") as folder:
+        async with open_store(f"sqlite+aiosqlite:///{folder}/run.db") as store:
+            manifest = await import_run(store, path)
+            yield store, manifest.run

@@ -22,8 +22,11 @@ from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler
-from dga2d.agents.policy import PipelinePolicy, PolicyArchive
-from dga2d.agents.proposing import ModelPool, Models, ModelUnavailableError, PromptContext
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PipelinePolicy
+from dga2d.agents.proposing.errors import ModelUnavailableError
+from dga2d.agents.proposing.models import ModelPool, Models
+from dga2d.agents.proposing.tasks import PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator
@@ -44,8 +47,7 @@ from dga2d.runtime.runs.interruption import Interruption
 from dga2d.runtime.runs.own_processes import ProcessMeter
 from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
-from dga2d.runtime.runs.references import measure_references
-from dga2d.runtime.runs.start import baseline_of, policy_prompt_context, run_started
+from dga2d.runtime.runs.start import baseline_of, measure_references, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dga2d.runtime.inspection.measures import GAP, Measure
 from dga2d.runtime.inspection.pairs import spread
-from dga2d.runtime.study.results import START, CellResult, StudyResults
-from dga2d.runtime.study.usage import Reached
+from dga2d.runtime.study.results import START, CellResult, Reached, StudyResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,13 +2,22 @@
 
 A study that was killed, interrupted or stopped at its limit of money goes on where it was: a tested run is
 never repeated, a begun one is resumed from its log.
+
+On a Ray cluster, Ray queues the commands, places them and says what was lost. All that a run is stands in the
+database, which every node must reach; so a run whose node is lost is resumed on any other.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,14 +25,105 @@ from subprocess import PIPE
 from typing import Any, NamedTuple
 
 import anyio
+from anyio import to_thread
 from anyio.abc import Process
 
+from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connect
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.runs.estimate import hours_in_words
 from dga2d.runtime.runs.own_processes import own_command, own_environment
-from dga2d.runtime.study.cells import CellProgress, read_progress
-from dga2d.runtime.study.estimate import hours_left
+from dga2d.runtime.study.cells import CellProgress, hours_left, read_progress
 from dga2d.runtime.study.plan import Cell, StudyPlan
+from dga2d.runtime.terminal.output import Announce
+
+_PR_SET_PDEATHSIG = 1
+
+
+def carry_out(url: str, arguments: Sequence[str], folder: str) -> CommandEnding:
+    """Run a command of ``dga2d`` on this node, on the database at `url`; where this process ends, the command
+    pauses its run."""
+    with subprocess.Popen(
+        own_command(arguments),
+        env=own_environment(url),
+        cwd=folder if Path(folder).is_dir() else None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+    ) as process:
+        try:
+            _, messages = process.communicate()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    return CommandEnding(process.returncode, messages[-KEPT_BYTES:])
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class NodesOfStudy:
+    """Carries out commands on whichever node has room."""
+
+    url: str
+    """The database."""
+    workers: int
+    """Processors that a command takes."""
+    room: int
+    """Commands that the nodes present at the start carry out at a time."""
+
+    async def __call__(self, arguments: Sequence[str]) -> CommandEnding:
+        """Run a command to its end; where this process is to stop, the command is asked to pause."""
+        import ray
+        from ray.exceptions import RayError, RayTaskError
+
+        # `SPREAD`, as a node that is full of runs leaves nothing for the next
+        options = {"num_cpus": self.workers, "max_retries": 0, "scheduling_strategy": "SPREAD"}
+        ended = ray.remote(carry_out).options(**options).remote(self.url, list(arguments), os.getcwd())
+        try:
+            return await ended
+        except RayTaskError as error:
+            return CommandEnding(1, str(error.cause).encode())
+        except RayError as error:
+            return CommandEnding(None, str(error).encode())
+        except anyio.get_cancelled_exc_class():
+            ray.cancel(ended)
+            raise
+
+
+@asynccontextmanager
+async def nodes_for_study(address: str, url: str, workers: int) -> AsyncIterator[NodesOfStudy]:
+    """Connect to a cluster for the length of the block.
+
+    Raises
+    ------
+    UsageError
+        Ray is not installed.
+    ClusterError
+        The cluster cannot be reached, has no node with so many processors, or `url` is a file that some of
+        its nodes do not have.
+    """
+    with ExitStack() as stack:
+        await to_thread.run_sync(stack.enter_context, connect(address, "--on ray"))
+        nodes = await to_thread.run_sync(alive_nodes)
+        _check_shared(url, nodes)
+        room = sum(node.cpus // workers for node in nodes)
+        if not room:
+            raise ClusterError(f"no node of the Ray cluster offers {workers} processors, which a run needs")
+        yield NodesOfStudy(url, workers, room)
+
+
+def _check_shared(url: str, nodes: Sequence[ClusterNode]) -> None:
+    elsewhere = sorted({node.host for node in nodes} - {socket.gethostname()})
+    if url.startswith("sqlite") and elsewhere:
+        raise ClusterError(
+            f"--store {url} is a file on this machine, which {', '.join(elsewhere)} cannot write to; "
+            "give a database server: --store postgresql+asyncpg://…"
+        )
+
 
 _LEASE_LOOK_S = 2.0
 KEPT_BYTES = 20_000
@@ -109,7 +209,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-async def run_study(plan: StudyPlan, options: Options, announce: Callable[[str], None]) -> StudyOutcome:
+async def run_study(plan: StudyPlan, options: Options, announce: Announce) -> StudyOutcome:
     """Carry out what is left of a study, `options.jobs` runs at a time; `announce` is told of every step.
 
     Cancelling waits for the runs under way, which pause at their next event.
@@ -118,7 +218,7 @@ async def run_study(plan: StudyPlan, options: Options, announce: Callable[[str],
     async with AsyncExitStack() as stack:
         place: CarryOut = partial(_dga2d, options.url)
         if options.cluster is not None:
-            from dga2d.runtime.study.on_cluster import nodes_for_study
+            from dga2d.runtime.study.running import nodes_for_study
 
             options = _for_cluster(plan, options)
             workers = max(_workers(plan, cell) for cell in plan.cells)
@@ -142,7 +242,7 @@ class _Study:
         self,
         plan: StudyPlan,
         options: Options,
-        announce: Callable[[str], None],
+        announce: Announce,
         progress: Sequence[CellProgress],
         place: CarryOut,
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,10 +18,11 @@ from dga2d.runtime.runs.states import load_state
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.plan import Cell, LearnedSolverPlan, StudyPlan
 from dga2d.runtime.study.results import FAILED, CellResult, StudyResults, rows_of
+from dga2d.runtime.terminal.output import Announce
 from dga2d.store import open_store
 
 if TYPE_CHECKING:
-    from dga2d.runtime.learned.solving import LearnedSolver
+    from dga2d.runtime.learned.weights import LearnedSolver
 
 
 class SolverResults(NamedTuple):
@@ -34,7 +34,7 @@ class SolverResults(NamedTuple):
 
 
 async def add_solvers(
-    url: str, results: StudyResults, data_dir: Path | None, announce: Callable[[str], None]
+    url: str, results: StudyResults, data_dir: Path | None, announce: Announce
 ) -> StudyResults:
     """Return the figures of a study with rows for the learned solvers of its plan.
 
@@ -69,9 +69,9 @@ async def _solve(
     state: RunState,
     tested: CellResult,
     data_dir: Path | None,
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> SolverResults:
-    from dga2d.runtime.learned.solving import open_solver  # torch
+    from dga2d.runtime.learned.weights import open_solver  # torch
 
     domain = DOMAINS[name]
     problem = reopen_problem(state, data_dir)

@@ -9,15 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dga2d.runtime.inspection.measures import GAP, Measure
 from dga2d.runtime.inspection.pairs import Interval, Spread
-from dga2d.runtime.study.breakdowns import (
-    Part,
-    by_group,
-    by_seconds,
-    course_view,
-    part_view,
-    resource_view,
-    resources,
-)
+from dga2d.runtime.study import breakdowns
 from dga2d.runtime.study.results import START, Row, StudyResults, row_view
 from dga2d.runtime.terminal.output import csv_text
 
@@ -75,7 +67,7 @@ class Table(NamedTuple):
 def tables_of(results: StudyResults) -> list[Table]:
     """Return the main table, then the others that have rows."""
     found = [_main_table(results)]
-    of_parts = ((by_group, "groups", GROUPS), (by_seconds, "seconds", SECONDS))
+    of_parts = ((breakdowns.by_group, "groups", GROUPS), (breakdowns.by_seconds, "seconds", SECONDS))
     for parts_of, name, text in of_parts:
         parts = parts_of(results)
         for domain in dict.fromkeys(part.domain for part in parts):
@@ -104,7 +96,7 @@ def _main_table(results: StudyResults) -> Table:
     return Table("", caption(results), header(results), rows, bold)
 
 
-def _part_table(name: str, text: str, parts: Sequence[Part]) -> Table:
+def _part_table(name: str, text: str, parts: Sequence[breakdowns.Part]) -> Table:
     """Return a row for each arm and a column for each part."""
     heads, arms = list(dict.fromkeys(p.part for p in parts)), list(dict.fromkeys(p.arm for p in parts))
     cells = {(part.arm, part.part): part for part in parts}
@@ -127,7 +119,7 @@ def _resource_table(results: StudyResults) -> Table:
             *(number(row.seconds, 1), number(row.cpu_s, 1), number(row.peak_mib)),
             *(number(row.evaluations), number(row.work)),
         )
-        for row in resources(results)
+        for row in breakdowns.resources(results)
     )
     heads = (
         "domain",
@@ -236,10 +228,10 @@ def further_csv(results: StudyResults) -> dict[str, str]:
     """Return what is no row of the main table as CSV, by what the files' names end in; nothing that is
     empty."""
     rows = {
-        "groups": [part_view(part) for part in by_group(results)],
-        "seconds": [part_view(part) for part in by_seconds(results)],
-        "resources": [resource_view(row) for row in resources(results)],
-        "course": [row for run in results.results for row in course_view(run)],
+        "groups": [breakdowns.part_view(part) for part in breakdowns.by_group(results)],
+        "seconds": [breakdowns.part_view(part) for part in breakdowns.by_seconds(results)],
+        "resources": [breakdowns.resource_view(row) for row in breakdowns.resources(results)],
+        "course": [row for run in results.results for row in breakdowns.course_view(run)],
     }
     return {name: csv_text(found) for name, found in rows.items() if found}
 

@@ -17,14 +17,7 @@ from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import achievement_of
 from dga2d.runtime.inspection.views import gap_of, test_label
 from dga2d.runtime.terminal.output import printable
-from dga2d.runtime.terminal.phase import (
-    calls_in_flight,
-    clock,
-    is_testing,
-    phase,
-    time_left_s,
-    waits_for,
-)
+from dga2d.runtime.terminal.phase import calls_in_flight, clock, is_testing, phase, time_left_s, waits_for
 from dga2d.runtime.terminal.run_metrics import Measurements
 
 BARS = "▁▂▃▄▅▆▇█"

@@ -16,6 +16,9 @@ import click
 
 from dga2d.runtime.errors import OutputFileError
 
+Announce = Callable[[str], None]
+"""Shows a line of progress."""
+
 
 def print_json(value: Any) -> None:
     """Print one JSON document, indented, with the keys in their given order."""
@@ -71,7 +74,7 @@ def _is_number(cell: str) -> bool:
     return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace("e-", "", 1).isdigit()
 
 
-def status_line() -> Callable[[str], None]:
+def status_line() -> Announce:
     """Return a function that shows a text in place on stderr if that is a terminal; ``""`` clears it."""
     if not sys.stderr.isatty():
         return lambda text: None

@@ -18,11 +18,10 @@ from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import Failures, comparison_text, comparison_view, figure_text, gap_of
 from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
-from dga2d.runtime.terminal.run_metrics import RunMetrics
-from dga2d.runtime.terminal.workload import Workload
+from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 FRAMES_PER_SECOND = 4
 SILENCE_S, FIRST_SILENCE_S, FIRST_STATUS_S = 30.0, 1.0, 5.0
@@ -59,10 +58,7 @@ class ProgressLines:
     """
 
     def __init__(
-        self,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        counts: bool = True,
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, counts: bool = True
     ) -> None:
         stream = sys.stderr if stream is None else stream
         self._stream = stream
@@ -211,17 +207,14 @@ class LiveProgress:
     """Shows the live view (`live_view`) for the length of its block. The last frame stays, unless nothing has
     begun."""
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._state = RunState()
-        self._metrics = RunMetrics(clock)
-        self._live = Live(
-            get_renderable=self._frame,
-            console=Console(stderr=True) if console is None else console,
-            refresh_per_second=FRAMES_PER_SECOND,
-        )
+        self._metrics = RunMetrics(time.monotonic)
+        console = Console(stderr=True)
+        self._live = Live(get_renderable=self._frame, console=console, refresh_per_second=FRAMES_PER_SECOND)
 
     def __enter__(self) -> LiveProgress:
         self._live.start()

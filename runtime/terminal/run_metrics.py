@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.terminal.workload import Workload
+
+
+class Workload(Protocol):
+    """How busy the evaluation workers are."""
+
+    @property
+    def workers(self) -> int:
+        """Number of evaluation workers."""
+
+    @property
+    def busy(self) -> int:
+        """How many of them evaluate at this moment."""
+
+    @property
+    def compiling(self) -> int:
+        """How many implementations are compiled for the first time at this moment."""
+
 
 RATE_WINDOW_S = 60.0
 """Evaluations per second are those of the last minute."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import anyio.lowlevel
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.proposing import Completion, CompletionRequest, LanguageModel, OfflineModel, Quote
+from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
+from dga2d.agents.proposing.offline import OfflineModel
 from dga2d.domains.core.contract import Instance
 from dga2d.events.payloads import PositionTrace
 

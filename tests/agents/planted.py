@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dga2d.agents.policy import PipelinePolicy, PolicyContext
+from dga2d.agents.policy.contract import PipelinePolicy, PolicyContext
 from dga2d.agents.scoring import best_implementations, sample_implementations, standardise, update_credits
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step

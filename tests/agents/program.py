@@ -13,8 +13,7 @@ import pytest
 from tests.agents.simulation import Simulation
 
 from dga2d.events import RunId
-from dga2d.replay.loading import load_state
-from dga2d.replay.snapshots import SnapshotSeal, save_snapshot
+from dga2d.replay.snapshots import SnapshotSeal, load_state, save_snapshot
 from dga2d.runtime.cli import main
 from dga2d.store import open_store
 

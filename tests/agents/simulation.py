@@ -24,9 +24,11 @@ from dga2d.agents.kernel_evolver import KernelEvolver
 from dga2d.agents.method_runner import MethodRunner
 from dga2d.agents.operator_evolver import OperatorEvolver
 from dga2d.agents.pipeline_sampler import PipelineSampler, PolicyPromptContext
-from dga2d.agents.policy import UniformPolicy
+from dga2d.agents.policy.policies import UniformPolicy
 from dga2d.agents.ports import BlobSource, Evaluator, EventAppender
-from dga2d.agents.proposing import ModelPool, Models, OfflineModel, PromptContext
+from dga2d.agents.proposing.models import ModelPool, Models
+from dga2d.agents.proposing.offline import OfflineModel
+from dga2d.agents.proposing.tasks import PromptContext
 from dga2d.agents.racer import Racer
 from dga2d.agents.smoke_trials import TrialRunner
 from dga2d.agents.validator import Validator

@@ -21,7 +21,7 @@ from tests.agents.golden.record_run import DIALOGUE, KERNEL, LAGGING, SCORES
 from dga2d.agents.decision_replay import DecisionVerifier
 from dga2d.events import RunId, referenced_blobs
 from dga2d.replay.archive import BLOBS, EVENTS, MANIFEST, ArchiveError, export_run, import_run
-from dga2d.replay.loading import load_state
+from dga2d.replay.snapshots import load_state
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState

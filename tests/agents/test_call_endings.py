@@ -11,14 +11,9 @@ import anyio
 import pytest
 
 from dga2d.agents.decision_replay import DecisionVerifier
-from dga2d.agents.proposing import (
-    CallLostError,
-    Completion,
-    CompletionRequest,
-    ModelUnavailableError,
-    OfflineModel,
-    Quote,
-)
+from dga2d.agents.proposing.errors import CallLostError, ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
+from dga2d.agents.proposing.offline import OfflineModel
 from dga2d.events import Draft, RecordedEvent
 from dga2d.events.payloads import LLMCallRefused, LLMCallReserved, RunCompleted
 from dga2d.replay.state.fold import fold

@@ -14,7 +14,8 @@ from tests.agents.kernel_library import FAST, HOLDING, KERNELS, KernelEvaluator
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, validation_is_due
-from dga2d.agents.proposing import CallLostError, Completion, CompletionRequest
+from dga2d.agents.proposing.errors import CallLostError
+from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.agents.spreading import spread
 from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent, encode_payload
 from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted, ProcessUse

@@ -14,7 +14,9 @@ from tests.agents.simulation import EVERY_RULE
 
 from dga2d.agents.edge_evolver import JudgedEdges, parse_proposal
 from dga2d.agents.pool_edits import edit_to_ask, stale_reason
-from dga2d.agents.proposing import Completion, CompletionRequest, ConnectTask, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.models import Completion, CompletionRequest
+from dga2d.agents.proposing.tasks import ConnectTask
 from dga2d.events import Draft, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events.payloads import (
     EdgeReplaced,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import pytest
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.proposing import CompletionRequest, ConnectTask, ImplementTask, render
-from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN
+from dga2d.agents.proposing.models import CompletionRequest
+from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, render
+from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dga2d.events import Draft, RunId
 from dga2d.events.payloads import RunForked
-from dga2d.replay.loading import load_state
+from dga2d.replay.snapshots import load_state
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, open_store

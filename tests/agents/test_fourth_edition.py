@@ -12,8 +12,9 @@ from tests.agents.test_bank_offers import ROWS, bank
 
 from dga2d.agents.prompt_facts import edge_facts
 from dga2d.agents.prompt_program import budget_text
-from dga2d.agents.proposing import BankExample, CompletionRequest, ConnectTask, ImplementTask, render
-from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN
+from dga2d.agents.proposing.models import CompletionRequest
+from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, render
+from dga2d.agents.proposing.tasks import BankExample, ConnectTask, ImplementTask
 from dga2d.events import ImplementationId
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all

@@ -9,7 +9,7 @@ from tests.agents.memory_log import MemoryLog
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.pipeline_sampler import PolicyPromptContext, training_batch, update_context
-from dga2d.agents.policy import is_feasible
+from dga2d.agents.policy.walks import is_feasible
 from dga2d.events.payloads import GenerationStarted, PipelineSampled, PolicyUpdated
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.incumbent import incumbent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.kernel_verdicts import judge_speed
+from dga2d.agents.kernel_trials import judge_speed
 from dga2d.events import ImplementationId, InstanceKey
 from dga2d.events.payloads import KernelPair
 

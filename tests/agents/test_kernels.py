@@ -11,8 +11,9 @@ from tests.agents.made_up_library import OPERATORS
 from tests.agents.outside_world import Answers
 from tests.agents.test_wasted_calls import states_before
 
-from dga2d.agents.proposing import Completion, CompletionRequest, ImplementTask, KernelTask
 from dga2d.agents.proposing.kernel_code import holds_kernel
+from dga2d.agents.proposing.models import Completion, CompletionRequest
+from dga2d.agents.proposing.tasks import ImplementTask, KernelTask
 from dga2d.events import ImplementationId, encode_payload
 from dga2d.events.payloads import (
     EvaluationRecorded,

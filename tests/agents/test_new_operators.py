@@ -11,8 +11,10 @@ from tests.agents.outside_world import Answers
 from tests.agents.test_wasted_calls import states_before
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import Completion, CompletionRequest, OperatorTask, ProposalError
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.agents.proposing.operator_answers import parse_operator
+from dga2d.agents.proposing.tasks import OperatorTask
 from dga2d.events.payloads import (
     OperatorAdded,
     OperatorProposed,

@@ -7,7 +7,8 @@ from statistics import fmean
 import pytest
 from tests.agents.planted import chain_domain, complete_domain, ratio_of_means, search
 
-from dga2d.agents.policy import PolicySettings, UniformPolicy, make_policy
+from dga2d.agents.policy.contract import PolicySettings
+from dga2d.agents.policy.policies import UniformPolicy, make_policy
 from dga2d.events.payloads import Step
 from dga2d.replay.settings import CreditContext
 from dga2d.replay.streams import stream

@@ -15,7 +15,9 @@ from dga2d.agents.pipeline_sampler import (
     pipelines_to_validate,
     policy_context,
 )
-from dga2d.agents.policy import PipelinePolicy, PolicyArchive, PolicySettings, make_policy
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PipelinePolicy, PolicySettings
+from dga2d.agents.policy.policies import make_policy
 from dga2d.events.payloads import PipelineSampled, PipelinesDecoded, PolicyCheckpointed, PolicyUpdated
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
@@ -32,8 +34,7 @@ WORDS = PolicyPromptContext("imaginary", "small", {})
 
 def embedded() -> PipelinePolicy:
     """The embedded policy, a quarter as wide."""
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
-    from dga2d.agents.policy.loading import build_policy
+    from dga2d.agents.policy.loading import build_policy, code_tokenizer, random_model, small_qwen2_config
 
     tokenizer = code_tokenizer()
     config = small_qwen2_config(len(tokenizer))

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from dga2d.agents.pipeline_sampler import PipelineSampler
-from dga2d.agents.policy import PipelinePolicy
+from dga2d.agents.policy.contract import PipelinePolicy
 from dga2d.events import RunId
-from dga2d.replay.loading import load_state
+from dga2d.replay.snapshots import load_state
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.runs.policies import restore_policy

@@ -9,17 +9,9 @@ import pytest
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import (
-    Completion,
-    CompletionRequest,
-    ConnectTask,
-    ImplementTask,
-    InitializeTask,
-    RunFacts,
-    Task,
-    render,
-)
-from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, LEAST_FIRST
+from dga2d.agents.proposing.models import Completion, CompletionRequest
+from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, LEAST_FIRST, render
+from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, InitializeTask, RunFacts, Task
 from dga2d.events.payloads import EdgeRejected, ImplementationAdded, ImplementationReplaced
 from dga2d.replay.settings import RunSettings
 

@@ -21,7 +21,7 @@ from dga2d.replay.errors import InvariantError
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.evaluation.slot_queue import SlotQueue, Urgency
+from dga2d.runtime.evaluation.worker_pool import SlotQueue, Urgency
 
 if TYPE_CHECKING:
     from tests.agents.simulation import Simulation

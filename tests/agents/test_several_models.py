@@ -12,12 +12,8 @@ from tests.agents.outside_world import Answers
 
 from dga2d.agents import calls
 from dga2d.agents.model_choice import call_rewards, models_of
-from dga2d.agents.proposing import (
-    Completion,
-    CompletionRequest,
-    ModelPool,
-    ModelUnavailableError,
-)
+from dga2d.agents.proposing.errors import ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, ModelPool
 from dga2d.events.payloads import LLMCallReserved
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.digest import state_digest

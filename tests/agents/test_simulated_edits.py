@@ -13,7 +13,7 @@ from tests.agents.made_up_library import OPERATORS
 
 from dga2d.agents.edge_evolver import NO_CHANGE
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import ImplementTask
+from dga2d.agents.proposing.tasks import ImplementTask
 from dga2d.events import OperatorId, RecordedEvent
 from dga2d.replay.state.fold import fold_all
 

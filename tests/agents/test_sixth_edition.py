@@ -10,7 +10,8 @@ import pytest
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.prompt_facts import edge_facts, start_facts
-from dga2d.agents.proposing import ImplementTask, OperatorTask, render
+from dga2d.agents.proposing.prompts import render
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorTask
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ import pytest
 
 from dga2d.events import RunId, StoredEvent
 from dga2d.replay._state_codec import decode_state, encode_state
-from dga2d.replay.loading import load_state
 from dga2d.replay.snapshots import (
     IgnoredSnapshot,
     SnapshotCheck,
     SnapshotReport,
     SnapshotSeal,
+    load_state,
     save_snapshot,
 )
 from dga2d.replay.state.fold import fold, fold_page
@@ -74,7 +74,7 @@ def read_events(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> list[int]
         seen.extend(event[1] for event in page)
         return fold_page(state, page)
 
-    monkeypatch.setattr("dga2d.replay.loading.fold_page", counted)
+    monkeypatch.setattr("dga2d.replay.snapshots.fold_page", counted)
     return seen
 
 

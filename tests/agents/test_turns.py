@@ -9,9 +9,11 @@ import pytest
 from tests.agents.outside_world import Answers
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import Completion, CompletionRequest, ImplementTask, ProposalError, render
 from dga2d.agents.proposing.answers import apply_replacements, parse_implementation
-from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.models import Completion, CompletionRequest
+from dga2d.agents.proposing.prompts import CHARS_PER_TOKEN, render
+from dga2d.agents.proposing.tasks import ImplementTask
 from dga2d.events.payloads import (
     ImplementationAdded,
     ImplementationMeasured,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.report.utilisation import utilisation
+from dga2d.runtime.report.evaluations import utilisation
 from dga2d.runtime.terminal.phase import calls_in_flight, phase, waits_for
 
 if TYPE_CHECKING:

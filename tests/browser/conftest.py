@@ -22,7 +22,7 @@ from tests.agents.made_up_library import made_up_operator
 from tests.agents.outside_world import Answers, Fails
 from tests.agents.simulation import SMALL, Simulation
 
-from dga2d.agents.proposing import Completion, CompletionRequest
+from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.events import AgentName, Draft, RecordedEvent, RunId
 from dga2d.events.payloads import EvaluationRecorded, LLMCallSettled, Payload
 from dga2d.replay.archive import import_run

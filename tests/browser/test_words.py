@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 from tests.browser.conftest import FIFTY, Tab, in_both
 
 from dga2d.runtime.page.panels import PARTS, TAB_WORDS
-from dga2d.runtime.report.words import WORDS
+from dga2d.runtime.report.render import WORDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 LINKS = "() => [...document.querySelectorAll('a.word')].map((one) => one.getAttribute('href').slice(6))"

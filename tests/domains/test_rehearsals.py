@@ -9,7 +9,7 @@ import pytest
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Instance
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 SHIPPED = (
     *("binpack3d", "clp3d", "cvrp", "fjsp", "fssp", "jsp", "maxcut", "mis", "ossp", "rcpsp", "salbp1", "tsp"),

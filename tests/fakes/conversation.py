@@ -12,7 +12,8 @@ from tests.agents.made_up_library import CARD, first_step
 
 from dga2d.agents.agent import is_live, run_agent
 from dga2d.agents.initializer import Initializer
-from dga2d.agents.proposing import ModelUnavailableError, PromptContext
+from dga2d.agents.proposing.errors import ModelUnavailableError
+from dga2d.agents.proposing.tasks import PromptContext
 from dga2d.domains.core.contract import Implementation, Operator, OperatorName
 from dga2d.events import Draft, InstanceKey, RunId
 from dga2d.events.payloads import InstanceEntry, RunPaused, RunResumed, RunStarted, SplitManifest

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.runs.config import make_settings, parse_assignments, read_settings_file
+from dga2d.runtime.runs.config import PRESETS, make_settings, parse_assignments, read_settings_file
 from dga2d.runtime.runs.policies import create_policy
-from dga2d.runtime.runs.presets import PRESETS
 
 
 def written(folder: Path, text: str) -> Path:

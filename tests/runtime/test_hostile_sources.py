@@ -21,7 +21,7 @@ from dga2d.runtime.bank.entries import bank_text, read_bank
 from dga2d.runtime.cli.app import main
 
 if TYPE_CHECKING:
-    from dga2d.agents.proposing import LanguageModel
+    from dga2d.agents.proposing.models import LanguageModel
 
 RUNS = Path(__file__).parents[2] / "examples" / "runs"
 EVOLVE = ("evolve", "jsp", "--library", "basic", "--policy", "uniform", "--quiet")

@@ -12,9 +12,9 @@ import pytest
 
 from dga2d.events import RunId
 from dga2d.runtime.errors import RunStateError
-from dga2d.runtime.runs import pausing
+from dga2d.runtime.runs import interruption
 from dga2d.store import UnknownRunError, open_store
-from dga2d.store._process import this_process
+from dga2d.store._contract import this_process
 
 HOLDER = """
 import anyio, signal, sys
@@ -48,13 +48,13 @@ def holder(url: str) -> Iterator[subprocess.Popen[str]]:
 async def test_the_process_that_holds_a_run_is_asked_to_let_it_go(
     url: str, holder: subprocess.Popen[str]
 ) -> None:
-    told = await pausing.pause_run(url, "held", 30.0)
+    told = await interruption.pause_run(url, "held", 30.0)
     assert f"process {holder.pid} on" in told["was_held_by"]
     assert holder.wait(30) != 0
     with pytest.raises(RunStateError, match="not under way; `dga2d resume held` goes on"):
-        await pausing.pause_run(url, "held", 0.0)
+        await interruption.pause_run(url, "held", 0.0)
     with pytest.raises(UnknownRunError):
-        await pausing.pause_run(url, "nosuch", 0.0)
+        await interruption.pause_run(url, "nosuch", 0.0)
 
 
 async def test_a_process_of_another_machine_is_named_and_left_alone(
@@ -64,4 +64,4 @@ async def test_a_process_of_another_machine_is_named_and_left_alone(
     monkeypatch.setattr("dga2d.store._store.this_process", lambda: elsewhere)
     async with open_store(url) as store, store.write(RunId("r"), create=True):
         with pytest.raises(RunStateError, match="carried out by process 1 on far-away; pause it there"):
-            await pausing.pause_run(url, "r", 0.0)
+            await interruption.pause_run(url, "r", 0.0)

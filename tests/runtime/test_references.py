@@ -7,7 +7,7 @@ import pytest
 from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Reference, normalised_gap
 from dga2d.events.payloads import PositionTrace
-from dga2d.runtime.runs.references import entries
+from dga2d.runtime.runs.start import entries
 
 
 def reply(start: float, reached: float) -> EvaluationReply:

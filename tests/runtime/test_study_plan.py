@@ -12,8 +12,7 @@ from tests.docs.following import TUTORIALS, blocks
 
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.config import make_settings
-from dga2d.runtime.study.cells import CellProgress
-from dga2d.runtime.study.estimate import WorkBudget, estimate, measure_work_budgets
+from dga2d.runtime.study.cells import CellProgress, WorkBudget, estimate, measure_work_budgets
 from dga2d.runtime.study.plan import Cell, parse_plan, read_plan, shipped_plans
 from dga2d.runtime.study.running import Options, commands_for
 

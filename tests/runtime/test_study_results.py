@@ -19,8 +19,15 @@ from dga2d.runtime.study import tables
 from dga2d.runtime.study.cells import CellProgress
 from dga2d.runtime.study.figures import profile_losses
 from dga2d.runtime.study.plan import Cell, parse_plan
-from dga2d.runtime.study.results import CellResult, StudyResults, p_value, rows_of
-from dga2d.runtime.study.usage import Reached, Usage, usage_by_generation
+from dga2d.runtime.study.results import (
+    CellResult,
+    Reached,
+    StudyResults,
+    Usage,
+    p_value,
+    rows_of,
+    usage_by_generation,
+)
 
 PLAN = parse_plan(
     'title = "A < B & C_1 %"\ndomains = ["jsp"]\nseeds = [1, 2]\n[arms.old]\n[arms.new]\nwork = 9\n',

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dga2d.runtime.user_key import KEY_BYTES, user_key
+from dga2d.runtime.user_files import KEY_BYTES, user_key
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no mode to read there")
 

@@ -16,8 +16,8 @@ import pytest
 
 from dga2d.events import Draft, RunId
 from dga2d.store import EventStore, LeaseLostError, RunBusyError, StaleVersionError, open_store
-from dga2d.store._lease import LEASE_US
-from dga2d.store._process import ProcessIdentity, host_name, this_process
+from dga2d.store._contract import ProcessIdentity, host_name, this_process
+from dga2d.store._runs import LEASE_US
 
 Drafter = Callable[[object], Draft]
 
@@ -125,7 +125,7 @@ async def test_a_write_past_the_lease_is_noticed(
     store: EventStore, run_id: RunId, note: Drafter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two writers that both believe in the same epoch: the head gives the second one away."""
-    monkeypatch.setattr("dga2d.store._lease.LeaseState.is_live", lambda *_: False)
+    monkeypatch.setattr("dga2d.store._runs.LeaseState.is_live", lambda *_: False)
     async with store.write(run_id, create=True) as writer, store.write(run_id) as intruder:
         monkeypatch.setattr(writer, "epoch", intruder.epoch)
         await writer.append([note("a")])

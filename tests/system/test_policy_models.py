@@ -21,7 +21,7 @@ TINY = ("--generations", "1", "--work", "100", "--quiet", "--no-report", "--run-
 @pytest.fixture(scope="session")
 def good_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small Qwen2 with its tokenizer, saved as published models are."""
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.loading import code_tokenizer, random_model, small_qwen2_config
 
     tokenizer = code_tokenizer()
     directory = tmp_path_factory.mktemp("models") / "tiny"

@@ -13,7 +13,7 @@ from tests.system.conftest import Program
 
 import dga2d
 from dga2d.events import RunId
-from dga2d.runtime.api import notebook
+from dga2d.runtime.api import following
 from dga2d.runtime.inspection import tables
 from dga2d.store import UnknownRunError
 
@@ -117,7 +117,7 @@ def test_report_and_solver_are_written(finished: Program, tmp_path: Path) -> Non
 
 
 def test_progress_is_drawn_in_the_cell(finished: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not notebook.is_notebook()
+    assert not following.is_notebook()
     frames: list[str] = []
 
     class Handle:
@@ -132,7 +132,7 @@ def test_progress_is_drawn_in_the_cell(finished: Program, monkeypatch: pytest.Mo
 
     monkeypatch.setitem(sys.modules, "IPython.display", Display)
     state = opened(finished).state
-    with notebook.NotebookProgress() as progress:
+    with following.NotebookProgress() as progress:
         progress._state = state
         progress.refresh()
         progress.announce_stop()

@@ -11,8 +11,11 @@ FOLDER = Path(__file__).parents[2] / "examples" / "runs"
 RUNS = sorted(FOLDER.glob("*.zip"))
 METHOD_RUNS = sorted(FOLDER.glob("methods/*.zip"))
 TURNS_RUNS = sorted(FOLDER.glob("turns/*.zip"))
-ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS)
-MOST_BYTES = 12 * 2**20
+WHOLE_RUNS = sorted(FOLDER.glob("whole/*.zip"))
+ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS)
+BANKED = [path for path in (*RUNS, *TURNS_RUNS) if not path.name.startswith("facilities")]
+"""Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
+MOST_BYTES = 20 * 2**20
 """Of all of them together: the repository stays small."""
 
 pytestmark = pytest.mark.timeout(400)
@@ -22,6 +25,7 @@ def test_the_recorded_runs_are_small_and_described() -> None:
     assert RUNS
     assert METHOD_RUNS
     assert TURNS_RUNS
+    assert WHOLE_RUNS
     assert sum(path.stat().st_size for path in ALL_RUNS) < MOST_BYTES
     described = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in ALL_RUNS if path.name not in described] == []
@@ -44,7 +48,7 @@ def test_a_recorded_run_holds(program: Program, path: Path) -> None:
 @pytest.mark.slow
 def test_the_shipped_bank_is_made_of_the_recorded_runs(program: Program) -> None:
     made = program.run(
-        "bank", "add", *map(str, RUNS), "--licence", "MIT, as the program's", "--bank", "made.jsonl"
+        "bank", "add", *map(str, BANKED), "--licence", "MIT, as the program's", "--bank", "made.jsonl"
     )
     assert made.code == 0, made
     shipped = Path(__file__).parents[2] / "runtime" / "bank" / "shipped.jsonl"

@@ -13,7 +13,7 @@ from tests.agents.simulation import Simulation
 
 from dga2d.agents.method_runner import ROUND
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.proposing import Completion, CompletionRequest
+from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.domains.core.components import components_of, split_component
 from dga2d.domains.core.contract import Operator
 from dga2d.domains.core.registry import get_domain
@@ -32,8 +32,7 @@ from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.search_state import PROGRAM
 from dga2d.runtime.errors import SettingsError
-from dga2d.runtime.inspection.call_views import trials_view
-from dga2d.runtime.inspection.method_views import search_view
+from dga2d.runtime.inspection.call_views import search_view, trials_view
 from dga2d.runtime.runs.config import make_settings
 
 if TYPE_CHECKING:

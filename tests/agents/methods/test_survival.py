@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dga2d.agents.methods.survival import fittest, rank_weights, select_by_rank
+from dga2d.agents.methods.shared import fittest, rank_weights, select_by_rank
 from dga2d.events import ImplementationId
 from dga2d.replay.state.search_state import ProgramRecord
 from dga2d.replay.streams import stream

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import PolicyContext, PolicySettings
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 
@@ -76,9 +76,8 @@ LETTERS = ("AA", "AB", "BA", "BB", "CA", "CB")
 @pytest.fixture(params=["codes", "letters"])
 def policy(request: pytest.FixtureRequest) -> Any:
     """A narrow model away from its uniform start, with aliases of one token and of two."""
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
     from dga2d.agents.policy.language_model import LanguageModelPolicy
-    from dga2d.agents.policy.loading import build_policy
+    from dga2d.agents.policy.loading import build_policy, code_tokenizer, random_model, small_qwen2_config
     from dga2d.agents.policy.prompt import AliasPool
 
     tokenizer = code_tokenizer()

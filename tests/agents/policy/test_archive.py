@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import PolicyArchive, PolicyCheckpointError, PolicyContext
+from dga2d.agents.policy.archive import PolicyArchive
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.errors import PolicyCheckpointError
 
 pytestmark = pytest.mark.timeout(300)  # the first test imports torch, which takes a loaded machine a minute
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import PolicyCheckpointError, PolicyContext, UniformPolicy
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.errors import PolicyCheckpointError
+from dga2d.agents.policy.policies import UniformPolicy
 from dga2d.events import OperatorId
 
 Walk = tuple[OperatorId, ...]

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import PolicyContext, UniformPolicy, is_feasible
-from dga2d.agents.policy.walks import log_prior
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.policies import UniformPolicy
+from dga2d.agents.policy.walks import is_feasible, log_prior
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.streams import stream

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.policy import InfeasibleWalkError, PolicyContext, PolicyContextError
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.errors import InfeasibleWalkError, PolicyContextError
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.streams import choose, stream

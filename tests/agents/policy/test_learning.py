@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from tests.agents.policy.conftest import all_walks
 
-from dga2d.agents.policy import PolicyContext, PolicyDivergedError, UniformPolicy
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.errors import PolicyDivergedError
+from dga2d.agents.policy.policies import UniformPolicy
 from dga2d.agents.policy.token_tree import WalkBatch
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
@@ -214,7 +216,8 @@ def test_a_diverged_update_is_refused_and_changes_nothing(
 
 REPLAY = """
 import sys
-from dga2d.agents.policy import PolicyContext, PolicySettings, make_policy
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
+from dga2d.agents.policy.policies import make_policy
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.streams import stream
 names = ("build", "descend", "perturb")

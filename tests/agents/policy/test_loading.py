@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.policy import (
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
+from dga2d.agents.policy.errors import (
     AliasError,
     NotCausalModelError,
-    PolicyContext,
     PolicyLoadError,
     PolicyMemoryError,
     PolicyNotFoundError,
-    PolicySettings,
     TokenizerMissingError,
-    make_policy,
 )
+from dga2d.agents.policy.policies import make_policy
 from dga2d.replay.streams import stream
 
 OFFLINE = PolicySettings(local_files_only=True)
@@ -29,7 +28,7 @@ OFFLINE = PolicySettings(local_files_only=True)
 @pytest.fixture(scope="module")
 def published_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small tied Qwen2 with its tokenizer, saved as published models are."""
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.loading import code_tokenizer, random_model, small_qwen2_config
 
     tokenizer = code_tokenizer()
     config = small_qwen2_config(len(tokenizer))
@@ -189,8 +188,7 @@ def test_broken_model_directories_are_refused(
 def test_a_model_that_alters_its_logits_is_refused(saved_model: Path) -> None:
     import torch
 
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
-    from dga2d.agents.policy.loading import build_policy
+    from dga2d.agents.policy.loading import build_policy, code_tokenizer, random_model, small_qwen2_config
 
     model = random_model(small_qwen2_config(len(code_tokenizer())), 1)
     model.lm_head.register_forward_hook(lambda module, args, out: 30 * torch.tanh(out / 30) * 2)

@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from dga2d.agents.policy import AliasError, PolicyContext, PolicyContextError
+from dga2d.agents.policy.contract import PolicyContext
+from dga2d.agents.policy.errors import AliasError, PolicyContextError
 from dga2d.agents.policy.prompt import AliasPool, choose_aliases, render_prompt
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END

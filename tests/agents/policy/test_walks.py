@@ -13,14 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.policy import (
-    InfeasibleWalkError,
-    PolicyContext,
-    PolicyContextError,
-    PolicySettings,
-    UniformPolicy,
-    make_policy,
-)
+from dga2d.agents.policy.contract import PolicyContext, PolicySettings
+from dga2d.agents.policy.errors import InfeasibleWalkError, PolicyContextError
+from dga2d.agents.policy.policies import UniformPolicy, make_policy
 from dga2d.agents.policy.walks import ActionDistribution, beam_search
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START, OperatorGraph
@@ -32,7 +27,7 @@ def draws(n: int, seed: int = 7) -> list[np.random.Generator]:
 
 
 def test_the_package_does_not_import_torch() -> None:
-    code = "import sys, dga2d.agents.policy as p; p.make_policy('uniform', 1, p.PolicySettings());"
+    code = "import sys, dga2d.agents.policy.policies as p; p.make_policy('uniform', 1, p.PolicySettings());"
     code += "sys.exit(any(m in sys.modules for m in ('torch', 'transformers', 'tokenizers')))"
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
 

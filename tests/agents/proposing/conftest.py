@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.proposing import OperatorContract
+from dga2d.agents.proposing.tasks import OperatorContract
 from dga2d.domains.core.contract import Card, SolutionKind
 from dga2d.events import OperatorId
 

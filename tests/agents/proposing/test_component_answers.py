@@ -7,9 +7,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing import ProposalError, ShownProgram, parse_program, render
-from dga2d.agents.proposing.component_answers import component_answers, put_into, terms_of
-from dga2d.agents.proposing.tasks import ProgramTask, RunFacts
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.program_answers import component_answers, parse_program, put_into, terms_of
+from dga2d.agents.proposing.prompts import render
+from dga2d.agents.proposing.tasks import ProgramTask, RunFacts, ShownProgram
 from dga2d.domains.core.components import components_of, split_component
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.source_rules import check_source

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.proposing import (
-    ConnectTask,
-    EdgeCredit,
-    OperatorContract,
-    ProposalError,
-    addable_edges,
-    parse_edges,
-)
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import addable_edges, parse_edges
+from dga2d.agents.proposing.tasks import ConnectTask, EdgeCredit, OperatorContract
 from dga2d.domains.core.contract import Card
 from dga2d.events import OperatorId
 from dga2d.events.payloads import Edge

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.proposing import ProposalError
 from dga2d.agents.proposing.answers import MAX_ANSWER_CHARS, code_blocks, json_object, python_block
+from dga2d.agents.proposing.errors import ProposalError
 
 CODE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
 BLOCK = f"```python\n{CODE}```"

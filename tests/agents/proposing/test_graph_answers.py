@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from dga2d.agents.proposing import (
-    HBounds,
-    InitializeTask,
-    OperatorContract,
-    ProposalError,
-    clamp,
-    parse_graph,
-)
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import clamp, parse_graph
+from dga2d.agents.proposing.tasks import HBounds, InitializeTask, OperatorContract
 from dga2d.domains.core.contract import Card
 from dga2d.events import OperatorId
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.proposing import OperatorContract, compatible_edges, incompatibility
-from dga2d.agents.proposing.graphs import contracts_by_id
+from dga2d.agents.proposing.graphs import compatible_edges, contracts_by_id, incompatibility
+from dga2d.agents.proposing.tasks import OperatorContract
 from dga2d.events import OperatorId
 from dga2d.replay.state.graph import END, START
 

@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.answers import parse_implementation
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import parse_edges, parse_graph
+from dga2d.agents.proposing.offline import offline_answer
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     HBounds,
@@ -18,12 +22,7 @@ from dga2d.agents.proposing import (
     InitializeTask,
     OperatorContract,
     PoolEntry,
-    ProposalError,
-    parse_edges,
-    parse_graph,
-    parse_implementation,
 )
-from dga2d.agents.proposing.offline import offline_answer
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 

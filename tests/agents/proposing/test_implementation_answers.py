@@ -2,13 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.proposing import (
-    ImplementTask,
-    OperatorContract,
-    PoolEntry,
-    ProposalError,
-    parse_implementation,
-)
+from dga2d.agents.proposing.answers import parse_implementation
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.agents.kernel_library import ADD_UP, FAST, HEAD, KERNELS, SOURCE
 
-from dga2d.agents.proposing import ProposalError
+from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_answers import parse_kernel
 from dga2d.agents.proposing.kernel_code import holds_kernel, inline_kernels, replace_kernel
 from dga2d.domains.source_rules import check_source

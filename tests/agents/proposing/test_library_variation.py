@@ -8,14 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing import (
-    ImplementTask,
-    OperatorContract,
-    PoolEntry,
-    normalised_ast_digest,
-    parse_implementation,
-)
+from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
 from dga2d.agents.proposing.blocks import Block, read_module
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import variations
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.registry import domain_names, get_domain

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dga2d.agents.proposing import ProposalError, normalised_ast_digest
+from dga2d.agents.proposing.answers import normalised_ast_digest
+from dga2d.agents.proposing.errors import ProposalError
 
 BASE = """
 import numpy as np

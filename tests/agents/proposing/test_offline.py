@@ -13,30 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dga2d.agents.proposing import (
-    CompletionRequest,
+from dga2d.agents.proposing.answers import NO_VARIATION, normalised_ast_digest, parse_implementation
+from dga2d.agents.proposing.composition import Habits, iterate
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.graph_answers import addable_edges, parse_edges, parse_graph
+from dga2d.agents.proposing.graphs import default_graph
+from dga2d.agents.proposing.models import CompletionRequest, LanguageModel
+from dga2d.agents.proposing.offline import OfflineModel, offline_answer
+from dga2d.agents.proposing.prompts import render
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     HBounds,
     ImplementTask,
     InitializeTask,
-    LanguageModel,
-    OfflineModel,
     OperatorContract,
     PoolEntry,
-    ProposalError,
     Task,
-    addable_edges,
-    default_graph,
-    normalised_ast_digest,
-    parse_edges,
-    parse_graph,
-    parse_implementation,
-    render,
 )
-from dga2d.agents.proposing.answers import NO_VARIATION
-from dga2d.agents.proposing.composition import Habits, iterate
-from dga2d.agents.proposing.offline import offline_answer
 from dga2d.agents.proposing.variation import constant_ways, library_ways, rewrite
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
@@ -275,8 +269,9 @@ def test_answers_do_not_depend_on_the_order_of_hashes() -> None:
 import hashlib
 import numpy as np
 from dataclasses import replace
-from dga2d.agents.proposing import ConnectTask, EdgeCredit, HBounds, InitializeTask, OperatorContract
-from dga2d.agents.proposing import parse_graph, render
+from dga2d.agents.proposing.tasks import ConnectTask, EdgeCredit, HBounds, InitializeTask, OperatorContract
+from dga2d.agents.proposing.graph_answers import parse_graph
+from dga2d.agents.proposing.prompts import render
 from dga2d.agents.proposing.answers import NO_VARIATION
 from dga2d.agents.proposing.composition import Habits, iterate
 from dga2d.agents.proposing.offline import offline_answer

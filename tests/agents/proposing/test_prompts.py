@@ -9,7 +9,10 @@ from importlib.resources import files
 import jinja2
 import pytest
 
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.answers import code_blocks, normalised_ast_digest, parse_implementation
+from dga2d.agents.proposing.graph_answers import parse_graph
+from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fence, render
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     HBounds,
@@ -18,12 +21,7 @@ from dga2d.agents.proposing import (
     OperatorContract,
     PoolEntry,
     Task,
-    normalised_ast_digest,
-    parse_graph,
-    render,
 )
-from dga2d.agents.proposing.answers import code_blocks, parse_implementation
-from dga2d.agents.proposing.prompts import TEMPLATES, _environment, fence
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 

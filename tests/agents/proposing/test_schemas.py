@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing import (
+from dga2d.agents.proposing.offline import offline_answer
+from dga2d.agents.proposing.prompts import answer_schema
+from dga2d.agents.proposing.tasks import (
     ConnectTask,
     EdgeCredit,
     HBounds,
@@ -14,9 +16,7 @@ from dga2d.agents.proposing import (
     InitializeTask,
     OperatorContract,
     PoolEntry,
-    answer_schema,
 )
-from dga2d.agents.proposing.offline import offline_answer
 from dga2d.domains.core.contract import Card
 from dga2d.events import ImplementationId, OperatorId
 

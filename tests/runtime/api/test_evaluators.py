@@ -22,7 +22,7 @@ from dga2d.runtime.api.evaluators import (
 )
 from dga2d.runtime.api.evolving import parse_budget
 from dga2d.runtime.errors import RunStateError, SettingsError, UsageError
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluator import check_evaluator
 
 STEPS = (Implementation(OperatorName("a"), "def run(e, s, c):\n    return s\n", "test"),)

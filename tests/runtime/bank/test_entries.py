@@ -26,8 +26,8 @@ from dga2d.runtime.bank.entries import (
     read_bank,
     write_bank,
 )
-from dga2d.runtime.runs.exported import open_file
 from dga2d.runtime.runs.start import library_operator
+from dga2d.runtime.runs.states import open_file
 
 SOURCE = "def run(env_data, state, calc_makespan_fn):\n    return state\n"
 

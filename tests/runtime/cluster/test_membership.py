@@ -21,11 +21,11 @@ from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, connect,
 from dga2d.runtime.cluster.node import EvaluationNode, NodeOrder, NodeReport, Raw
 from dga2d.runtime.cluster.pool import ClusterPool, NodeLostError
 from dga2d.runtime.errors import SettingsError, UsageError
-from dga2d.runtime.evaluation import EvaluationLimits
 from dga2d.runtime.evaluation.answers import EvaluationFailure
+from dga2d.runtime.evaluation.limits import EvaluationLimits
 from dga2d.runtime.evaluator import local_workers
 from dga2d.runtime.runs.config import make_settings
-from dga2d.runtime.study.on_cluster import _check_shared
+from dga2d.runtime.study.running import _check_shared
 
 ALL = {"seccomp": "active", "landlock": "active"}
 SMOKE = get_domain("tsp").smoke_instance()

@@ -19,9 +19,8 @@ from dga2d.domains.core.plugins import digest_of
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.execution import PositionEffect
 from dga2d.runtime.domain_check import Finding, check_descriptions, check_domain
-from dga2d.runtime.domain_check.processes import Arrays, DomainAddress, examine_scoring
-from dga2d.runtime.domain_check.trials import misconduct
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.domain_check.trials import Arrays, DomainAddress, examine_scoring, misconduct
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.problem import Problem
 

@@ -12,8 +12,9 @@ from tests.fakes.held_pool import hold
 
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef, OperatorName
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.decoders import load_domain_file
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 LIMITS = EvaluationLimits(

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from dga2d.domains.core.contract import Implementation
-from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluation.compiled_code import CompiledCodeStore
-from dga2d.runtime.evaluation.slot_queue import Urgency
-from dga2d.runtime.evaluation.worker_pool import Job, WorkerPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
+from dga2d.runtime.evaluation.worker_pool import Job, Urgency, WorkerPool
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")
 CODE = b"machine code"

@@ -16,7 +16,8 @@ from dga2d.domains.core.contract import Domain, Implementation, Instance
 from dga2d.domains.core.kernels import kernels_of
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 KEYS = ("ta/ta01", "ta/ta02")
 HEADS = """from numba import njit

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool, SandboxUnavailableError
 from dga2d.runtime.evaluation import worker_pool as worker_pool_module
+from dga2d.runtime.evaluation.errors import SandboxUnavailableError
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluation.sandbox.seal import LAYERS, NEEDS
 from dga2d.runtime.evaluation.worker import build_filter
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
-from dga2d.runtime.evaluation.limits import MIB
+from dga2d.runtime.evaluation.limits import MIB, EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluator import evaluation_limits
 
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")

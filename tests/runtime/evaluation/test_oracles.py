@@ -12,8 +12,9 @@ import pytest_asyncio
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, InstanceRef, OperatorName
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.decoders import load_domain_file
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 DOMAIN_FILE = Path(__file__).with_name("hidden_domain.py")
 LIMITS = EvaluationLimits(work_wall_s=5.0, load_s=1.0, prepare_run_s=5.0, memory_bytes=1 << 28)

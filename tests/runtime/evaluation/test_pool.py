@@ -16,7 +16,8 @@ import pytest
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Implementation
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")

@@ -30,7 +30,7 @@ from dga2d.replay.state.generation_state import GenerationState, ValidationState
 from dga2d.replay.state.outcomes import Outcome, Outcomes
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.work_rates import BASELINE
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import run_started

@@ -18,7 +18,8 @@ import psutil
 import pytest
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [pytest.mark.long, pytest.mark.asyncio, pytest.mark.timeout(1200)]
 DOMAIN_FILE = Path(__file__).with_name("line_domain.py")

@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 from dga2d.agents.ports import EvaluationReply
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation import worker_pool as worker_pool_module
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -34,7 +35,7 @@ from pathlib import Path
 import anyio
 from dga2d.domains.core.contract import Implementation, InstanceRef
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 from dga2d.runtime.evaluation.decoders import load_domain_file
 
 async def main(domain_file, cache, mode):

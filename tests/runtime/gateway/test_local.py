@@ -16,15 +16,10 @@ from tests.agents.made_up_library import CARD
 from tests.fakes.conversation import LIBRARY
 from tests.system.conftest import SMALL, Program
 
-from dga2d.agents.proposing import (
-    CallLostError,
-    CompletionRequest,
-    HBounds,
-    InitializeTask,
-    LanguageModel,
-    OperatorContract,
-    Prompt,
-)
+from dga2d.agents.proposing.errors import CallLostError
+from dga2d.agents.proposing.models import CompletionRequest, LanguageModel
+from dga2d.agents.proposing.prompts import Prompt
+from dga2d.agents.proposing.tasks import HBounds, InitializeTask, OperatorContract
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.errors import SettingsError
 from dga2d.runtime.gateway import OutageRecorder, local, open_model

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.agents.made_up_library import CARD
 
-from dga2d.agents.proposing import (
-    Completion,
-    CompletionRequest,
-    ImplementTask,
-    ModelUnavailableError,
-    OperatorContract,
-    PoolEntry,
-    Prompt,
-    Quote,
-)
+from dga2d.agents.proposing.errors import ModelUnavailableError
+from dga2d.agents.proposing.models import Completion, CompletionRequest, Quote
+from dga2d.agents.proposing.prompts import Prompt
+from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.work_calibration import NOTHING_KNOWN, KnownRates
 from dga2d.events import ImplementationId, OperatorId, blob_digest
 from dga2d.runtime.errors import SettingsError

@@ -83,7 +83,7 @@ def test_a_key_that_comes_back_is_in_no_span(
 def test_without_opentelemetry_nothing_is_missing(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dga2d.runtime.gateway import telemetry
+    from dga2d.runtime.gateway import remote
 
-    monkeypatch.setattr(telemetry, "trace", None)
+    monkeypatch.setattr(remote, "trace", None)
     assert conversation.hold("good", llm_calls=1).ledger.calls[1].status == "settled"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dga2d.runtime.errors import UsageError
-from dga2d.runtime.inspection.usage_export import ExportedUsage, find_differences, read_export
+from dga2d.runtime.inspection.audit import ExportedUsage, find_differences, read_export
 
 
 def call(number: int, **changed: Any) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.state.outcomes import Outcome, Outcomes
 from dga2d.replay.state.run_state import RunState, ScoredProgram, TestState
 from dga2d.replay.state.work_rates import WorkRates
-from dga2d.runtime.inspection.conclusion import TestedPairs, conclusion
-from dga2d.runtime.inspection.pairs import Gaps, interval, pair_gaps
+from dga2d.runtime.inspection.pairs import Gaps, TestedPairs, conclusion, interval, pair_gaps
 from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import (
     Achievement,

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.learned.method import learned_method
+from dga2d.runtime.learned.method import learned_method, stream
 from dga2d.runtime.learned.names import DOMAINS
-from dga2d.runtime.learned.settings import stream
 from dga2d.runtime.learned.training import Budget, CurvePoint, Training
 from dga2d.runtime.learned.weights import load_network, untrained_network
 

@@ -14,9 +14,8 @@ from dga2d.domains.core.registry import get_domain
 from dga2d.domains.fjsp.reader import tabulate
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.learned import bpp_drl, pomo, resched, sdds
-from dga2d.runtime.learned.method import learned_method
+from dga2d.runtime.learned.method import TrainingSettings, learned_method, stream
 from dga2d.runtime.learned.networks import merge_heads, split_heads
-from dga2d.runtime.learned.settings import TrainingSettings, stream
 
 CPU = torch.device("cpu")
 

@@ -12,8 +12,8 @@ import torch
 from dga2d.domains.core.contract import Instance
 from dga2d.domains.core.registry import get_domain
 from dga2d.runtime.learned import pomo
+from dga2d.runtime.learned.method import stream
 from dga2d.runtime.learned.names import DOMAINS
-from dga2d.runtime.learned.settings import stream
 from dga2d.runtime.learned.weights import digest_of, load_network, untrained_network
 
 FOLDER = Path(__file__).parents[3] / "examples" / "learned"

@@ -11,9 +11,8 @@ import httpx
 import pytest
 from tests.fakes.long_run import RUN, write_long_run
 
-from dga2d.runtime.page.actions import Actions
+from dga2d.runtime.page.actions import Actions, Processes
 from dga2d.runtime.page.application import ACT_HEADER, make_application
-from dga2d.runtime.page.processes import Processes
 from dga2d.store import EventStore, open_store
 
 SENT = {ACT_HEADER: "1"}

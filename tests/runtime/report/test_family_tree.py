@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from dga2d.runtime.report.family_tree import FamilyNode, family_trees
-from dga2d.runtime.report.lineage import ReportedEdit
+from dga2d.runtime.report.lineage import FamilyNode, ReportedEdit, family_trees
 
 
 def edit(seq: int, name: str, parent: str, replaced: str = "", code: str = "x = 1") -> ReportedEdit:

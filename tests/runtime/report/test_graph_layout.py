@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 
 from dga2d.replay.state.graph import END, START
-from dga2d.runtime.report.graph_layout import ASIDE, NODE_HEIGHT, NODE_WIDTH, lay_out, route
+from dga2d.runtime.report.graph_drawing import ASIDE, NODE_HEIGHT, NODE_WIDTH, lay_out, route
 
 CATEGORIES = ("initialisation", "local_search", "perturbation", "recombination", "intensification")
 OPERATORS = tuple((f"operator_{i}", CATEGORIES[min(i // 4, 4)]) for i in range(20))

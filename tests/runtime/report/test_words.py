@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.report.words import WORDS, money_note
+from dga2d.runtime.report.render import WORDS, money_note
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from tests.system.attacks.containment import open_pool
 import dga2d
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Domain, Implementation, Instance, InstanceRef
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
 from dga2d.runtime.evaluation.decoders import load_domain_file
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 HERE = Path(__file__).parent
 DOMAIN_FILE = HERE.parents[1] / "runtime" / "evaluation" / "line_domain.py"

@@ -18,7 +18,8 @@ from tests.fakes.held_pool import hold
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Implementation, OperatorName, State
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool, SandboxMode
+from dga2d.runtime.evaluation.limits import EvaluationLimits, SandboxMode
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 MARK = "dga2d-attack"
 HARNESS = """

@@ -17,7 +17,7 @@ import pytest
 from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Implementation, OperatorName, State
 from dga2d.domains.source_rules import check_source
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

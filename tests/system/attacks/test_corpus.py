@@ -12,8 +12,8 @@ from tests.system.attacks.containment import HARNESS, Containment, open_pool
 from tests.system.attacks.corpus import FAMILIES, OUTCOMES, TEXTS
 
 from dga2d.domains.source_rules import check_source
-from dga2d.runtime.evaluation import EvaluatorPool
 from dga2d.runtime.evaluation.limits import SandboxMode
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

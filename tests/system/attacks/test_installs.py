@@ -29,7 +29,7 @@ import dga2d
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.registry import get_domain
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 RUN = """
 

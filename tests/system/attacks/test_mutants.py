@@ -17,7 +17,7 @@ from tests.system.attacks.containment import Containment, open_pool
 from tests.system.attacks.corpus import TEXTS
 from tests.system.attacks.corpus.mutants import mutant
 
-from dga2d.runtime.evaluation import EvaluatorPool
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from dga2d.agents.ports import EvaluationReply
 from dga2d.domains.core.contract import Implementation, OperatorName
-from dga2d.runtime.evaluation import EvaluationLimits, EvaluatorPool
+from dga2d.runtime.evaluation.limits import EvaluationLimits
+from dga2d.runtime.evaluation.pool import EvaluatorPool
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

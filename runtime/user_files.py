@@ -1,4 +1,6 @@
-"""Secrets of the user who runs the program: made on first use, readable by nobody else."""
+"""What the program keeps for its user: compiled code, and secrets, made on first use and readable by nobody
+else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,21 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from platformdirs import user_data_path
+from platformdirs import user_cache_path, user_data_path
+
+
+def cache_dir() -> Path:
+    """Return the folder of compiled implementations: ``DGA2D_CACHE`` or the user's cache folder."""
+    given = os.environ.get("DGA2D_CACHE")
+    return Path(given) if given else user_cache_path("dga2d")
+
+
+def is_cache_usable() -> bool:
+    """Return whether compiled implementations can be kept, or their folder made; writes nothing."""
+    folder = cache_dir().absolute()
+    nearest = next(place for place in (folder, *folder.parents) if os.path.exists(place))
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
 
 KEY_BYTES = 32
 
