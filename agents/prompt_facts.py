@@ -399,7 +399,8 @@ def _tried_row(state: RunState, operator: OperatorId, tried: TriedCode) -> str:
     known = [gain for gain in tried.gains if gain is not None]
     idea = tried.idea or "no idea was named"
     if not known or len(known) < len(tried.gains):
-        return f"generation {tried.generation}: {idea} It failed."
+        told = tried.failure[:MOST_DIAGNOSTIC] if state.settings.prompt_edition >= SEVENTH else ""
+        return f"generation {tried.generation}: {idea} It failed{f' on {told}' if told else '.'}"
     mean, error = _mean_and_error(known)
     became = "joined the pool" if tried.is_accepted else "did not join"
     if tried.is_accepted and state.settings.prompt_edition >= SIXTH:

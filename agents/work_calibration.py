@@ -31,6 +31,8 @@ _ENOUGH_S = 0.02
 """Processor seconds from which a measurement is good enough."""
 _LIMIT_S = 2.0
 """Processor seconds after which a measurement is given up and begun again with less work."""
+_COMPILING_LIMIT_S = 30.0
+"""The same where the first one compiled something."""
 _TRIES = 5
 _IDLE = 8.0
 """Times its slowest speed, beside the baseline's on each size, from which code is taken to idle."""
@@ -184,8 +186,9 @@ class RateMeter:
         """Return the rate of the last of `steps`, which must be a pipeline.
 
         It runs twice in a row, and the second time counts: what a process does once, such as loading machine
-        code, is no part of the price of a unit. The work is chosen such that it takes about a tenth of a
-        second: less where the code counts little for what it does, more where it counts much.
+        code, is no part of the price of a unit. Nor is compilation, during which the clock of positions
+        stands still. The work is chosen such that it takes about a tenth of a second: less where the code
+        counts little for what it does, more where it counts much.
         """
         points = []
         for number, key in enumerate(self._calibration_instances(state)):
@@ -201,7 +204,7 @@ class RateMeter:
         amount = float(state.settings.work)
         if a_second is not None:
             amount = max(min(amount, _MEASURED_S / a_second), 1.0)
-        point = self._point(key, 0, 0.0)
+        point, limit_s = self._point(key, 0, 0.0), _LIMIT_S
         for _ in range(_TRIES):
             reply = await self._evaluator.evaluate(
                 EvaluationRequest(
@@ -210,9 +213,12 @@ class RateMeter:
                     steps=steps,
                     seed=(state.header.seed, *spawn_key("rate", number)),
                     budget=amount,
-                    cpu_limit_s=_LIMIT_S,
+                    cpu_limit_s=limit_s,
                 )
             )
+            if reply.failure == "timeout" and reply.has_compiled and limit_s == _LIMIT_S:
+                limit_s = _COMPILING_LIMIT_S
+                continue
             if reply.failure == "timeout":
                 amount = max(amount * _LESS, 1.0)
                 continue

@@ -153,8 +153,8 @@ class RunSettings(BaseModel):
     the operator in the program in which its code is measured. The fifth says what a prompt over its bound
     leaves out: code of neighbours before what was measured. The sixth says how far measured programs are
     behind the best known, what became of code that joined, and where a new operator is put. The seventh tells
-    between which values the data of instances lie, why a sound answer did not join, and what it means that
-    nothing was gained or lost on any instance."""
+    between which values the data of instances lie, how code failed, why a sound answer did not join, and what
+    it means that nothing was gained or lost on any instance."""
     bank_examples: int = Field(0, ge=0, le=5)
     """Entries of the run's bank, if it has one, that prompts for code show as examples: those that suit the
     operator best. More than 0 needs the fourth edition of prompts or a later one."""

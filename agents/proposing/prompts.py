@@ -62,8 +62,9 @@ FIFTH: dict[type[Task], str] = {**FOURTH, ImplementTask: "implement@5", ConnectT
 """Task → template of its fifth edition, which says what it leaves out for length and leaves out otherwise."""
 SIXTH: dict[type[Task], str] = {**FIFTH, ImplementTask: "implement@6", OperatorTask: "operator@2"}
 """Task → template of its sixth edition, which says where programs stand and where new operators are put."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SIXTH}
-"""Edition → its templates; the seventh tells more facts in those of the sixth."""
+SEVENTH: dict[type[Task], str] = {**SIXTH, ImplementTask: "implement@7"}
+"""Task → template of its seventh edition, which says what is compiled when; facts tell the rest."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4

@@ -140,6 +140,7 @@ def _implementation_measured(
         payload.gains,
         payload.is_accepted,
         proposal.call,
+        _first_failure(generation, proposal, payload.gains),
     )
     operator, proposals = proposal.operator, generation.proposals
     return replace(
@@ -149,6 +150,15 @@ def _implementation_measured(
             generation, proposals=proposals.set(payload.slot, replace(proposal, measured=payload))
         ),
     )
+
+
+def _first_failure(generation: GenerationState, proposal: Proposal, gains: p.Gains) -> str:
+    """Return the instance on which new code failed first in the gate, and how; empty where it did not."""
+    for key, gain in zip(proposal.instances, gains, strict=False):
+        outcome = generation.gate_outcomes.get((proposal.slot, key))
+        if gain is None and outcome is not None and outcome.failure is not None:
+            return f"{key}: {outcome.failure}: {outcome.diagnostic}"
+    return ""
 
 
 def _accept(

@@ -68,6 +68,8 @@ class TriedCode:
     is_accepted: bool
     call: int | None = None
     """``None`` for what the bank offered."""
+    failure: str = ""
+    """Where and how it failed first, if it did."""
 
 
 @dataclass(frozen=True)

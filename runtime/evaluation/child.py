@@ -182,7 +182,8 @@ def evaluate(
 def _compile_in_memory(order: Order, pipeline: Sequence[PipelinePosition]) -> Callable[[], float]:
     """Let numba keep machine code in memory; return the clock of the budget.
 
-    In a preparation that clock stands still while the compiler works.
+    In a preparation, and where the budget is work and the clock only tells what positions took, it stands
+    still while the compiler works.
     """
     for position in pipeline:
         numba_cache.keep(position.path, position.compiled)
@@ -192,7 +193,8 @@ def _compile_in_memory(order: Order, pipeline: Sequence[PipelinePosition]) -> Ca
         numba_cache.shorten_slice_errors()
     compiler = numba_cache.CompilerClock(lambda begins: _write(COMPILING if begins else COMPILED))
     compiler.watch()
-    return compiler.time_without_compiler if order.is_preparation else time.perf_counter
+    is_still = order.is_preparation or order.unit == "work"
+    return compiler.time_without_compiler if is_still else time.perf_counter
 
 
 def _load(position: PipelinePosition) -> Run:

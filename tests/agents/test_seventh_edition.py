@@ -118,3 +118,24 @@ def test_of_many_sizes_some_are_told_evenly_spread(asked: Asked) -> None:
     rows = size_rows(replace(known, started=header))
     assert rows == tuple(f"1 x: n = {number:02}" for number in (1, 3, 6, 8, 11, 13, 16, 18))
     assert size_rows(known) == ("6 x: n = 10",)
+
+
+def test_the_reason_of_a_failure_is_told(simulation: Simulation) -> None:
+    model = Answers({})
+    changed = simulation.changed(
+        prompt_edition=7,
+        gate_instances=3,
+        incumbent_edits=2,
+        edits_per_generation=3,
+        attempts_per_edit=1,
+        generations=4,
+        llm_calls=200,
+    )
+    failing = replace(changed, model=model, fails=lambda request: "/gate/" in request.key)
+    failing.run()
+    tasks = [request.task for request in model.requests]
+    rows = {
+        row for task in tasks if isinstance(task, ImplementTask) and task.facts for row in task.facts.tried
+    }
+    assert rows
+    assert all(re.search(r" It failed on g/\S+: runtime_error: ValueError: no$", row) for row in rows)

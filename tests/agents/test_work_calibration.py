@@ -6,18 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import anyio
 import pytest
 from tests.agents.memory_log import MemoryLog, recorded
-from tests.agents.outside_world import HashEvaluator
+from tests.agents.outside_world import HashEvaluator, Instances
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.work_calibration import GRACE_S, not_overcharged, without_idling
+from dga2d.agents.work_calibration import GRACE_S, RateMeter, not_overcharged, without_idling
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import Draft, ImplementationId, InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DecisionMismatchError, InvariantError
 from dga2d.replay.state.fold import fold, fold_all
-from dga2d.replay.state.work_rates import RESOLUTION_S
+from dga2d.replay.state.work_rates import RESOLUTION_S, WorkRates
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 
@@ -262,3 +264,32 @@ def test_order_of_answers_does_not_matter(simulation: Simulation, requests: list
         state, log = replace(simulation.changed(work=1000), order=order).run()
         found.append((dict(state.work_rates.scales), [r.subject for r in sorted(rates_of(log), key=str)]))
     assert found[0] == found[1] == found[2]
+
+
+class CompilingEvaluator:
+    """What it runs compiles for five seconds; a unit takes a microsecond besides."""
+
+    def __init__(self) -> None:
+        self.limits: list[float | None] = []
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        self.limits.append(request.cpu_limit_s)
+        work = round(request.budget or 0)
+        if request.cpu_limit_s is not None and request.cpu_limit_s < 5.0:
+            return EvaluationReply(
+                None, "timeout", "too much", 2.0, 0, (), None, request.cpu_limit_s, has_compiled=True
+            )
+        position = p.PositionTrace(score_before=1.0, score_after=1.0, elapsed_s=1e-6 * work, work=work)
+        return EvaluationReply(
+            1.0, None, "", 5.0, work, (position,), None, cpu_s=5.0 + 1e-6 * work, has_compiled=True
+        )
+
+
+def test_compilation_is_no_part_of_the_price_of_a_unit(simulation: Simulation) -> None:
+    state = replace(fold_all(simulation.changed(work=1_000_000).run()[1].events), work_rates=WorkRates())
+    instances = Instances([entry.key for entry in state.header.splits.train])
+    code = Implementation(OperatorName("climb"), "", "a test")
+    evaluator = CompilingEvaluator()
+    points = anyio.run(RateMeter(evaluator, instances).measure, state, "climb", (code,))
+    assert [point.cpu_s / point.work for point in points] == pytest.approx([1e-6] * 3)
+    assert evaluator.limits == [2.0, 30.0] * 3
