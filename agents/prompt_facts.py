@@ -288,7 +288,7 @@ def size_rows(state: RunState) -> tuple[str, ...]:
     sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
     ranked = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
     if state.settings.prompt_edition >= SEVENTH:
-        ranked = spread(ranked, MOST_SIZES)
+        ranked = list(spread(ranked, MOST_SIZES))
     return tuple(f"{count} x: {size}" for size, count in ranked)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from dga2d.events import InstanceKey
+Item = TypeVar("Item")
 
 
-def spread(keys: Sequence[InstanceKey], size: int | None) -> tuple[InstanceKey, ...]:
-    """Return `size` keys evenly spaced over the sorted list; all of them for ``None``."""
-    if size is None or size >= len(keys):
-        return tuple(keys)
-    return tuple(keys[(2 * i + 1) * len(keys) // (2 * size)] for i in range(size))
+def spread(items: Sequence[Item], size: int | None) -> tuple[Item, ...]:
+    """Return `size` items evenly spaced over the sorted list; all of them for ``None``."""
+    if size is None or size >= len(items):
+        return tuple(items)
+    return tuple(items[(2 * i + 1) * len(items) // (2 * size)] for i in range(size))
 
 
 def spread_order(size: int) -> list[int]:

@@ -177,13 +177,7 @@ def settings_options(command: Command) -> Command:
     for name, field in reversed(RunSettings.model_fields.items()):
         command = _setting_option(name, field)(command)
     command = set_option(command)
-    return click.option(
-        "--config",
-        "config_file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="TOML file of settings; flags win over it.",
-    )(command)
+    return file_option("--config", "config_file", help="TOML file of settings; flags win over it.")(command)
 
 
 def _setting_option(name: str, field: FieldInfo) -> Callable[[Command], Command]:

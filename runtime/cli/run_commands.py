@@ -173,9 +173,7 @@ def resume(
 @click.option("--run-id", metavar="NAME", help="Name of the fork; a fresh one by default.")
 @click.option("--no-run", is_flag=True, help="Only create the fork; `dga2d resume` continues it.")
 @options.set_option
-@click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE", help="TOML file of settings."
-)
+@options.file_option("--config", "config_file", help="TOML file of settings.")
 @options.data_option
 @options.store_option
 @options.accept_code_option
