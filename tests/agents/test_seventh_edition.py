@@ -42,7 +42,7 @@ def asked(simulation: Simulation) -> Asked:
         race_contenders=3,
         race_instances=3,
         incumbent_edits=2,
-        edits_per_generation=3,
+        edits_per_generation=2,
         edge_edit="delta",
         generations=4,
         llm_calls=300,
