@@ -16,7 +16,7 @@ ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS)
 BANKED = [path for path in (*RUNS, *TURNS_RUNS) if not path.name.startswith("facilities")]
 """Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
 LONG = {"jsp-whole-model"}
-"""Those that take over a minute to verify: prompts with kernels are the longest."""
+"""Those that take over a minute to verify."""
 MOST_BYTES = 20 * 2**20
 """Of all of them together: the repository stays small."""
 
