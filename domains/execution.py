@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dga2d.domains.budget import Budget
+from dga2d.domains.budget import Budget, Clock
 from dga2d.domains.core.contract import Decoder, Implementation, State
 from dga2d.domains.core.oracle import Ask
 
@@ -88,13 +88,14 @@ def execute(
     budget: Budget,
     rng: np.random.Generator,
     ask: Ask | None = None,
+    clock: Clock = time.perf_counter,
 ) -> Execution:
     """Run a pipeline of loaded implementations; `budget` must be made for ``len(runs)`` positions.
 
     Every decode an operator asks for charges one work unit, and so does every call of a decoder's ``hooks``,
     functions by the names under which operators find them in ``env_data``; its ``helpers`` are more of them,
     and free. `ask` is the oracle of a domain that has one: its decoder is connected to it, and every question
-    charges one unit.
+    charges one unit. What positions take is told by `clock`.
 
     A decoder that says ``repeats`` makes a step of the walk: the first position runs once, the others again
     and again in their order, until the decoder's ``is_done`` or the end of the budget, which all share. Only
@@ -114,8 +115,8 @@ def execute(
     helpers = getattr(decoder, "helpers", {})
     env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
     if getattr(decoder, "repeats", False):
-        return _repeat(runs, env_data, decoder, budget)
-    return _once(runs, env_data, decoder, charging(decoder), budget)
+        return _repeat(runs, env_data, decoder, budget, clock)
+    return _once(runs, env_data, decoder, charging(decoder), budget, clock)
 
 
 def _charging_rows(ask: Ask, budget: Budget) -> Ask:
@@ -127,7 +128,12 @@ def _charging_rows(ask: Ask, budget: Budget) -> Ask:
 
 
 def _once(
-    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, charged: Decoder, budget: Budget
+    runs: Sequence[Run],
+    env_data: Mapping[str, Any],
+    decoder: Decoder,
+    charged: Decoder,
+    budget: Budget,
+    clock: Clock,
 ) -> Execution:
     state, best, best_score = State(), State(), float("inf")
     before: float | None = None
@@ -135,17 +141,19 @@ def _once(
     for position, run in enumerate(runs):
         if position:
             budget.next_position()
-        start, work = time.perf_counter(), budget.work
+        start, work = clock(), budget.work
         state = run(env_data, state, charged)
         score = float(decoder(state))
-        trace.append(PositionEffect(before, score, time.perf_counter() - start, budget.work - work))
+        trace.append(PositionEffect(before, score, clock() - start, budget.work - work))
         before = score
         if position == 0 or score < best_score:
             best, best_score = state.copy(), score
     return Execution(best, best_score, tuple(trace))
 
 
-def _repeat(runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, budget: Budget) -> Execution:
+def _repeat(
+    runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, budget: Budget, clock: Clock
+) -> Execution:
     """Run the walk as the step of an iteration, and return the last state.
 
     Scores in the trace are those of the first pass; the last position's is that of the answer.
@@ -157,11 +165,11 @@ def _repeat(runs: Sequence[Run], env_data: Mapping[str, Any], decoder: Decoder, 
     trace = list[PositionEffect]()
     idle = 0
     for position in _walk_again(len(runs)):
-        start, work = time.perf_counter(), budget.work
+        start, work = clock(), budget.work
         state = runs[position](env_data, state, decoder)
         if after_pass is not None and position == len(runs) - 1:
             after_pass(state)
-        elapsed_s, charged_units = time.perf_counter() - start, budget.work - work
+        elapsed_s, charged_units = clock() - start, budget.work - work
         if position == len(trace):
             before = trace[-1].score_after if trace else None
             trace.append(PositionEffect(before, float(decoder(state)), 0.0, 0))

@@ -169,7 +169,7 @@ def evaluate(
         environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
         budget = Budget(order.budget, order.unit, len(runs), clock, order.scales, order.shares)
-        execution = execute(runs, environment, decoder, budget, rng, ask)
+        execution = execute(runs, environment, decoder, budget, rng, ask, clock)
         return _solution(execution, budget.work, pipeline[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:
         return _failure("infeasible", str(error))
@@ -180,7 +180,7 @@ def evaluate(
 
 
 def _compile_in_memory(order: Order, pipeline: Sequence[PipelinePosition]) -> Callable[[], float]:
-    """Let numba keep machine code in memory; return the clock of the budget.
+    """Let numba keep machine code in memory; return the clock of budget and positions.
 
     In a preparation, and where the budget is work and the clock only tells what positions took, it stands
     still while the compiler works.

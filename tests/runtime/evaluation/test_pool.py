@@ -214,6 +214,18 @@ async def test_what_only_a_real_instance_reaches_is_compiled_in_its_time_and_not
     assert b".nbc" not in b"".join(path.read_bytes() for path in machine_code(cache_dir, program))
 
 
+async def test_the_compiler_is_no_part_of_what_a_position_takes_under_a_work_budget(
+    pool: EvaluatorPool, line: Any
+) -> None:
+    steps = line.order, line.program(LATE.replace("% 7", "% 5"))
+    timed, worked = [
+        await pool.evaluate(line.task(*steps, budget=budget, unit=unit))
+        for budget, unit in ((30.0, "s"), (500, "work"))
+    ]
+    assert (timed.has_compiled, worked.has_compiled) == (True, True)
+    assert worked.trace[1].elapsed_s < timed.trace[1].elapsed_s  # microseconds beside a compilation
+
+
 async def test_code_that_compiles_in_every_run_pays_for_it(pool: EvaluatorPool, line: Any) -> None:
     source = (
         "import numba\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
