@@ -121,7 +121,7 @@ def _feedback(state: RunState, slot: int) -> tuple[str, ...]:
         )
     mean = "it failed" if result.mean is None else f"{100 * result.mean:+.3f}{_noise(state, result.gains)}"
     mean += "" if result.mean is None else " points in the mean"
-    mean += _tie(state, result.gains)
+    mean += tie_in_words(state.settings.prompt_edition, result.gains)
     return (f"{mean}, measured on {len(result.gains)} of {len(draft.instances)} instances", *rows)
 
 
@@ -140,9 +140,9 @@ def _standing(state: RunState, key: InstanceKey, child: Outcome, parent: Outcome
     return f" (the program is {yours:.3f} % behind the best known with yours, {others:.3f} % without it)"
 
 
-def _tie(state: RunState, gains: Sequence[float | None]) -> str:
+def tie_in_words(edition: int, gains: Sequence[float | None]) -> str:
     """Return what it means that nothing was gained or lost anywhere, from the seventh edition on."""
-    if state.settings.prompt_edition < SEVENTH or not gains or any(gain != 0.0 for gain in gains):
+    if edition < SEVENTH or not gains or any(gain != 0.0 for gain in gains):
         return ""
     return (
         " (the whole program came to the same objective with either on every one of these instances: what "

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.agents.outside_world import Answers
 
-from dga2d.agents.prompt_facts import size_rows
+from dga2d.agents.prompt_facts import size_rows, tie_in_words
 from dga2d.agents.proposing.prompts import render
 from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask
 from dga2d.domains.core.registry import get_domain
@@ -81,19 +81,25 @@ def test_an_edge_to_the_end_is_not_told_as_unused(asked: Asked) -> None:
     assert set(ends) <= {"an end of walks, which has no credit", "cut again"}
 
 
-def test_a_tie_of_whole_programs_is_told_as_one(asked: Asked) -> None:
-    """Feedback whose gains are all zero says what that means; other feedback does not."""
-    heads = [task.facts.feedback[0] for task in asked.code if task.facts is not None and task.facts.feedback]
-    assert heads
-    for head, task in zip(
-        heads, (t for t in asked.code if t.facts is not None and t.facts.feedback), strict=True
-    ):
-        assert task.facts is not None
-        gains = re.findall(r": ([+-][\d.]+) points", "\n".join(task.facts.feedback[1:]))
-        is_tie = bool(gains) and all(float(gain) == 0.0 for gain in gains) and "failed" not in head
-        if "came to the same objective" in head:
-            assert is_tie
-            assert head in render(task).text
+@pytest.mark.parametrize(
+    ("edition", "gains", "is_told"),
+    [
+        (7, (0.0, 0.0), True),
+        (6, (0.0, 0.0), False),
+        (7, (0.0, 0.001), False),
+        (7, (0.0, None), False),
+        (7, (), False),
+    ],
+)
+def test_a_tie_of_whole_programs_is_told_as_one(
+    edition: int, gains: tuple[float | None, ...], is_told: bool
+) -> None:
+    assert ("came to the same objective" in tie_in_words(edition, gains)) == is_told
+
+
+def test_what_is_compiled_when_is_told(asked: Asked) -> None:
+    for task in asked.code:
+        assert "call each compiled function in every run" in render(task).text
 
 
 def test_sizes_tell_between_which_values_the_data_lie() -> None:
