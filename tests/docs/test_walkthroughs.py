@@ -56,7 +56,7 @@ SMALLER: dict[Path, dict[str, str]] = {
         "make test ": f"make --dry-run -C {ROOT} test ",
         " RUN": " demo",
         " DIR": " figures",
-        "demo-20261123-163442": "demo",
+        "demo-20261124-080102": "demo",
         "--generation 2 ": "--generation 1 ",
         "dga2d resume demo ": "dga2d resume demo --generations 3 ",
         "dga2d serve  ": SERVED,
