@@ -1,0 +1,153 @@
+"""What a second turn adds to a dialogue: Markdown rows from the logs of recorded runs.
+
+    python benchmarks/turns.py examples/runs/turns/*.zip examples/runs/whole/*.zip
+
+A generation may open several dialogues about one operator, each with a first answer that knows nothing of the
+others and a second one that has seen what the first one gained. The gate measures all of them in the same
+program, on the same instances, with common random numbers. So one log holds both arms of an ablation with
+equal calls: the better of two first answers, and the better of a first answer and its second. An answer
+brings its mean gain over the instances where the gate measured it, in percentage points of the gap, and
+nothing where it lost, failed or was refused. The first p is of a sign test over the dialogues; the larger of
+two measured gains is flattered by noise, in both arms alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import anyio
+import numpy as np
+from pairing import Gain, gain_of
+from scipy.stats import binomtest
+
+from dga2d.events import RunId
+from dga2d.events.payloads import ImplementationMeasured, ImplementationProposed
+from dga2d.replay.archive import import_run
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
+from dga2d.store import EventStore, open_store
+
+
+@dataclass
+class Dialogue:
+    """Answers of one dialogue by turn, with what each brought (0 where it did not join)."""
+
+    brought: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        return {0, 1} <= self.brought.keys()
+
+
+Edits = dict[tuple[int, str], dict[int, Dialogue]]
+"""(Generation, operator) → its dialogues by number."""
+
+
+async def read_edits(store: EventStore, run: RunId) -> Edits:
+    """Return the dialogues of a run; an answer that was never measured brought nothing."""
+    found: Edits = {}
+    operators: dict[int, str] = {}
+    state = RunState()
+    async for page in store.pages(run):
+        for event in page:
+            payload, generation = event.payload, state.generation
+            if generation is not None and isinstance(
+                payload, ImplementationProposed | ImplementationMeasured
+            ):
+                basis = generation.basis
+                if isinstance(payload, ImplementationProposed):
+                    operators[payload.slot] = payload.operator
+                if payload.slot < basis.asking_slots and basis.turns > 1:
+                    number, turn = divmod(payload.slot, basis.turns)
+                    dialogues = found.setdefault((payload.generation, operators[payload.slot]), {})
+                    dialogues.setdefault(number, Dialogue()).brought[turn] = gain_brought(payload)
+            state = fold(state, event)
+    return found
+
+
+def gain_brought(payload: ImplementationProposed | ImplementationMeasured) -> float:
+    """Return the mean gain of an answer that joined, in points, else 0."""
+    if isinstance(payload, ImplementationProposed) or not payload.is_accepted:
+        return 0.0
+    return max(0.0, 100.0 * fmean(gain for gain in payload.gains if gain is not None))
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Both arms of the ablation, one entry for each whole dialogue beside another about its operator."""
+
+    openings: tuple[float, ...]
+    """The better of its first answer and the first answer of the other dialogue."""
+    dialogue: tuple[float, ...]
+    """The better of its first and its second answer."""
+
+    def gain(self) -> Gain | None:
+        """Return what a second turn gains on a second opening; ``None`` without dialogues."""
+        if not self.dialogue:
+            return None
+        return gain_of(-np.array([self.openings]), -np.array([self.dialogue]))
+
+
+def arms_of(edits: Iterable[dict[int, Dialogue]]) -> Arms:
+    """Return both arms of the edits given."""
+    openings, dialogue = [], []
+    for dialogues in edits:
+        for own, other in itertools.permutations(dialogues.values(), 2):
+            if own.is_whole and 0 in other.brought:
+                openings.append(max(own.brought[0], other.brought[0]))
+                dialogue.append(max(own.brought.values()))
+    return Arms(tuple(openings), tuple(dialogue))
+
+
+def print_row(name: str, edits: Sequence[dict[int, Dialogue]]) -> None:
+    """Print one row."""
+    whole = [d for dialogues in edits for d in dialogues.values() if d.is_whole]
+    joined = [sum(d.brought[turn] > 0.0 for d in whole) for turn in (0, 1)]
+    better = sum(d.brought[1] > d.brought[0] for d in whole)
+    worse = sum(d.brought[1] < d.brought[0] for d in whole)
+    p = binomtest(better, better + worse).pvalue if better + worse else 1.0
+    arms = arms_of(edits)
+    gain = arms.gain()
+    means = "– | –" if gain is None else f"{fmean(arms.openings):.3f} | {fmean(arms.dialogue):.3f}"
+    cells = "– | – | –" if gain is None else f"{gain} | {gain.won}, {gain.lost} | {gain.p:.3f}"
+    print(
+        f"| {name} | {len(whole)} | {joined[0]}, {joined[1]} | {better}, {worse} | {p:.3f} "
+        f"| {len(arms.dialogue)} | {means} | {cells} |",
+        flush=True,
+    )
+
+
+async def compare(archives: Sequence[Path]) -> None:
+    """Print a row for each archive and one for all."""
+    print(
+        "| run | dialogues | gained in turn 1, 2 | second better, worse | p | paired | two openings bring "
+        "| opening and second turn bring | the second turn is ahead by, points (95 %) | won, lost | p |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|")
+    everything: list[dict[int, Dialogue]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_store(f"sqlite+aiosqlite:///{folder}/runs.db", create=True) as store:
+            for archive in archives:
+                run = RunId((await import_run(store, archive)).run)
+                edits = list((await read_edits(store, run)).values())
+                if edits:
+                    print_row(run, edits)
+                everything += edits
+    print_row("all", everything)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("archives", type=Path, nargs="+", metavar="RUN.dga2d.zip")
+    options = parser.parse_args()
+    anyio.run(compare, options.archives)
+
+
+if __name__ == "__main__":
+    main()
