@@ -279,6 +279,7 @@ def near_copy_of(source: str, task: ImplementTask) -> PoolEntry | None:
 MAX_IDEA_CHARS = 300
 
 
+@lru_cache(maxsize=1024)
 def idea_of(source: str) -> str:
     """Return the first sentence of a module's docstring on one line, shortened; empty where there is none."""
     text = " ".join((ast.get_docstring(parse_source(source)) or "").split())

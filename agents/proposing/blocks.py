@@ -10,6 +10,7 @@ import ast
 import builtins
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dga2d.agents.proposing.answers import parse_source
 from dga2d.domains.core.statements import Statement, split_statements
@@ -47,6 +48,7 @@ class Module:
     blocks: tuple[Block, ...]
 
 
+@lru_cache(maxsize=512)
 def read_module(source: str) -> Module:
     """Take a source text apart.
 

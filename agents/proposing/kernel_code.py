@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from dga2d.agents.proposing.errors import ProposalError, abbreviate, parse_source
 from dga2d.domains.core.kernels import find_needed
@@ -19,6 +20,7 @@ MERGE_STAGE = "kernels"
 """Stage of a text into which a kernel cannot be put."""
 
 
+@lru_cache(maxsize=256)
 def statements_of(source: str) -> tuple[Statement, ...]:
     """Return the statements of a text's top level. Raises ProposalError (``syntax``)."""
     return split_statements(source, parse_source(source))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
 from dga2d.agents.proposing.answers import near_copy_of, normalised_ast_digest
-from dga2d.agents.proposing.blocks import Module, exchange_block, read_module
+from dga2d.agents.proposing.blocks import exchange_block, read_module
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.domains.core.contract import Implementation
@@ -237,7 +236,7 @@ def _texts(implementations: tuple[Implementation, ...]) -> Sources:
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
     """Return the base with one exchangeable block replaced, once for each fitting block at hand."""
-    target = _module(base.source)
+    target = read_module(base.source)
     if not target.blocks:
         return []
     donors = [entry.source for entry in task.pool if entry.id != base.id]
@@ -245,17 +244,12 @@ def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
     texts = [
         text
         for block in target.blocks
-        for donor in map(_module, donors)
+        for donor in map(read_module, donors)
         for replacement in donor.blocks
         if replacement.text != block.text
         and (text := exchange_block(target, block, donor, replacement)) is not None
     ]
     return list(dict.fromkeys(texts))
-
-
-@lru_cache(maxsize=512)
-def _module(source: str) -> Module:
-    return read_module(source)
 
 
 SIGNIFICANT_DIGITS = 4

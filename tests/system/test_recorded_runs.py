@@ -15,8 +15,6 @@ WHOLE_RUNS = sorted(FOLDER.glob("whole/*.zip"))
 ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS)
 BANKED = [path for path in (*RUNS, *TURNS_RUNS) if not path.name.startswith("facilities")]
 """Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
-LONG = {"jsp-whole-model"}
-"""Those that take over a minute to verify."""
 MOST_BYTES = 20 * 2**20
 """Of all of them together: the repository stays small."""
 
@@ -38,14 +36,8 @@ def name_of(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.long if name_of(path) in LONG else pytest.mark.slow)
-        for path in ALL_RUNS
-    ],
-    ids=name_of,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ALL_RUNS, ids=name_of)
 def test_a_recorded_run_holds(program: Program, path: Path) -> None:
     imported = program.run("import", str(path), "--json")
     run = imported.json["run"]
