@@ -36,7 +36,7 @@ from dga2d.store import EventStore, open_store
 
 @dataclass
 class Dialogue:
-    """Answers of one dialogue by turn, with what each brought (0 where it did not join)."""
+    """Answers of one dialogue by turn, with what each brought."""
 
     brought: dict[int, float] = field(default_factory=dict)
 
@@ -72,8 +72,11 @@ async def read_edits(store: EventStore, run: RunId) -> Edits:
 
 
 def gain_brought(payload: ImplementationProposed | ImplementationMeasured) -> float:
-    """Return the mean gain of an answer that joined, in points, else 0."""
-    if isinstance(payload, ImplementationProposed) or not payload.is_accepted:
+    """Return the mean gain of an answer in points; 0 where it lost, failed, or was not measured.
+
+    Of several sound answers only the best joins, so joining is not asked for.
+    """
+    if isinstance(payload, ImplementationProposed) or None in payload.gains or not payload.gains:
         return 0.0
     return max(0.0, 100.0 * fmean(gain for gain in payload.gains if gain is not None))
 

@@ -84,6 +84,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "incumbent_edits": 2,
         "gate_instances": 8,
         "prompt_edition": 7,
+        "prompt_tokens": 24_000,
         "edge_smoke": True,
         "race_contenders": 12,
         "race_error": 0.5,

@@ -12,7 +12,8 @@ RUNS = sorted(FOLDER.glob("*.zip"))
 METHOD_RUNS = sorted(FOLDER.glob("methods/*.zip"))
 TURNS_RUNS = sorted(FOLDER.glob("turns/*.zip"))
 WHOLE_RUNS = sorted(FOLDER.glob("whole/*.zip"))
-ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS)
+BRIEFED_RUNS = sorted(FOLDER.glob("briefed/*.zip"))
+ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS, *BRIEFED_RUNS)
 BANKED = [path for path in (*RUNS, *TURNS_RUNS) if not path.name.startswith("facilities")]
 """Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
 MOST_BYTES = 20 * 2**20
@@ -26,6 +27,7 @@ def test_the_recorded_runs_are_small_and_described() -> None:
     assert METHOD_RUNS
     assert TURNS_RUNS
     assert WHOLE_RUNS
+    assert BRIEFED_RUNS
     assert sum(path.stat().st_size for path in ALL_RUNS) < MOST_BYTES
     described = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in ALL_RUNS if path.name not in described] == []
