@@ -22,7 +22,10 @@ MERGE_STAGE = "kernels"
 
 @lru_cache(maxsize=256)
 def statements_of(source: str) -> tuple[Statement, ...]:
-    """Return the statements of a text's top level. Raises ProposalError (``syntax``)."""
+    """Return the statements of a text's top level, which callers share and leave as they are.
+
+    Raises ProposalError (``syntax``).
+    """
     return split_statements(source, parse_source(source))
 
 

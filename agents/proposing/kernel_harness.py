@@ -9,6 +9,7 @@ index outside of an array is an error there, where compiled code would read or w
 from __future__ import annotations
 
 import ast
+from copy import deepcopy
 
 from dga2d.agents.proposing.errors import parse_source
 from dga2d.agents.proposing.kernel_code import statements_of
@@ -158,7 +159,7 @@ def write_comparison(
     for statement in replacement:
         if statement.is_import and set(statement.names) <= known | compilers:
             continue
-        node = _Plain({"njit"}).visit(statement.node)
+        node = _Plain({"njit"}).visit(deepcopy(statement.node))
         body.append(_Rename({**helpers, name: "kernel_after"}).visit(node))
     if "np" not in known:
         body.insert(_after_head(body), ast.parse("import numpy as np").body[0])

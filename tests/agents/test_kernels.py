@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from tests.agents.made_up_library import OPERATORS
 from tests.agents.outside_world import Answers
 from tests.agents.test_wasted_calls import states_before
 
-from dga2d.agents.proposing.kernel_code import holds_kernel
+from dga2d.agents.proposing.kernel_code import holds_kernel, statements_of
+from dga2d.agents.proposing.kernel_harness import write_comparison
 from dga2d.agents.proposing.models import Completion, CompletionRequest
 from dga2d.agents.proposing.tasks import ImplementTask, KernelTask
 from dga2d.events import ImplementationId, encode_payload
@@ -207,6 +209,20 @@ def test_code_may_import_kernels_and_stands_alone_all_the_same(small: Simulation
     assert imported
     assert not any("from kernels" in text for text in imported)
     assert any("def mean_of(" in text and "def add_up(" in text for text in imported)
+
+
+def test_comparing_a_kernel_leaves_the_shared_statements_of_its_text_as_they_are() -> None:
+    new = f"{FAST}\n\n"
+    before = [statement.meaning for statement in statements_of(new)]
+    host = next(op for op in HOLDING if op.id == "climb").implementations[0].source
+
+    def written() -> str:
+        return write_comparison(host, new, "add_up", is_initialiser=False, most_calls=9, units=100)
+
+    first = written()
+    assert "def kernel_after(" in first
+    assert [ast.dump(statement.node) for statement in statements_of(new)] == before
+    assert written() == first
 
 
 WRONG = FAST.replace("    return total\n", "    return total if total != 211 else 212\n")
