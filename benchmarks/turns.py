@@ -1,20 +1,21 @@
 """What a second turn adds to a dialogue: Markdown rows from the logs of recorded runs.
 
-    python benchmarks/turns.py examples/runs/turns/*.zip examples/runs/whole/*.zip
+    python benchmarks/turns.py examples/runs/{turns,whole,briefed}/*.zip
 
-A generation may open several dialogues about one operator, each with a first answer that knows nothing of the
-others and a second one that has seen what the first one gained. The gate measures all of them in the same
-program, on the same instances, with common random numbers. So one log holds both arms of an ablation with
-equal calls: the better of two first answers, and the better of a first answer and its second. An answer
-brings its mean gain over the instances where the gate measured it, in percentage points of the gap, and
-nothing where it lost, failed or was refused. The first p is of a sign test over the dialogues; the larger of
-two measured gains is flattered by noise, in both arms alike.
+A generation may open several dialogues about one member of a pool, each with a first answer that knows
+nothing of the others and a second one that has seen what the first one gained. The gate measures all of them
+in the same program with common random numbers. So one log holds both arms of an ablation with equal calls:
+the better of two first answers (the mean over all other dialogues), and the better of a first answer and its
+second. An answer brings its mean gain over the instances where the gate measured it, in percentage points of
+the gap, and nothing where it lost, failed or was refused. The gate stops early for what is behind.
+
+The first p is of a sign test over the dialogues, the second one and the interval are over those that have
+another beside them. Such dialogues share first answers, so both are rough.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.store import EventStore, open_store
 
+FEWEST = 6
+"""Dialogues of which an interval and a test are told; of fewer they say nothing."""
+
 
 @dataclass
 class Dialogue:
@@ -46,13 +50,13 @@ class Dialogue:
 
 
 Edits = dict[tuple[int, str], dict[int, Dialogue]]
-"""(Generation, operator) → its dialogues by number."""
+"""(Generation, member of a pool that is to be improved) → dialogues about it by number."""
 
 
 async def read_edits(store: EventStore, run: RunId) -> Edits:
     """Return the dialogues of a run; an answer that was never measured brought nothing."""
     found: Edits = {}
-    operators: dict[int, str] = {}
+    parents: dict[int, str] = {}
     state = RunState()
     async for page in store.pages(run):
         for event in page:
@@ -62,10 +66,10 @@ async def read_edits(store: EventStore, run: RunId) -> Edits:
             ):
                 basis = generation.basis
                 if isinstance(payload, ImplementationProposed):
-                    operators[payload.slot] = payload.operator
+                    parents[payload.slot] = payload.parent
                 if payload.slot < basis.asking_slots and basis.turns > 1:
                     number, turn = divmod(payload.slot, basis.turns)
-                    dialogues = found.setdefault((payload.generation, operators[payload.slot]), {})
+                    dialogues = found.setdefault((payload.generation, parents[payload.slot]), {})
                     dialogues.setdefault(number, Dialogue()).brought[turn] = gain_brought(payload)
             state = fold(state, event)
     return found
@@ -83,10 +87,10 @@ def gain_brought(payload: ImplementationProposed | ImplementationMeasured) -> fl
 
 @dataclass(frozen=True)
 class Arms:
-    """Both arms of the ablation, one entry for each whole dialogue beside another about its operator."""
+    """Both arms of the ablation, one entry for each whole dialogue beside another about its parent."""
 
     openings: tuple[float, ...]
-    """The better of its first answer and the first answer of the other dialogue."""
+    """The better of its first answer and another dialogue's, in the mean over these."""
     dialogue: tuple[float, ...]
     """The better of its first and its second answer."""
 
@@ -101,9 +105,10 @@ def arms_of(edits: Iterable[dict[int, Dialogue]]) -> Arms:
     """Return both arms of the edits given."""
     openings, dialogue = [], []
     for dialogues in edits:
-        for own, other in itertools.permutations(dialogues.values(), 2):
-            if own.is_whole and 0 in other.brought:
-                openings.append(max(own.brought[0], other.brought[0]))
+        for number, own in dialogues.items():
+            others = [d.brought[0] for n, d in dialogues.items() if n != number and 0 in d.brought]
+            if own.is_whole and others:
+                openings.append(fmean(max(own.brought[0], other) for other in others))
                 dialogue.append(max(own.brought.values()))
     return Arms(tuple(openings), tuple(dialogue))
 
@@ -111,16 +116,19 @@ def arms_of(edits: Iterable[dict[int, Dialogue]]) -> Arms:
 def print_row(name: str, edits: Sequence[dict[int, Dialogue]]) -> None:
     """Print one row."""
     whole = [d for dialogues in edits for d in dialogues.values() if d.is_whole]
-    joined = [sum(d.brought[turn] > 0.0 for d in whole) for turn in (0, 1)]
+    gained = [sum(d.brought[turn] > 0.0 for d in whole) for turn in (0, 1)]
     better = sum(d.brought[1] > d.brought[0] for d in whole)
     worse = sum(d.brought[1] < d.brought[0] for d in whole)
     p = binomtest(better, better + worse).pvalue if better + worse else 1.0
     arms = arms_of(edits)
     gain = arms.gain()
     means = "– | –" if gain is None else f"{fmean(arms.openings):.3f} | {fmean(arms.dialogue):.3f}"
-    cells = "– | – | –" if gain is None else f"{gain} | {gain.won}, {gain.lost} | {gain.p:.3f}"
+    cells = "– | – | –"
+    if gain is not None:
+        told = (str(gain), f"{gain.p:.3f}") if len(arms.dialogue) >= FEWEST else (f"{gain.mean:+.3f}", "–")
+        cells = f"{told[0]} | {gain.won}, {gain.lost} | {told[1]}"
     print(
-        f"| {name} | {len(whole)} | {joined[0]}, {joined[1]} | {better}, {worse} | {p:.3f} "
+        f"| {name} | {len(whole)} | {gained[0]}, {gained[1]} | {better}, {worse} | {p:.3f} "
         f"| {len(arms.dialogue)} | {means} | {cells} |",
         flush=True,
     )

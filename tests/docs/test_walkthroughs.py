@@ -5,6 +5,7 @@ What takes minutes there is smaller here; SMALLER lists every difference, and ea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,10 @@ LITTLE = (
     "--work 300 --evaluators 1 --validation-instances 1 --test-instances 1"
 )
 """Instead of a time limit: seconds of a run."""
+SHOWN_DEMO = str(
+    re.findall(r"^run +(demo-\d{8}-\d{6})\b", README.read_text(encoding="utf-8"), re.MULTILINE)[0]
+)
+"""The run of `make demo` that the README shows."""
 SERVED = """\
 dga2d serve --port 0 --json > served.json & page=$!
 until address=$(python -c 'import json; print(json.load(open("served.json"))["address"])' 2> /dev/null); do
@@ -56,7 +61,7 @@ SMALLER: dict[Path, dict[str, str]] = {
         "make test ": f"make --dry-run -C {ROOT} test ",
         " RUN": " demo",
         " DIR": " figures",
-        "demo-20261124-080102": "demo",
+        SHOWN_DEMO: "demo",
         "--generation 2 ": "--generation 1 ",
         "dga2d resume demo ": "dga2d resume demo --generations 3 ",
         "dga2d serve  ": SERVED,

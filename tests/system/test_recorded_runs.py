@@ -33,13 +33,8 @@ def test_the_recorded_runs_are_small_and_described() -> None:
     assert [path.name for path in ALL_RUNS if path.name not in described] == []
 
 
-def name_of(path: Path) -> str:
-    """Return the name of an archive without its endings."""
-    return path.name.partition(".")[0]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ALL_RUNS, ids=name_of)
+@pytest.mark.parametrize("path", ALL_RUNS, ids=lambda path: path.name.partition(".")[0])
 def test_a_recorded_run_holds(program: Program, path: Path) -> None:
     imported = program.run("import", str(path), "--json")
     run = imported.json["run"]
