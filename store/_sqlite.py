@@ -23,7 +23,7 @@ from dga2d.store import _database
 from dga2d.store._contract import EventStep
 from dga2d.store._database import Database, DatabaseConnection, translate_errors
 from dga2d.store._errors import ForeignDatabaseError
-from dga2d.store._sqlite_file import create_engine, translate
+from dga2d.store._sqlite_file import connect_current, create_engine, driver_of, translate
 from dga2d.store._sqlite_schema import SCHEMA_VERSION, prepare_schema, schema_findings
 from dga2d.store._statements import Insertion, PreparedStatement, RowInsertion, SqlRow
 
@@ -41,12 +41,13 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, url: str, *, read_only: bool) -> None:
         self.url = url
         self.write_lock = anyio.Lock(fast_acquire=True)
+        self._path = path
         self._engine = create_engine(path, read_only=read_only)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[DatabaseConnection]:
         with self.errors():
-            async with self._engine.connect() as connection:
+            async with connect_current(self._engine, self._path) as connection:
                 yield SqliteConnection(self, connection, await driver_of(connection))
 
     async def dispose(self) -> None:
@@ -169,14 +170,6 @@ async def in_thread(
     """
     execute = cast("Callable[..., Awaitable[Result]]", driver._execute)
     return await execute(function, driver._conn, *arguments)
-
-
-async def driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
-    """Return the driver's connection beneath SQLAlchemy's."""
-    raw = await connection.get_raw_connection()
-    driver = raw.driver_connection
-    assert isinstance(driver, aiosqlite.Connection)
-    return driver
 
 
 # ---------------------------------------------------------------- in the connection's thread

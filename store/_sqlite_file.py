@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
@@ -13,8 +15,7 @@ import aiosqlite
 from anyio import CancelScope
 from sqlalchemy import event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry
 
 from dga2d.store._errors import (
@@ -99,15 +100,12 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
     """Return an engine on the file at `path`; transactions are opened explicitly."""
 
     async def connect() -> DriverConnection:
-        while True:
-            opened = unwritten(path) if read_only else None
-            database = _uri(path, read_only=read_only, is_immutable=opened is not None)
-            connection = DriverConnection(functools.partial(_open, database, read_only), iter_chunk_size=64)
-            connection.opened = opened
-            await connection
-            if opened is None or opened == unwritten(path):
-                return connection
-            await connection.close()  # a writer came while it was opened; the pool would give up after two
+        opened = unwritten(path) if read_only else None
+        database = _uri(path, read_only=read_only, is_immutable=opened is not None)
+        connection = DriverConnection(functools.partial(_open, database, read_only), iter_chunk_size=64)
+        connection.opened = opened
+        await connection
+        return connection
 
     engine = create_async_engine(
         "sqlite+aiosqlite://",
@@ -118,8 +116,32 @@ def create_engine(path: Path, *, read_only: bool) -> AsyncEngine:
         max_overflow=-1,
     )
     if read_only:
-        _keep_only_immutable(engine, path)
+        event.listen(engine.sync_engine, "checkin", _keep_only_immutable)
     return engine
+
+
+@asynccontextmanager
+async def connect_current(engine: AsyncEngine, path: Path) -> AsyncIterator[AsyncConnection]:
+    """Give a connection that sees the file as it is now.
+
+    One to a file that was written since it was opened is thrown away for another, as often as needed: the
+    pool's own way (an error of its "checkout" listeners) gives up after two.
+    """
+    while True:
+        async with engine.connect() as connection:
+            opened = (await driver_of(connection)).opened
+            if opened is None or opened == unwritten(path):
+                yield connection
+                return
+            await connection.invalidate()
+
+
+async def driver_of(connection: AsyncConnection) -> DriverConnection:
+    """Return the driver's connection beneath SQLAlchemy's."""
+    raw = await connection.get_raw_connection()
+    driver = raw.driver_connection
+    assert isinstance(driver, DriverConnection)
+    return driver
 
 
 def unwritten(path: Path) -> FileState | None:
@@ -151,27 +173,15 @@ def _open(database: str, read_only: bool) -> sqlite3.Connection:
     )
 
 
-def _keep_only_immutable(engine: AsyncEngine, path: Path) -> None:
-    """Use reading connections again while the file stays as it was. Next to a writer each connection serves
-    one query, so that readers without work do not keep the writer from removing its side files."""
-
-    def check(connection: DBAPIConnection, _entry: ConnectionPoolEntry, _proxy: object) -> None:
-        opened = _state_when_opened(connection)
-        if opened is not None and opened != unwritten(path):
-            raise DisconnectionError("the file has been written since it was opened")
-
-    def put_back(connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:
-        if connection is not None and _state_when_opened(connection) is None:
-            entry.close()
-
-    event.listen(engine.sync_engine, "checkout", check)
-    event.listen(engine.sync_engine, "checkin", put_back)
-
-
-def _state_when_opened(connection: DBAPIConnection) -> FileState | None:
+def _keep_only_immutable(connection: DBAPIConnection | None, entry: ConnectionPoolEntry) -> None:
+    """Keep reading connections for as long as the file stays as it was. Next to a writer each connection
+    serves one query, so that readers without work do not keep the writer from removing its side files."""
+    if connection is None:
+        return
     driver = connection.driver_connection
     assert isinstance(driver, DriverConnection)
-    return driver.opened
+    if driver.opened is None:
+        entry.close()
 
 
 def translate(error: Exception, url: str) -> StoreError | None:

@@ -70,7 +70,7 @@ async def test_next_to_a_writer_no_reading_connection_stays_open(
 async def test_a_reader_opens_a_log_that_a_writer_begins_meanwhile(
     filled: str, run_id: RunId, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pool itself would try twice and call the connection closed."""
+    """However often the file changes between its opening and its first use; the pool gives up after two."""
     states = [_sqlite_file.FileState(1, size, 0) for size in range(8)]
     unwritten = _sqlite_file.unwritten
     monkeypatch.setattr(_sqlite_file, "unwritten", lambda path: states.pop() if states else unwritten(path))
