@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 from dga2d.agents.agent import Duty
 from dga2d.agents.ports import BlobSource
+from dga2d.agents.proposing.answers import idea_of
+from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.operator_answers import edges_beside_incumbent, operator_answer
 from dga2d.agents.proposing.prompts import fence
+from dga2d.agents.proposing.tasks import OperatorContract, OperatorTask
 from dga2d.events import OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator, OperatorProposed, RunStarted
 from dga2d.replay.state.run_state import RunState
+
+
+class Origin(TypedDict):
+    """Where new code comes from: one of the two is ``None``."""
+
+    call: int | None
+    offer: int | None
 
 
 @dataclass(frozen=True)
@@ -22,6 +34,15 @@ class JudgeOffer(Duty):
     """Try an entry of the bank for a slot, and record the verdict or that it is to be measured."""
 
     slot: int
+    offer: int
+    """Place of the entry in the run's bank."""
+
+
+@dataclass(frozen=True)
+class JudgeOperatorOffer(Duty):
+    """Try an entry of the bank as an operator of its own, and record the verdict or that it is to be
+    measured."""
+
     offer: int
     """Place of the entry in the run's bank."""
 
@@ -67,5 +88,23 @@ def has_role(entry: BankEntry, operator: LibraryOperator | OperatorProposed) -> 
 
 async def read_offer(state: RunState, entry: int, blobs: BlobSource) -> str:
     """Return an entry of the run's bank in the form of an answer."""
-    text = (await blobs.get_blob((state.header.bank or ())[entry].source)).decode()
-    return fence(text, "python") + "\n"
+    return fence(await _text(state, entry, blobs), "python") + "\n"
+
+
+async def read_operator_offer(state: RunState, entry: int, task: OperatorTask, blobs: BlobSource) -> str:
+    """Return an entry of the run's bank in the form of an answer that proposes it as an operator, joined to
+    those of the incumbent."""
+    offered, source = (state.header.bank or ())[entry], await _text(state, entry, blobs)
+    title = offered.operator.replace("_", " ")
+    try:
+        summary = idea_of(source) or title
+    except ProposalError:  # whoever reads the answer refuses it, and says why
+        summary = title
+    contract = OperatorContract(
+        offered.operator, title, summary, offered.category, offered.requires, offered.provides
+    )
+    return operator_answer(contract, edges_beside_incumbent(contract, task), source)
+
+
+async def _text(state: RunState, entry: int, blobs: BlobSource) -> str:
+    return (await blobs.get_blob((state.header.bank or ())[entry].source)).decode()

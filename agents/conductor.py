@@ -118,10 +118,15 @@ GENERATION: tuple[Turn, ...] = (
     Turn("LLMCallRefused", "operator_evolver", _OPERATOR, "≤ 1, at a limit"),
     Turn("LLMCallSettled", "operator_evolver", _CALLED, "≤ 1 per call"),
     Turn("LLMCallAbandoned", "operator_evolver", (*_CALLED, *_RESUMED), "1 per call not settled"),
-    Turn("OperatorProposed", "operator_evolver", _ENDED, "≤ 1"),
+    Turn("OperatorProposed", "operator_evolver", (*_ENDED, *_OPERATOR), "≤ 1; without a call: of the bank"),
     Turn("OperatorRetired", "operator_evolver", _OPERATOR_PROPOSED, "≤ 1, if the graph is full"),
     Turn("OperatorAdded", "operator_evolver", _OPERATOR_PROPOSED, "≤ 1"),
-    Turn("OperatorRejected", "operator_evolver", _OPERATOR_SETTLED, "1 per answer of no use"),
+    Turn(
+        "OperatorRejected",
+        "operator_evolver",
+        (*_OPERATOR_SETTLED, *_OPERATOR),
+        "1 per answer or offer of no use",
+    ),
     Turn("OperatorsKept", "operator_evolver", ("LLMCallRefused", *_OPERATOR), "≤ 1"),
     # A faster version of a function that implementations share, if one is asked for.
     Turn("KernelChosen", "kernel_evolver", _BEFORE_KERNEL, "≤ 1"),

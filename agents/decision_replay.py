@@ -31,7 +31,7 @@ from dga2d.agents import (
     work_calibration,
 )
 from dga2d.agents.agent import Decision, Duty
-from dga2d.agents.bank_offers import JudgeOffer
+from dga2d.agents.bank_offers import JudgeOffer, JudgeOperatorOffer
 from dga2d.agents.calls import AbandonCall, AskModel, JudgeAnswer
 from dga2d.agents.kernel_trials import KernelTrial
 from dga2d.agents.policy.contract import DecodedWalk, UpdateReport
@@ -354,7 +354,7 @@ class DecisionVerifier:
         for duty in operator_evolver.duties(state):
             if isinstance(duty, operator_evolver.KeepOperators | operator_evolver.JudgeOperator):
                 return _first(operator_evolver.decide(state, duty, None))
-            if isinstance(duty, JudgeAnswer):
+            if isinstance(duty, JudgeAnswer | JudgeOperatorOffer):
                 judged = await operator_evolver.read_judged(state, duty, self._context, self._sources)
                 if isinstance(payload, p.OperatorRejected) and payload.stage in TRIAL_STAGES:
                     judged = judged._replace(trial=ProposalError(payload.stage, payload.diagnostic))

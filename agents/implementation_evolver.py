@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, decide_on, open_basis
-from dga2d.agents.bank_offers import JudgeOffer
+from dga2d.agents.bank_offers import JudgeOffer, Origin
 from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
@@ -79,7 +79,7 @@ def decide(
         case JudgeProposal(), None:
             return _pass_gate(state, duty)
         case RefuseStale(), None:
-            origin: _Origin = {"call": duty.call, "offer": None}
+            origin: Origin = {"call": duty.call, "offer": None}
             return _decision(
                 state, duty, _reject(state, duty.slot, origin, ProposalError(STALE, duty.reason))
             )
@@ -117,14 +117,7 @@ def _verdict(state: RunState, duty: JudgeAnswer | JudgeOffer, observed: JudgedIm
     return _decision(state, duty, payload, source)
 
 
-class _Origin(TypedDict):
-    """Where new code comes from: one of the two is ``None``."""
-
-    call: int | None
-    offer: int | None
-
-
-def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> _Origin:
+def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> Origin:
     match source:
         case JudgeAnswer():
             return {"call": source.call, "offer": None}
@@ -277,7 +270,7 @@ FINAL_STAGES = ("no_change", "gate", STALE)
 """Stages behind which there is nothing to repair."""
 
 
-def _reject(state: RunState, slot: int, origin: _Origin, error: ProposalError) -> Payload:
+def _reject(state: RunState, slot: int, origin: Origin, error: ProposalError) -> Payload:
     """Return that new code cannot be used; final when no further call may be made for the slot. A refused
     offer leaves the slot to the next one, or to a call."""
     attempt, is_last = 0, False

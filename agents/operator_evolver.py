@@ -1,4 +1,5 @@
-"""OperatorEvolver: asks for operators that the graph lacks, and retires the least used to make room.
+"""OperatorEvolver: asks the bank and the model for operators that the graph lacks, and retires the least used
+to make room.
 
 It works when all other edits of a generation have their verdicts, so that what a proposal meets does not
 depend on the order of their answers. A proposal passes the rules, trial runs and the gate of any code. The
@@ -14,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from dga2d.agents import calls, gate
+from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_basis, present_graph
+from dga2d.agents.bank_offers import JudgeOperatorOffer, Origin
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
@@ -50,7 +52,7 @@ class JudgeOperator(GenerationDuty):
     """Record the verdict that follows from what the gate measured."""
 
 
-OperatorDuty = AskModel | JudgeAnswer | AbandonCall | KeepOperators | JudgeOperator
+OperatorDuty = AskModel | JudgeAnswer | JudgeOperatorOffer | AbandonCall | KeepOperators | JudgeOperator
 
 
 JudgedOperator = Judged[OperatorTask]
@@ -68,16 +70,18 @@ class OperatorEvolver(Evolver[OperatorDuty]):
         return await read_task(state, duty.attempt, self._context, self._trials.sources)
 
     async def _decision(self, state: RunState, duty: OperatorDuty) -> Decision:
-        judged = await self._judge_answer(state, duty) if isinstance(duty, JudgeAnswer) else None
+        judged = None
+        if isinstance(duty, JudgeAnswer | JudgeOperatorOffer):
+            judged = await self._judge_answer(state, duty)
         return decide(state, duty, judged)
 
-    async def _judge_answer(self, state: RunState, duty: JudgeAnswer) -> JudgedOperator:
+    async def _judge_answer(self, state: RunState, duty: JudgeAnswer | JudgeOperatorOffer) -> JudgedOperator:
         answer = await read_judged(state, duty, self._context, self._trials.sources)
         try:
             proposed = parse_operator(answer.text, answer.task)
         except ProposalError:
             return answer
-        new = _implementation(proposed, duty.call)
+        new = _implementation(proposed, duty)
         basis = _basis_with(state, proposed, ImplementationId(new.id))
         return answer._replace(trial=await self._trials.find_failure(state, basis, new))
 
@@ -97,6 +101,10 @@ def duties(state: RunState) -> tuple[OperatorDuty, ...]:
         return (JudgeOperator(proposal.seq, generation.number),) if is_measured else ()
     if (reason := _reason_to_keep(state)) is not None:
         return (KeepOperators(closed, generation.number, reason),)
+    if (offer := state.next_operator()) is not None:
+        return (JudgeOperatorOffer(closed, offer),)
+    if not _asks_model(state):
+        return (KeepOperators(closed, generation.number, "the bank offers no further operator"),)
     made = len(state.ledger.calls_for(calls.call_subject(state, "operator", SLOT)))
     step = calls.next_call(state, "operator", SLOT, closed, made + state.ledger.left)
     if isinstance(step, GiveUp):
@@ -110,6 +118,12 @@ def _reason_to_keep(state: RunState) -> str | None:
     if is_full(state) and not _may_retire(state):
         return "the graph is full and every operator of it is needed"
     return None
+
+
+def _asks_model(state: RunState) -> bool:
+    """Return whether a model is asked for an operator in the open generation, behind what the bank offers."""
+    every = state.settings.new_operators
+    return bool(every) and open_basis(state)[0].number % every == 0
 
 
 def is_full(state: RunState) -> bool:
@@ -161,7 +175,7 @@ def decide(
     match duty, observed:
         case AskModel() | AbandonCall(), Quoted() | NoRoom() | None:
             return calls.decide(state, duty, observed)
-        case JudgeAnswer(), Judged():
+        case JudgeAnswer() | JudgeOperatorOffer(), Judged():
             return _verdict(state, duty, observed)
         case JudgeOperator(), None:
             return _decision(state, duty, _pass_gate(state))
@@ -177,14 +191,14 @@ def _decision(state: RunState, duty: Duty, payloads: Sequence[Payload], *blobs: 
     )
 
 
-def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> Decision:
+def _verdict(state: RunState, duty: JudgeAnswer | JudgeOperatorOffer, observed: JudgedOperator) -> Decision:
     try:
         proposed = parse_operator(observed.text, observed.task)
         if observed.trial is not None:
             raise observed.trial
     except ProposalError as error:
-        return _decision(state, duty, [_reject(state, duty.call, error)])
-    new, source = _implementation(proposed, duty.call), proposed.source.encode()
+        return _decision(state, duty, [_reject(state, _origin(duty), error)])
+    new, source = _implementation(proposed, duty), proposed.source.encode()
     name = ImplementationId(new.id)
     basis = _basis_with(state, proposed, name)
     program, contract = incumbent(state), proposed.contract
@@ -201,7 +215,7 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> De
         edges=proposed.edges,
         implementation=name,
         source=blob_digest(source),
-        call=duty.call,
+        **_origin(duty),
         program=program,
         extended=fill(walk or basis.graph.route_through(contract.id), program, basis.pools, basis.credits),
         control=gate.operator_arms(state)[1],
@@ -210,8 +224,18 @@ def _verdict(state: RunState, duty: JudgeAnswer, observed: JudgedOperator) -> De
     return _decision(state, duty, [payload], source)
 
 
-def _implementation(proposed: ProposedOperator, call: int) -> Implementation:
-    return Implementation(OperatorName(proposed.contract.id), proposed.source, origin=f"call:{call}")
+def _origin(source: JudgeAnswer | JudgeOperatorOffer | p.OperatorProposed) -> Origin:
+    match source:
+        case JudgeAnswer():
+            return {"call": source.call, "offer": None}
+        case JudgeOperatorOffer():
+            return {"call": None, "offer": source.offer}
+    return {"call": source.call, "offer": source.offer}
+
+
+def _implementation(proposed: ProposedOperator, duty: JudgeAnswer | JudgeOperatorOffer) -> Implementation:
+    origin = f"call:{duty.call}" if isinstance(duty, JudgeAnswer) else f"bank:{duty.offer}"
+    return Implementation(OperatorName(proposed.contract.id), proposed.source, origin)
 
 
 def _basis_with(state: RunState, proposed: ProposedOperator, new: ImplementationId) -> EvolutionBasis:
@@ -232,12 +256,12 @@ def _pass_gate(state: RunState) -> list[Payload]:
     assert proposal is not None
     result = gate.gate_result(state, proposal)
     if result.mean is None or result.mean <= 0.0:
-        return [_reject(state, proposed.call, ProposalError("gate", _loss(result)), result.gains)]
+        return [_reject(state, _origin(proposed), ProposalError("gate", _loss(result)), result.gains)]
     added = p.OperatorAdded(
         generation=generation.number,
         operator=proposed.operator,
         implementation=proposed.implementation,
-        call=proposed.call,
+        **_origin(proposed),
         gains=result.gains,
         credits=gate.operator_credits(state, proposed, result),
     )
@@ -246,7 +270,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
     retired = retired_for(state, proposed)
     if retired is None:
         reason = ProposalError("retire", "it would be on no walk without the operators that may be retired")
-        return [_reject(state, proposed.call, reason, result.gains)]
+        return [_reject(state, _origin(proposed), reason, result.gains)]
     uses = state.credits.operator_samples(state.pools[retired])
     return [p.OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
 
@@ -263,13 +287,17 @@ FINAL_STAGES = ("no_change", "gate", "retire")
 
 
 def _reject(
-    state: RunState, call: int, error: ProposalError, gains: tuple[float | None, ...] = ()
+    state: RunState, origin: Origin, error: ProposalError, gains: tuple[float | None, ...] = ()
 ) -> p.OperatorRejected:
-    attempt = state.ledger.calls[call].attempt
-    is_last = attempt + 1 >= state.settings.attempts_per_edit or state.ledger.left <= 0
+    """Return that an operator does not join. A refused offer leaves the generation to the next one, or to a
+    call."""
+    attempt, is_last = 0, False
+    if (call := origin["call"]) is not None:
+        attempt = state.ledger.calls[call].attempt
+        is_last = attempt + 1 >= state.settings.attempts_per_edit or state.ledger.left <= 0
     return p.OperatorRejected(
         generation=open_basis(state)[0].number,
-        call=call,
+        **origin,
         attempt=attempt,
         stage=error.stage,
         diagnostic=error.diagnostic,
@@ -282,9 +310,16 @@ def _reject(
 
 
 async def read_judged(
-    state: RunState, duty: JudgeAnswer, context: PromptContext, sources: SourceReader
+    state: RunState,
+    duty: JudgeAnswer | JudgeOperatorOffer,
+    context: PromptContext,
+    sources: SourceReader,
 ) -> JudgedOperator:
-    """Return what the log holds of an answer; no trial has been made."""
+    """Return what the log holds of an answer or of an entry of the bank; no trial has been made."""
+    if isinstance(duty, JudgeOperatorOffer):
+        task = await read_task(state, 0, context, sources)
+        text = await bank_offers.read_operator_offer(state, duty.offer, task, sources.blobs)
+        return JudgedOperator(task, text)
     call = state.ledger.calls[duty.call]
     task = await read_task(state, call.attempt, context, sources)
     return JudgedOperator(task, await calls.read_answer(call, sources.blobs))

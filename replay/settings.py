@@ -291,6 +291,10 @@ class RunSettings(BaseModel):
     answer, and costs no call."""
     bank_offers: int = Field(3, ge=1)
     """Most entries of the bank that are offered for an operator in a run."""
+    bank_operators: int = Field(0, ge=0)
+    """Most operators that the bank offers in a run besides, one in a generation: what was written in this
+    domain for operators that the run's library lacks, the best first. Each is put beside the operators of
+    the incumbent and measured there; without `gate_instances` none is offered."""
     llm_others: tuple[str, ...] = ()
     """Further models that write code, named as `llm` (on the command line ``--llm`` again): which is asked is
     drawn by what the calls of each have gained; where it is down another answers."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,22 +180,54 @@ def _category(implementation: Implementation, task: tasks.OperatorTask) -> str:
 def _answer(improver: Implementation, kick: Implementation, source: str, task: tasks.OperatorTask) -> str:
     base = f"iterated_{improver.operator}"[:36]
     name = next(n for i in range(1, 1000) if (n := f"{base}_{i}"[:40]) not in task.taken)
-    contracts = contracts_by_id(task.operators)
-    new = tasks.OperatorContract(OperatorId(name), name, name, "intensification", "complete", "complete")
-    known = {**contracts, new.id: new}
-    before = [o for o in task.incumbent if incompatibility((o, new.id), known) is None]
-    before = before or [o for o in contracts if incompatibility((o, new.id), known) is None]
-    edges = [[o, new.id] for o in dict.fromkeys(before)][: tasks.MOST_OPERATOR_EDGES - 1]
+    new = tasks.OperatorContract(
+        OperatorId(name),
+        f"Iterated {improver.operator} kicked by {kick.operator}"[:MAX_TITLE_CHARS],
+        f"Repeats {improver.operator} from solutions that {kick.operator} perturbed.",
+        "intensification",
+        "complete",
+        "complete",
+    )
+    return operator_answer(new, edges_beside_incumbent(new, task), source)
+
+
+def operator_answer(new: tasks.OperatorContract, edges: Sequence[Edge], source: str) -> str:
+    """Return the answer that proposes an operator, as `parse_operator` reads it."""
     description = {
-        "id": name,
-        "title": f"Iterated {improver.operator} kicked by {kick.operator}"[:MAX_TITLE_CHARS],
-        "category": "intensification",
-        "requires": "complete",
-        "provides": "complete",
-        "summary": f"Repeats {improver.operator} from solutions that {kick.operator} perturbed.",
-        "edges": [*edges, [new.id, END]],
+        "id": new.id,
+        "title": new.title,
+        "category": new.category,
+        "requires": new.requires,
+        "provides": new.provides,
+        "summary": new.summary,
+        "edges": [list(edge) for edge in edges],
     }
     return f"{fence(json.dumps(description, indent=1), 'json')}\n\n{fence(source, 'python')}\n"
+
+
+def edges_beside_incumbent(new: tasks.OperatorContract, task: tasks.OperatorTask) -> list[Edge]:
+    """Return edges that join an operator to those of the incumbent: as late in it as it fits, a perturbation
+    before its last position. Where it fits nowhere, they come from all operators that it may follow."""
+    known = {**contracts_by_id(task.operators), new.id: new}
+
+    def into(sources: Iterable[OperatorId]) -> list[Edge]:
+        found = ((o, new.id) for o in dict.fromkeys(sources) if o != new.id)
+        return [edge for edge in found if incompatibility(edge, known) is None]
+
+    def out_of(targets: Iterable[OperatorId]) -> list[Edge]:
+        found = ((new.id, o) for o in dict.fromkeys(targets))
+        return [edge for edge in found if incompatibility(edge, known) is None]
+
+    walk = [o for o in task.incumbent if o in known]  # the graph need not hold the baseline's
+    if new.is_initialiser:
+        return [(START, new.id), *out_of([END, *walk])[: tasks.MOST_OPERATOR_EDGES - 1]]
+    first = len(walk) - 1 if new.category == "perturbation" else len(walk)
+    for place in range(first, 0, -1):
+        before, behind = into(reversed(walk[:place])), out_of([*walk[place:], END])
+        if before and behind:
+            behind = behind[: tasks.MOST_OPERATOR_EDGES // 2]
+            return before[: tasks.MOST_OPERATOR_EDGES - len(behind)] + behind
+    return into(known)[: tasks.MOST_OPERATOR_EDGES - 1] + out_of([END])
 
 
 def graph_with(graph: OperatorGraph, proposed: ProposedOperator) -> OperatorGraph:

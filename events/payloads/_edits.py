@@ -162,6 +162,8 @@ class EdgesKept(Payload, owner="edge_evolver", operation="edge-verdict/{generati
 class OperatorProposed(Payload, owner="operator_evolver", operation="operator-proposed/{generation}"):
     """An operator that the graph lacks runs; it is to be measured inside the incumbent before it joins."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     generation: int
     operator: OperatorId
     """No operator had this id before."""
@@ -179,7 +181,8 @@ class OperatorProposed(Payload, owner="operator_evolver", operation="operator-pr
     """Into the graph, each with the operator at one end."""
     implementation: ImplementationId
     source: BlobDigest
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     program: tuple[Step, ...]
     """The algorithm it is measured against: the incumbent."""
     extended: tuple[Step, ...]
@@ -188,19 +191,26 @@ class OperatorProposed(Payload, owner="operator_evolver", operation="operator-pr
     """Candidate number of the algorithm without it; that with it has the number before."""
     instances: tuple[InstanceKey, ...]
     """Training instances; the second half only where it is not behind on the first."""
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class OperatorAdded(Payload, owner="operator_evolver", operation="operator-verdict/{generation}"):
     """A proposed operator joined the graph with its edges and its first implementation."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     generation: int
     operator: OperatorId
     implementation: ImplementationId
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     gains: Gains
     """Gap of the incumbent less that of the incumbent with the operator, by instance."""
     credits: tuple[TransitionCredit, ...]
     """Of its transitions in that algorithm."""
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class OperatorRetired(Payload, owner="operator_evolver", operation="operator-retired/{generation}"):
@@ -217,14 +227,20 @@ class OperatorRejected(
 ):
     """A proposed operator does not join; `is_final` when no further answer is asked for."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"offer"})
+
     generation: int
-    call: int
+    call: int | None
+    """``None`` where no model was asked for it."""
     attempt: int
+    """0 for what the bank offers."""
     stage: str
     diagnostic: str
     gains: Gains
     """As measured; empty where nothing was."""
     is_final: bool
+    offer: int | None = None
+    """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
 
 class OperatorsKept(Payload, owner="operator_evolver", operation="operator-verdict/{generation}"):

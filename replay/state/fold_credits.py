@@ -34,6 +34,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
     left, many = state.ledger.left, (state.settings.answers_per_edit, state.settings.turns)
     every = state.settings.new_operators
     asks = int(bool(edits and every and generation.number % every == 0))
+    offers = int(bool(edits and state.next_operator() is not None))
     landing = (_landing(state, generation.number, "implement"), _landing(state, generation.number, "connect"))
     evolves_kernels = state.settings.kernels == "evolved" and state.header.kernels
     basis = EvolutionBasis(
@@ -45,7 +46,7 @@ def _credits_updated(state: RunState, event: RecordedEvent, payload: p.CreditsUp
         edits,
         more,
         *many,
-        asks,
+        max(asks, offers),
         state.settings.edit_lag,
         generation.number + state.settings.edit_lag <= _last_edited(state.settings),
         *landing,

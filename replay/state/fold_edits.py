@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from dga2d.events import BlobDigest, ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import CreditTable, Transition, TransitionRecord
 from dga2d.replay.state.generation_state import GenerationState, Proposal
 from dga2d.replay.state.graph import END, START, structure_violation
-from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
-from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import Offer, OwedTrial, RunState, TriedCode
-
-OfferedOrAnswered = (
-    p.ImplementationProposed | p.ImplementationAdded | p.ImplementationReplaced | p.ImplementationRejected
+from dga2d.replay.state.handler import (
+    folds,
+    judge,
+    judge_offer,
+    judge_origin,
+    open_generation,
+    replace,
+    require,
 )
+from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
+from dga2d.replay.state.run_state import OwedTrial, RunState, TriedCode
 
 
 @folds(p.ImplementationsKept)
@@ -114,7 +116,7 @@ def _implementation_proposed(
         seq=event.seq, program=payload.program, **payload.model_dump(exclude={"generation", "program"})
     )
     if payload.offer is not None:
-        state = _judge_offer(state, event, payload, payload.offer, new, None)
+        state = judge_offer(state, event, payload, _place(payload), new)
     return replace(
         state,
         sources=state.sources.set(new, payload.source),
@@ -165,45 +167,17 @@ def _accept(
     state: RunState, event: RecordedEvent, payload: p.ImplementationAdded | p.ImplementationReplaced
 ) -> RunState:
     new = payload.implementation
-    if payload.offer is not None:
-        judged = _judge_offer(state, event, payload, payload.offer, new, "accepted")
-    else:
-        judged = judge(state, event, _call_of(event, payload), "accepted", bought=(new,))
+    judged = judge_origin(state, event, payload, _place(payload), "accepted", new)
     return _implementation_verdict(judged, event, payload)
 
 
-def _call_of(event: RecordedEvent, payload: OfferedOrAnswered) -> int:
-    return require(payload.call, event, "it is neither the answer to a call nor an offer of the bank")
-
-
-def _judge_offer(
-    state: RunState,
-    event: RecordedEvent,
-    payload: OfferedOrAnswered,
-    entry: int,
-    implementation: ImplementationId | None,
-    verdict: Literal["accepted", "rejected"] | None,
-    diagnostic: str = "",
-) -> RunState:
-    """Return the state after an entry of the bank was offered, or judged."""
-    bank = state.header.bank or ()
-    require(payload.call is None, event, "it is both the answer to a call and an offer of the bank")
-    require(0 <= entry < len(bank), event, f"the run's bank has no entry {entry}")
-    key = (entry, payload.operator)
-    before = next((o for o in state.offers if (o.entry, o.operator) == key), None)
-    if before is None:
-        offer = Offer(entry, payload.operator, payload.generation, payload.slot)
-    else:
-        is_open = before.verdict is None and (before.generation, before.slot) == (
-            payload.generation,
-            payload.slot,
-        )
-        offer = require(before if is_open else None, event, f"entry {entry} was offered before")
-    offer = replace(
-        offer, implementation=implementation or offer.implementation, verdict=verdict, diagnostic=diagnostic
-    )
-    others = (o for o in state.offers if (o.entry, o.operator) != key)
-    return replace(state, offers=tuple(sorted((*others, offer), key=lambda o: (o.entry, o.operator))))
+def _place(
+    payload: p.ImplementationProposed
+    | p.ImplementationAdded
+    | p.ImplementationReplaced
+    | p.ImplementationRejected,
+) -> tuple[OperatorId, int]:
+    return payload.operator, payload.slot
 
 
 @folds(p.ImplementationAdded)
@@ -241,10 +215,7 @@ def _implementation_rejected(
 ) -> RunState:
     open_generation(state, event, payload.generation)
     diagnostic = f"{payload.stage}: {payload.diagnostic}"
-    if payload.offer is not None:
-        state = _judge_offer(state, event, payload, payload.offer, None, "rejected", diagnostic)
-    else:
-        state = judge(state, event, _call_of(event, payload), "rejected", diagnostic)
+    state = judge_origin(state, event, payload, _place(payload), "rejected", diagnostic=diagnostic)
     return _implementation_verdict(state, event, payload) if payload.is_final else state
 
 

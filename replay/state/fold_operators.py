@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dga2d.events import ImplementationId, RecordedEvent
+from dga2d.events import ImplementationId, OperatorId, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.credit import Transition, TransitionRecord
 from dga2d.replay.state.generation_state import GenerationState, Proposal
 from dga2d.replay.state.graph import END, START, structure_violation
-from dga2d.replay.state.handler import folds, judge, open_generation, replace, require
-from dga2d.replay.state.run_state import RunState, TriedCode
+from dga2d.replay.state.handler import (
+    Place,
+    folds,
+    judge_offer,
+    judge_origin,
+    open_generation,
+    refuse,
+    replace,
+    require,
+)
+from dga2d.replay.state.run_state import OPERATOR_SLOT, RunState, TriedCode
 
 NO_PARENT = ImplementationId("")
 """Parent of an operator's first implementation."""
@@ -37,6 +46,10 @@ def _operator_proposed(state: RunState, event: RecordedEvent, payload: p.Operato
     sound = all(new in edge and set(edge) <= nodes and edge[0] != edge[1] for edge in payload.edges)
     require(payload.edges and sound, event, "an edge does not join it to the graph")
     require(not any(s == END or t == START for s, t in payload.edges), event, "an edge enters START")
+    if payload.offer is not None:
+        place = _place(state, event, payload)
+        require(place[0] == new, event, f"entry {payload.offer} was written for {place[0]}")
+        state = judge_offer(state, event, payload, place, payload.implementation)
     operator_of = state.operator_of.set(payload.implementation, new)
     steps = (*payload.program, *payload.extended)
     known = all(operator_of.get(step.implementation) == step.operator for step in steps)
@@ -65,6 +78,20 @@ def _operator_proposed(state: RunState, event: RecordedEvent, payload: p.Operato
         operator_of=operator_of,
         generation=replace(generation, operator_proposal=proposal, proposed_operator=payload),
     )
+
+
+def _place(
+    state: RunState,
+    event: RecordedEvent,
+    payload: p.OperatorProposed | p.OperatorAdded | p.OperatorRejected,
+) -> Place:
+    """Return where an entry of the bank stands that is offered as an operator of its own."""
+    bank, entry = state.header.bank or (), payload.offer
+    if entry is None:
+        return OperatorId(""), OPERATOR_SLOT
+    if not 0 <= entry < len(bank):
+        refuse(event, f"the run's bank has no entry {entry}")
+    return bank[entry].operator, OPERATOR_SLOT
 
 
 def _record_trial(
@@ -120,7 +147,8 @@ def _operator_added(state: RunState, event: RecordedEvent, payload: p.OperatorAd
     is_it = (payload.operator, payload.implementation) == (proposed.operator, proposed.implementation)
     require(is_it, event, "another operator is proposed")
     require(payload.gains, event, "nothing was measured")
-    state = judge(state, event, payload.call, "accepted", bought=(payload.implementation,))
+    place = _place(state, event, payload)
+    state = judge_origin(state, event, payload, place, "accepted", payload.implementation)
     before, longest = require(state.graph, event, "there is no graph yet"), state.settings.max_length
     room = max(state.settings.operator_limit, len(before.operators))
     require(len(before.operators) < room, event, f"the graph has {room} operators already")
@@ -148,7 +176,8 @@ def _operator_added(state: RunState, event: RecordedEvent, payload: p.OperatorAd
 @folds(p.OperatorRejected)
 def _operator_rejected(state: RunState, event: RecordedEvent, payload: p.OperatorRejected) -> RunState:
     generation = _require_operator_duty(state, event, payload.generation)
-    state = judge(state, event, payload.call, "rejected", f"{payload.stage}: {payload.diagnostic}")
+    place, diagnostic = _place(state, event, payload), f"{payload.stage}: {payload.diagnostic}"
+    state = judge_origin(state, event, payload, place, "rejected", diagnostic=diagnostic)
     state = _record_trial(state, generation, payload.gains, False)
     return _with_verdict(state, event, generation) if payload.is_final else state
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
-from dga2d.events import AgentName, DeclarationError, Payload, RecordedEvent, StoredEvent
+from dga2d.events import (
+    AgentName,
+    DeclarationError,
+    ImplementationId,
+    OperatorId,
+    Payload,
+    RecordedEvent,
+    StoredEvent,
+)
+from dga2d.events import payloads as p
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.generation_state import GenerationState
-from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.run_state import Offer, RunState
 
 Record = TypeVar("Record")
 Value = TypeVar("Value")
@@ -130,6 +139,76 @@ def judge(
     require(call.verdict is None, event, f"call {number} was judged before")
     require(not call.is_in_flight, event, f"the answer to call {number} is for a later generation")
     return replace(state, ledger=state.ledger.judge(number, event.seq, verdict, diagnostic, bought))
+
+
+OfferedOrAnswered = (
+    p.ImplementationProposed
+    | p.ImplementationAdded
+    | p.ImplementationReplaced
+    | p.ImplementationRejected
+    | p.OperatorProposed
+    | p.OperatorAdded
+    | p.OperatorRejected
+)
+Place = tuple[OperatorId, int]
+"""Operator and slot that an entry of the bank is offered for."""
+
+
+def judge_origin(
+    state: RunState,
+    event: RecordedEvent,
+    payload: OfferedOrAnswered,
+    place: Place,
+    verdict: Literal["accepted", "rejected"],
+    implementation: ImplementationId | None = None,
+    diagnostic: str = "",
+) -> RunState:
+    """Return the state after a verdict on code, whether it is the answer to a call or an offer of the bank.
+
+    Raises
+    ------
+    InvariantError
+        As of `judge` and `judge_offer`, or it is neither.
+    """
+    if payload.offer is not None:
+        return judge_offer(state, event, payload, place, implementation, verdict, diagnostic)
+    call = require(payload.call, event, "it is neither the answer to a call nor an offer of the bank")
+    bought = () if implementation is None else (implementation,)
+    return judge(state, event, call, verdict, diagnostic or None, bought)
+
+
+def judge_offer(
+    state: RunState,
+    event: RecordedEvent,
+    payload: OfferedOrAnswered,
+    place: Place,
+    implementation: ImplementationId | None,
+    verdict: Literal["accepted", "rejected"] | None = None,
+    diagnostic: str = "",
+) -> RunState:
+    """Return the state after an entry of the bank was offered, or judged.
+
+    Raises
+    ------
+    InvariantError
+        The bank has no such entry, it was offered there before, or a call is named as well.
+    """
+    bank, entry = state.header.bank or (), payload.offer
+    require(payload.call is None, event, "it is both the answer to a call and an offer of the bank")
+    if entry is None or not 0 <= entry < len(bank):
+        refuse(event, f"the run's bank has no entry {entry}")
+    operator, slot = place
+    before = next((o for o in state.offers if (o.entry, o.operator) == (entry, operator)), None)
+    if before is None:
+        offer = Offer(entry, operator, payload.generation, slot)
+    else:
+        is_open = before.verdict is None and (before.generation, before.slot) == (payload.generation, slot)
+        offer = require(before if is_open else None, event, f"entry {entry} was offered before")
+    offer = replace(
+        offer, implementation=implementation or offer.implementation, verdict=verdict, diagnostic=diagnostic
+    )
+    others = (o for o in state.offers if (o.entry, o.operator) != (entry, operator))
+    return replace(state, offers=tuple(sorted((*others, offer), key=lambda o: (o.entry, o.operator))))
 
 
 # ---------------------------------------------------------------- copies

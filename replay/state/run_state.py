@@ -38,6 +38,10 @@ def program_key(steps: Iterable[p.Step]) -> str:
 RunStatus = Literal["new", "running", "paused", "completed", "failed"]
 
 
+OPERATOR_SLOT = -1
+"""Stands for the slot of what is to join as an operator of its own."""
+
+
 @dataclass(frozen=True)
 class Offer:
     """An entry of the run's bank that was offered for an operator."""
@@ -47,6 +51,7 @@ class Offer:
     operator: OperatorId
     generation: int
     slot: int
+    """`OPERATOR_SLOT` where it is to be an operator of its own."""
     implementation: ImplementationId | None = None
     """Its name as the operator's; ``None`` where it was refused before it had one."""
     verdict: Literal["accepted", "rejected"] | None = None
@@ -329,6 +334,19 @@ class RunState:
         if self.generation is not None and self.generation.number == number:
             return self.generation
         return self.ahead.get(number)
+
+    def next_operator(self) -> int | None:
+        """Return the entry of the bank that is offered next as an operator of its own; ``None`` where no more
+        are offered."""
+        made = [offer for offer in self.offers if offer.slot == OPERATOR_SLOT]
+        if len(made) >= self.settings.bank_operators or not self.settings.gate_instances:
+            return None
+        known = {*self.operator_of.values(), *(offer.operator for offer in made)}
+        for number, entry in enumerate(self.header.bank or ()):
+            is_new = entry.domain == self.header.domain and entry.operator not in known
+            if is_new and entry.provides != "none":
+                return number
+        return None
 
     def unconfigured(self, name: ImplementationId) -> ImplementationId:
         """Return the implementation that `name` configures, or `name` itself."""

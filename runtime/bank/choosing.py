@@ -33,8 +33,8 @@ NO_ENTRIES = BankOfRun(None, ())
 def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
     """Return what the bank of a setting holds for a run.
 
-    That is what was written for operators of a role that the library has: in the domain itself, or in
-    another where the code reads nothing but what this one's instances hold. ``None`` where no bank is used.
+    That is what was written in the domain itself, or in another for operators of a role that the library has
+    where the code reads nothing but what this one's instances hold. ``None`` where no bank is used.
 
     Raises
     ------
@@ -52,9 +52,10 @@ def suited_entries(bank: Bank, domain: str, card: Card, library: Sequence[Librar
     for entry in sorted(bank, key=_rank):
         recorded = _bank_entry(entry)
         is_known = entry.digest in chosen and chosen[entry.digest][0].domain == domain
-        if is_known or not any(has_role(recorded, operator) for operator in library):
+        if is_known:
             continue
-        if entry.domain == domain or keys_read(entry.source) <= card.environment.keys():
+        suits = any(has_role(recorded, operator) for operator in library)
+        if entry.domain == domain or (suits and keys_read(entry.source) <= card.environment.keys()):
             chosen[entry.digest] = (entry, recorded)
     best = list(chosen.values())[:MOST_ENTRIES]
     sources = tuple(entry.source.encode() for entry, _ in best)

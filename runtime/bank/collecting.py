@@ -122,9 +122,9 @@ def _entry(
         "training": _training_means(seen, name),
     }
     origin, model = run, "" if payload.call is None else seen.models[payload.call]
-    offer = None if isinstance(payload, p.OperatorProposed) else payload.offer
-    if offer is not None and header.bank is not None:
-        origin, model = header.bank[offer].run, header.bank[offer].model
+    if payload.offer is not None and header.bank is not None:
+        offered = header.bank[payload.offer]
+        origin, model = offered.run, offered.model
     return Entry(
         domain=header.domain,
         operator=payload.operator,

@@ -91,7 +91,7 @@ def _note(bought: Bought, event: RecordedEvent) -> None:
             "generation": payload.generation,
             "is_used": lambda walk: implementation in walk,
         }
-    elif isinstance(payload, p.OperatorAdded):
+    elif isinstance(payload, p.OperatorAdded) and payload.call is not None:
         first = payload.implementation
         bought[payload.call] = {
             "bought": f"operator {payload.operator}",

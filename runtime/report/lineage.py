@@ -78,9 +78,9 @@ def edit_text(change: Change, measure: Measure = GAP) -> str:
     if isinstance(payload, p.OperatorRetired):
         return f"operator {payload.operator} retired, used by {payload.uses} candidates"
     if isinstance(payload, p.OperatorAdded):
-        return (
-            f"operator {payload.operator} added{_gain_text(payload.gains, measure)}{_idea(change.proposal)}"
-        )
+        offered = "" if payload.offer is None else ", offered by the bank"
+        gained = _gain_text(payload.gains, measure)
+        return f"operator {payload.operator} added{offered}{gained}{_idea(change.proposal)}"
     if isinstance(payload, p.ImplementationDeleted):
         return f"{payload.implementation} deleted"
     what = f"{payload.implementation} added"

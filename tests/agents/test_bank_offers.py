@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.agents.made_up_library import SOURCE
 
-from dga2d.events import OperatorId, blob_digest
-from dga2d.events.payloads import BankEntry
+from dga2d.events import OperatorId, blob_digest, canonical_bytes
+from dga2d.events.payloads import (
+    BankEntry,
+    LLMCallReserved,
+    OperatorAdded,
+    OperatorProposed,
+    OperatorRejected,
+)
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.digest import state_digest
-from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import OPERATOR_SLOT
 from dga2d.runtime.bank.choosing import BankOfRun
 from dga2d.runtime.inspection.call_views import bank_view, offers_view
 
 if TYPE_CHECKING:
+    from tests.agents.memory_log import MemoryLog
     from tests.agents.simulation import Simulation
 
 ROLES = {"build": ("initialisation", "none"), "climb": ("local_search", "complete")}
@@ -103,7 +111,7 @@ def test_an_operator_is_offered_what_was_written_for_it_first_and_no_more_than_i
     [
         ("import os\n\n\ndef run(env_data, state, calc_makespan_fn):\n    return state\n", "source_rules"),
         ("no python at all (\n", "syntax"),
-        (code("unable"), "isolated"),
+        (code("hopeless"), "isolated"),
     ],
 )
 def test_a_hostile_or_broken_entry_is_refused_and_leaves_the_slot_to_others(
@@ -113,7 +121,7 @@ def test_a_hostile_or_broken_entry_is_refused_and_leaves_the_slot_to_others(
     hostile = replace(
         small,
         bank=bank(("build", text), ("climb", text)),
-        fails=lambda request: any("unable" in step.source for step in request.steps),
+        fails=lambda request: any("hopeless" in step.source for step in request.steps),
     )
     state, log = hostile.run()
     assert state.offers
@@ -151,3 +159,84 @@ def test_an_offer_the_bank_does_not_hold_is_no_event_of_the_run(simulation: Simu
     _, plain = simulation.changed(incumbent_edits=2).run()
     with pytest.raises(InvariantError):
         fold_all([plain.events[0], *events[1 : offered + 1]])
+
+
+NEW = [(f"leap_{i}", code(f"leap_{i}")) for i in range(4)]
+OFFERED: dict[str, Any] = {"gate_instances": 3, "bank_operators": 3, "generations": 5, "max_length": 6}
+
+
+def verdicts_on_operators(log: MemoryLog) -> list[Any]:
+    """Events that propose an operator, add or refuse it, in the order of the log."""
+    kinds = ("OperatorProposed", "OperatorAdded", "OperatorRejected")
+    return [event.payload for event in log.events if event.type in kinds]
+
+
+def test_operators_that_the_library_lacks_are_offered_one_in_a_generation(simulation: Simulation) -> None:
+    """They join if the incumbent gains by them; no model is asked."""
+    again = [("leap_0", code("leap_0_better"))]
+    banked = replace(simulation.changed(**OFFERED), bank=bank(*NEW, *again))
+    state, log = banked.run()
+    found = verdicts_on_operators(log)
+    proposed = [payload for payload in found if isinstance(payload, OperatorProposed)]
+    assert [(p.generation, p.operator, p.offer, p.call) for p in proposed] == [
+        (1, "leap_0", 0, None),
+        (2, "leap_1", 1, None),
+        (3, "leap_2", 2, None),
+    ]
+    for payload in proposed:
+        assert payload.operator in [step.operator for step in payload.extended]
+    added = [payload for payload in found if isinstance(payload, OperatorAdded)]
+    assert added
+    assert all(sum(gain or 0.0 for gain in payload.gains) > 0 for payload in added)
+    assert {p.operator for p in added} == set(state.operators)
+    asked = [e.payload.purpose for e in log.events if isinstance(e.payload, LLMCallReserved)]
+    assert "operator" not in asked
+    own = [offer for offer in state.offers if offer.slot == OPERATOR_SLOT]
+    assert [(o.entry, o.verdict) for o in own] == [
+        (p.offer, "accepted" if p.operator in state.operators else "rejected") for p in proposed
+    ]
+    assert banked.made_again(log) > 0
+    assert state_digest(fold_all(log.events)) == state_digest(state)
+    assert {row["entry"] for row in offers_view(state)} >= {0, 1, 2}
+
+
+def test_no_operator_is_offered_without_a_gate_or_from_another_domain(simulation: Simulation) -> None:
+    without = simulation.changed(**OFFERED | {"gate_instances": 0})
+    assert verdicts_on_operators(replace(without, bank=bank(*NEW)).run()[1]) == []
+    foreign = [entry(*row, domain="elsewhere") for row in NEW]
+    other = BankOfRun(tuple(foreign), tuple(text.encode() for _, text in NEW))
+    assert verdicts_on_operators(replace(simulation.changed(**OFFERED), bank=other).run()[1]) == []
+
+
+def test_a_refused_operator_makes_room_for_the_next_one_and_then_a_model_is_asked(
+    simulation: Simulation,
+) -> None:
+    rows = [("leap_0", "no python at all (\n"), ("leap_1", code("hopeless")), ("leap_2", code("leap_2"))]
+    small = simulation.changed(**OFFERED, new_operators=1, prompt_edition=3)
+    banked = replace(
+        small,
+        bank=bank(*rows),
+        fails=lambda request: any("hopeless" in step.source for step in request.steps),
+    )
+    state, log = banked.run()
+    found = [payload for payload in verdicts_on_operators(log) if payload.generation == 1]
+    refused = [payload for payload in found if isinstance(payload, OperatorRejected) and not payload.is_final]
+    assert [(payload.offer, payload.stage) for payload in refused] == [(0, "syntax"), (1, "isolated")]
+    assert next(payload.offer for payload in found if isinstance(payload, OperatorProposed)) == 2
+    asked = [e.payload.subject for e in log.events if isinstance(e.payload, LLMCallReserved)]
+    assert min(subject for subject in asked if subject.startswith("operator/")) == "operator/2/0"
+    assert len([offer for offer in state.offers if offer.slot == OPERATOR_SLOT]) == 3
+    assert banked.made_again(log) > 0
+
+
+def test_an_operator_under_another_entrys_name_is_no_event_of_the_run(simulation: Simulation) -> None:
+    banked = replace(simulation.changed(**OFFERED), bank=bank(*NEW))
+    _, log = banked.run()
+    place = next(i for i, event in enumerate(log.events) if event.type == "OperatorProposed")
+    before = fold_all(log.events[:place])
+    event = log.events[place]
+    for offer, reason in ((1, "was written for leap_1"), (9, "has no entry 9")):
+        values = event.payload.model_copy(update={"offer": offer}).model_dump(mode="json")
+        forged = event._replace(payload_bytes=canonical_bytes(values))
+        with pytest.raises(InvariantError, match=reason):
+            fold(before, forged)

@@ -138,13 +138,14 @@ def test_a_run_takes_along_what_suits_its_library_best_first() -> None:
         entry(texts[1], **role),
         entry(texts[2], **role, measurements=(measured("r", "gate", 0.1), measured("s", "training", 9.0))),
         entry(texts[3], **role, measurements=(measured("r", "training", 0.2),)),
-        entry(texts[4], category="not_a_role"),
+        entry(texts[4], category="not_in_the_library"),
+        entry(texts[5], category="not_in_the_library", domain="jsp"),
         entry(foreign.format("no_such_key"), domain="jsp", **role),
         entry(foreign.format(next(iter(domain.card.environment))), domain="jsp", **role),
     ]
     found = suited_entries(tuple(given), "tsp", domain.card, library)
     assert found.entries is not None
-    order = [given[i].digest for i in (3, 2, 1, 6, 0)]
+    order = [given[i].digest for i in (3, 2, 1, 4, 7, 0)]
     assert [e.source for e in found.entries][:2] == order[:2]
     assert {e.source for e in found.entries} == set(order)
     assert found.entries[-1].source == given[0].digest
